@@ -131,3 +131,13 @@ def test_a_draft_is_tried_by_ranges_too():
     days = [f"{1870 + dice.randint(0, 140)}-0{dice.randint(1, 9)}-1{dice.randint(0, 9)}" for _ in range(ROWS)]
     policy = sf.declare(people(elected=days))
     assert policy.note.startswith("Planned on 300 rows by mondrian: 100% of the cells of 3 key columns")
+
+
+def test_unknown_flags_are_keys_only_where_that_costs_little():
+    dice = random.Random(8)
+    few = sf.declare(people(qq=[i % 2 for i in range(ROWS)]))
+    assert few.columns["qq"].role.value == "quasi" and "qq" not in few.confirm
+    flags = {name: [dice.randint(0, 1) for _ in range(ROWS)] for name in ("qa", "qb", "qc", "qd", "qe", "qf")}
+    many = sf.declare(people(**flags))
+    assert {many.columns[name].role.value for name in flags} == {"insensitive"}
+    assert list(many.confirm) == list(flags)

@@ -13,6 +13,7 @@ from sfumato.core.promise import Promise, Promises
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.policy.column_evidence import TableEvidence
+from sfumato.policy.column_guess import without_undecided
 from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
 from sfumato.policy.policy import ColumnRule, Policy
@@ -55,18 +56,25 @@ def tried(
 
     A table that no draft can be followed on, because it is about too few people, gets one that says so.
     A promise of diversity that cannot be kept, or that costs most of the detail because nearly everybody has
-    the same value, is given up: its column then waits for confirmation. Where most is lost all the same,
+    the same value, is given up: its column then waits for confirmation, as do columns of which nothing is
+    known where they cost much as quasi-identifiers. Where most is lost all the same,
     columns are proposed to be left out.
     """
     if not survey.rows:
         return policy, []
 
+    planned: list[Trial] = []
+
     def plan(draft: Policy) -> Trial:
-        table = count_table(source, draft, progress=progress)
-        return min(_trials(draft, table, progress), key=lambda trial: trial.plan.loss)
+        known = next((trial for trial in planned if trial.policy is draft), None)
+        if known is None:
+            table = count_table(source, draft, progress=progress)
+            known = min(_trials(draft, table, progress), key=lambda trial: trial.plan.loss)
+            planned.append(known)
+        return known
 
     try:
-        trial = _with_fewer_promises(policy, survey, plan)
+        trial = _with_fewer_promises(_decided(policy, plan), survey, plan)
     except SfumatoError as refused:
         told = Diagnosis(REFUSED, Severity.WARNING, "table", refused.message.rstrip("."), 1, refused.remedy)
         note = f"protect refuses this table as it is: {refused.message}"
@@ -105,6 +113,21 @@ def _quick_searches(policy: Policy) -> list[Policy]:
         return [replace(policy, protect=replace(policy.protect, search="top-down"))]
     asked = [replace(policy.protect, search=name, suppress=Fraction(0)) for name in able]
     return [replace(policy, protect=protect) for protect in asked]
+
+
+def _decided(policy: Policy, plan: Callable[[Policy], Trial]) -> Policy:
+    """Returns the policy; without quasi-identifiers of which nothing is known, where these cost much."""
+    undecided = without_undecided(policy.columns)
+    if not undecided or len(undecided) == sum(rule.role.is_key for rule in policy.columns.values()):
+        return policy
+    try:
+        if plan(policy).lost.share <= LOST_SHARE:
+            return policy
+    except SfumatoError:  # it is tried again without them, and says then what is wrong
+        pass
+    waiting = {name: rule.reason for name, rule in undecided.items()} | dict(policy.confirm)
+    confirm = {name: waiting[name] for name in policy.columns if name in waiting}
+    return replace(policy, columns={**policy.columns, **undecided}, confirm=confirm)
 
 
 def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:

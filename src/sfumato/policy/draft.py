@@ -13,17 +13,20 @@ from sfumato.core.taxonomy import Label
 from sfumato.policy import versions
 from sfumato.policy.category_groups import grouped_categories
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
-from sfumato.policy.column_guess import guess
+from sfumato.policy.column_guess import guess, is_undecided, without_undecided
 from sfumato.policy.column_names import PEOPLE, words
 from sfumato.policy.companion_columns import companions
 from sfumato.policy.date_differences import DatedColumns, date_differences
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.presets import Preset
 from sfumato.policy.presets import preset as preset_of
+from sfumato.policy.spread_categories import FlagColumns, spread_categories
 from sfumato.policy.taxonomies import Flat
 from sfumato.promises import make
 
 DEFAULT_PRESET = "small-cells-5"
+MOST_UNDECIDED = 6
+"""Of so many columns of yes and no, of which nothing is known, all may be quasi-identifiers; of more none."""
 
 
 def draft(
@@ -62,6 +65,11 @@ def draft(
     dated = DatedColumns.of(columns, survey)
     if dated.names and first_texts is not None:
         columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
+    flags = FlagColumns.of(columns, survey)
+    if flags.names and first_texts is not None:
+        columns.update(spread_categories(flags, first_texts(flags.names)))
+    if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
+        columns.update(without_undecided(columns))
     if not any(rule.role.is_key for rule in columns.values()):
         columns.update(_quasi_identifier(columns, survey))
     person = _person(columns, survey, known)

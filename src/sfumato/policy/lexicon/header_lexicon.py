@@ -10,6 +10,7 @@ from importlib.resources import files
 from itertools import product
 
 from sfumato.core.microdata import Role
+from sfumato.policy.lexicon.abbreviations import Abbreviations, ends_as_number_of_people
 from sfumato.policy.lexicon.header_words import LITTLE_WORDS, foldings, header_words
 
 LANGUAGES = ("en", "de", "fr", "es", "it")
@@ -56,14 +57,19 @@ class HeaderLexicon:
         self._exact: dict[str, set[str]] = {}
         self._starts: dict[str, set[str]] = {}
         self._ends: dict[str, set[str]] = {}
+        self._english: set[str] = set()
         self.kinds: dict[str, HeaderKind] = {}
         for name, entry in document.items():
             role = Role(str(entry["role"])) if entry["role"] else None
             weak, strong = entry.get("weak") is True, entry.get("strong") is True
             self.kinds[name] = HeaderKind(name, role, str(entry["says"]), weak, strong)
             for language in LANGUAGES:
-                for text in str(entry.get(language, "")).split():
+                words = str(entry.get(language, "")).split()
+                for text in words:
                     self._add(text, name)
+                if language == LANGUAGES[0]:
+                    self._english.update(words)
+        self._abbreviations = Abbreviations(self._exact, frozenset(self._english), self._role_of)
 
     def _add(self, text: str, kind: str) -> None:
         if text.endswith("-"):
@@ -76,19 +82,24 @@ class HeaderLexicon:
         for joined in _joined(header_words(text)) if whole else foldings(text):
             place.setdefault(joined, set()).add(kind)
 
-    def read(self, header: str) -> HeaderReading:
-        """Returns what a header says.
+    def _role_of(self, kind: str) -> Role | None:
+        return self.kinds[kind].role
+
+    def read(self, header: str, *, shortened: bool = True) -> HeaderReading:
+        """Returns what a header says; words may be `shortened` in headers, and seldom are in cells.
 
         >>> lexicon().read("geb_dat").says, str(lexicon().read("hospitalName").role)
         ('birth', 'quasi')
         """
         words = header_words(header)
-        named: frozenset[str] = frozenset().union(*self._named(words), ())
+        named: frozenset[str] = frozenset().union(*self._named(words, shortened=shortened), ())
         if named == {"measure_word"} and words[-1][0] == "num":
             named = frozenset({"id_word"})  # the number of something, not how many there are
+        if not named and words and ends_as_number_of_people(words[-1][-1]):
+            named = frozenset({"perhaps_id"})
         return self._weighed(named)
 
-    def _named(self, words: Sequence[tuple[str, ...]]) -> Iterator[set[str]]:
+    def _named(self, words: Sequence[tuple[str, ...]], *, shortened: bool) -> Iterator[set[str]]:
         """Yields the kinds of the longest entries in the header; no word counts twice."""
         free = [True] * len(words)
         for length in range(min(LONGEST_ENTRY, len(words)), 0, -1):
@@ -102,7 +113,15 @@ class HeaderLexicon:
                     yield kinds
         for word, unread in zip(words, free, strict=True):
             if unread:
-                yield from (self._parts(word[-1]) or self._affixes(word[-1]))
+                yield from self._of_one_word(word[-1], shortened=shortened)
+
+    def _of_one_word(self, text: str, *, shortened: bool) -> list[set[str]]:
+        """Returns the kinds of a word that is no entry: by its parts, what it is short for, its ends."""
+        parts = self._parts(text)
+        if parts is not None:
+            return parts
+        short_for = self._abbreviations.kinds(text) if shortened else set()
+        return [short_for] if short_for else self._affixes(text)
 
     def _looked_up(self, words: Sequence[tuple[str, ...]]) -> set[str]:
         texts = _joined(words)
@@ -142,8 +161,11 @@ class HeaderLexicon:
         return None
 
     def _affixes(self, text: str) -> list[set[str]]:
-        """Returns the kinds of the longest words that an abbreviation begins and ends with."""
-        sizes = range(len(text) - 1, SHORTEST_PART - 1, -1)
+        """Returns the kinds of the longest words that an abbreviation begins and ends with.
+
+        A short word in a long one is there by accident: it has to be two fifths of it.
+        """
+        sizes = range(len(text) - 1, max(SHORTEST_PART, -(-2 * len(text) // 5)) - 1, -1)
         starts = next((self._exact[text[:n]] for n in sizes if text[:n] in self._exact), None)
         ends = next((self._exact[text[-n:]] for n in sizes if text[-n:] in self._exact), None)
         return [kinds for kinds in (starts, ends) if kinds]

@@ -1,0 +1,49 @@
+"""Cells speak where a header is silent: secrets, amounts of money, numbers of people, unknown flags."""
+
+import random
+
+import pytest
+
+from policy.fake_survey import column
+from sfumato.policy.column_guess import guess, is_undecided, without_undecided
+
+ROWS = 400
+DICE = random.Random(6)
+AMOUNTS = [str(100 * DICE.randint(12, 900)) for _ in range(ROWS)]
+NUMBERS = [str(125_000 + 61 * (i // 4) + 7 * (i // 40)) for i in range(ROWS)]
+SMALL = [str(DICE.randint(0, 40)) for _ in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "role"),
+    [
+        ("qq", ["smoker", "nonsmoker"] * 200, "sensitive"),
+        ("qq", ["Cancer", "none", "Diabetes", "Asthma"] * 100, "sensitive"),
+        ("qq", ["red", "green"] * 200, "quasi"),
+        ("result", ["positive", "negative", "negative", "invalid"] * 100, "sensitive"),
+        ("abq", ["A", "B", "AB", "0"] * 100, "sensitive"),
+        ("abq", ["A", "B"] * 200, "quasi"),
+        ("qq", AMOUNTS, "sensitive"),
+        ("amount", AMOUNTS, "sensitive"),
+        ("qq", SMALL, "insensitive"),
+        ("zq", NUMBERS, "identifier"),
+        ("size", [str(1 + i % 7) for i in range(ROWS)], "quasi"),
+        ("size", [str(i % 90) for i in range(ROWS)], "insensitive"),
+        ("weight", [f"{2 + i % 30 / 10:.1f}" for i in range(ROWS)], "quasi"),
+        ("weight", [f"{800 * (1 + i % 300)}" for i in range(ROWS)], "insensitive"),
+        ("subject", [str(1 + i % 10) for i in range(ROWS)], "identifier"),
+        ("number", ["never", "1-4 per day", "5-9 per day", "many"] * 100, "quasi"),
+    ],
+)
+def test_cells_tell_a_role(header, cells, role):
+    kind = "text" if any(c.isalpha() for cell in cells for c in cell) else "number"
+    assert guess(header, column(cells, kind), ROWS).role.value == role
+
+
+def test_an_unknown_flag_is_known_until_it_costs_too_much():
+    rule = guess("qq", column(["0", "1"] * 200, "integer"), ROWS)
+    assert is_undecided(rule) and rule.role.value == "quasi"
+    said = guess("treat", column(["0", "1"] * 200, "integer"), ROWS)
+    assert not is_undecided(said) and said.role.value == "insensitive"
+    given_up = without_undecided({"qq": rule, "treat": said})
+    assert list(given_up) == ["qq"] and given_up["qq"].role.value == "insensitive"

@@ -1,0 +1,32 @@
+"""A category in several columns of 0 and 1: what is never 1 beside a known value is one of the same."""
+
+from policy.fake_survey import survey
+from sfumato.policy.draft import MOST_UNDECIDED, draft
+
+REGIONS = ["south", "west", "qrc"]
+
+
+def table():
+    """One region each; `qfree` knows nothing of them."""
+    cells = {name: [str(int(i % 3 == at)) for i in range(300)] for at, name in enumerate(REGIONS)}
+    return {**cells, "qfree": [str(i // 7 % 2) for i in range(300)]}
+
+
+def drafted(cells):
+    return draft(survey(**cells), first_texts=lambda names: {name: cells[name] for name in names})
+
+
+def test_an_unknown_column_is_a_value_of_the_same_category():
+    columns = drafted(table()).columns
+    assert "never 1 where south is" in columns["qrc"].reason
+    assert "nothing says who knows it" in columns["qfree"].reason
+
+
+def test_of_many_unknown_flags_none_is_a_key():
+    more = {
+        f"q{'abcdefghij'[i]}z": [str(j // (i + 2) % 2) for j in range(300)] for i in range(MOST_UNDECIDED + 1)
+    }
+    policy = drafted({**table(), **more})
+    assert policy.columns["qrc"].role.value == "quasi"
+    assert {policy.columns[name].role.value for name in more} == {"insensitive"}
+    assert set(more) <= set(policy.confirm)
