@@ -189,10 +189,16 @@ class LivingHistory:
         return tuple(shared)
 
     def placed(self, class_of: Codes) -> PlacedRows | None:
-        """Where everybody in the table is and was; `None` where that is not known of all releases."""
+        """Where everybody in the table is and was; `None` where that is not known of all releases.
+
+        Whoever was corrected is left out: nobody with one value is in both of their classes because of them.
+        """
         if self.others or (self.terms.since is None and self.terms.moves):
             return None
-        return PlacedRows((*self.class_in, class_of))
+        changed = np.zeros(self.table.distinct, dtype=bool)
+        for there, same in zip(self.present, self.kept, strict=True):
+            changed |= there & ~same
+        return PlacedRows(tuple(np.where(changed, -1, some) for some in (*self.class_in, class_of)))
 
     def batches(self, earlier: Sequence[Imprint]) -> Marks | None:
         """The marks of all batches so far; `None` where people are told by their key.
