@@ -104,7 +104,7 @@ def test_the_number_is_said_where_a_release_is_refused(sfumato, tmp_path):
 
     assert release("may", 0).code == 0
     refused = release("june", 0)
-    assert refused.code == 1 and "(companions: 2)" in " ".join(refused.err.split())
+    assert refused.code == 5 and "(companions: 2)" in " ".join(refused.err.split())
     done = release("june", 2)
     assert done.code == 0, done.err
     assert len(pl.read_csv(tmp_path / "june" / "data.csv")) == 13
