@@ -76,8 +76,16 @@ def erase(
             "an erasure cannot be undone: marks are deleted, and who was erased is not known again",
             remedy="Say --yes to do it.",
         )
-    where = {"ledger": ledger, "chain": chain, "key": key}
-    found = erase_(people, rows=numbers, data=data, policy=policy, column=column, **where)
+    found = erase_(
+        people,
+        rows=numbers,
+        ledger=ledger,
+        data=data,
+        policy=policy,
+        column=column,
+        chain=chain,
+        key=key,
+    )
     tell(found, as_json=as_json)
 
 
