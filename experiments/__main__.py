@@ -18,6 +18,7 @@ NEEDS = {
     "quasi_sensitive": "symptoms",
     "term_removal": "",
     "continuous": "adult_uci",
+    "departures": "adult",
     "minimality": "adult",
 }
 """Experiment -> the folder of the data it reads; nothing where it makes its own."""

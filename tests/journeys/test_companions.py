@@ -8,6 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.errors import RefusedByHistory, SfumatoError
 from sfumato.core.imprint import Imprint
+from sfumato.core.marks import are_known, label_marks
 
 COLUMNS = {
     "who": {"role": "identifier"},
@@ -103,7 +104,7 @@ def test_the_number_is_said_where_a_release_is_refused(sfumato, tmp_path):
 
     assert release("may", 0).code == 0
     refused = release("june", 0)
-    assert refused.code == 1 and "(companions: 2)" in " ".join(refused.err.split())
+    assert refused.code == 5 and "(companions: 2)" in " ".join(refused.err.split())
     done = release("june", 2)
     assert done.code == 0, done.err
     assert len(pl.read_csv(tmp_path / "june" / "data.csv")) == 13
@@ -126,7 +127,11 @@ def test_a_batch_that_is_held_back_keeps_a_label_that_was_never_published():
     second = sf.protect(data(may + june + late), rules, earlier=[first.imprint])
     assert second.withheld == 1 and second.cuts == {"place": ("UK", "France")}
     assert len(second.apply(data(may + june + late))) == len(may + june)
-    assert len(second.imprint.batches) == 2
+    assert are_known(label_marks(["May", "June", "late June"]), second.imprint.batches).tolist() == [
+        True,
+        True,
+        False,
+    ]
     more = [("late June", None, "France", had) for had in ("Flu", "HIV", "HIV")]
     third = sf.protect(data(may + june + late + more), rules, earlier=[first.imprint, second.imprint])
     assert third.withheld == 0 and third.verdicts[0].holds
@@ -139,3 +144,37 @@ def test_nobody_is_withheld_who_was_published_where_nobody_may_leave():
     assert first.withheld == 1 and first.cuts == {"place": ("UK", "France")}
     with pytest.raises(SfumatoError, match="not in the table any more"):
         sf.protect(table(less[1:]), policy(**keys), earlier=[first.imprint])
+
+
+BATCHES = {
+    "b": {"role": "identifier"},
+    "l": {"role": "identifier"},
+    **{n: COLUMNS[n] for n in COLUMNS if n != "who"},
+}
+
+
+def monthly(rows):
+    return pl.DataFrame(rows, schema=dict.fromkeys(BATCHES, pl.String), orient="row")
+
+
+def test_a_batch_is_held_back_while_people_leave_with_the_same_label():
+    """Whoever leaves with June and whoever comes with June name one batch; the latter may still wait."""
+    keys = {"k": 2, "since": "b", "until": "l", "companions": 4}
+    words = {"columns": BATCHES, "promises": [{"continuous": keys}]}
+    may = [
+        ("May", None, place, had) for place in ("UK", "France") for had in ("Flu", "HIV") for _ in range(4)
+    ]
+    june = [(b, "June" if n % 4 < 2 else None, *rest) for n, (b, _, *rest) in enumerate(may)]
+    waits = [("June", None, "UK", "Cold"), ("June", "July", "UK", "Cold")]
+    first = sf.protect(monthly(may), words).imprint
+    second = sf.protect(monthly([*june, waits[0]]), words, earlier=[first])
+    assert len(second.apply(monthly([*june, waits[0]]))) == 8
+    later = [("July", None, *rest) for *_, place, had in may[::2] for rest in [(place, had)]]
+    third = monthly([*june, *waits, *later])
+    found = sf.protect(third, words, earlier=[first, second.imprint])
+    assert len(found.apply(third)) in (16, 17)
+    fourth = sf.protect(third, words, earlier=[first, second.imprint, found.imprint])
+    assert fourth.verdicts[0].holds
+    wrong = monthly([*june, *waits, ("August", "May", "UK", "Flu")])
+    with pytest.raises(SfumatoError, match="left before they came"):
+        sf.protect(wrong, words, earlier=[first, second.imprint])

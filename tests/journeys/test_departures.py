@@ -120,6 +120,19 @@ def test_a_corrected_value_is_a_new_row_of_the_same_person():
         sf.protect(table(old + new), policy(**less), earlier=[first.imprint])
 
 
+def test_everybody_may_be_corrected():
+    """Nobody has one value in both releases, so nobody is in a class of people who stayed."""
+    keys = {**BY_BATCH, "person": "who", "corrected": True, "leavers": "unknown"}
+    flu = [row for row in MAY if row[-1] == "Flu"]
+    first = sf.protect(table(flu), policy(**keys))
+    now = [
+        *leaving(flu, {row[0] for row in flu}, "June"),
+        *((w, "June", None, p, "HIV") for w, _, _, p, _ in flu),
+    ]
+    found = sf.protect(table(now), policy(**keys), earlier=[first.imprint])
+    assert found.verdicts[0].measured == 6 and found.cuts == {"place": ("UK", "France")}
+
+
 def test_a_chain_that_only_grew_goes_on_when_somebody_leaves(go):
     go(MAY, {"k": 4, "since": "month"}, "may")
     june = go(leaving(MAY, GONE, "June") + JUNE, BY_BATCH, "june")

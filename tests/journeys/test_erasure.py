@@ -149,6 +149,45 @@ def test_batches_alone_take_the_column_of_keys_from_the_call(go, url):
     assert found.releases == (("main", 1),)
 
 
+def test_rows_are_named_by_their_numbers_where_nobody_has_a_key(go, url, tmp_path, capsys):
+    go(MAY, BY_BATCH, "may")
+    june = leaving(MAY, GONE, "June") + JUNE
+    go(june, BY_BATCH, "june")
+    place = {row[0]: 1 + n for n, row in enumerate(june)}
+    table(june).write_csv(tmp_path / "june.csv")
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy(**BY_BATCH)), encoding="utf-8")
+    numbers = tmp_path / "rows.txt"
+    asked = ["erase", str(tmp_path / "june.csv"), "-p", str(tmp_path / "policy.yaml"), "--ledger", url]
+    asked += ["--rows", str(numbers), "--yes"]
+    for wrong, code in (("0\n", 2), ("9999", 2), ("one", 3), ("", 2)):
+        numbers.write_text(wrong, encoding="utf-8")
+        assert run(asked) == code, capsys.readouterr().err
+    numbers.write_text(f"{place[WHO]}\n{place[GONE[0]]}\n", encoding="utf-8")
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert (
+        "2 people are erased" in said and f"delete rows {place[GONE[0]]}, {place[WHO]} of the table" in said
+    )
+    counts = [Imprint.from_json(r.memory).erased for r in Ledger(url, readonly=True).history()]
+    assert counts == [2, 1]  # one of them had left before June
+    rest = without(without(june), GONE[0])
+    with pytest.raises(RefusedByHistory, match="2 rows of release 1 are in the table again"):
+        go(june, BY_BATCH, "july")
+    with pytest.raises(RefusedByHistory, match="beyond 2 that were erased"):
+        go(rest[1:], BY_BATCH, "july")
+    assert run(asked) == 5  # the table as it was before is not the whole table any more
+    assert Ledger(url, readonly=True).verify().holds
+
+
+def test_numbers_of_rows_stand_for_keys_where_there_are_any(go, url, tmp_path):
+    go(MAY, BY_KEY, "may")
+    number = 1 + [row[0] for row in MAY].index(WHO)
+    found = erase(rows=[number], ledger=url, data=table(MAY), policy=policy(**BY_KEY))
+    assert found.people == 1 and traces(tmp_path) == []
+    with pytest.raises(WrongCall, match="rows are numbers in a table"):
+        erase(rows=[1], ledger=url)
+
+
 def test_whoever_is_not_there_is_not_erased(go, url):
     go(MAY, BY_KEY, "may")
     head = Ledger(url, readonly=True).head

@@ -11,10 +11,21 @@ from numpy.typing import NDArray
 from sfumato.chains.history import NEW_CHAIN
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.core.marks import label_marks, numbered_together
+from sfumato.core.marks import Marks, label_marks, numbered_together
 from sfumato.core.microdata import Codes, Microdata
+from sfumato.core.taxonomy import Label
 
 Truths = NDArray[np.bool_]
+
+CAME, LEFT, WAITS = "", "left", "waits"
+"""As what an imprint knows a batch: rows of it were published, somebody left with it, or it is held back."""
+PUBLISHED, SEEN = (CAME,), (CAME, LEFT, WAITS)
+
+
+def batch_marks(labels: Sequence[Label], word: str) -> Marks:
+    """A mark per batch, as what it is known. One that is held back, and left with, was not published."""
+    said = f"\0{word}\0" if word else ""
+    return label_marks([label if label is None else said + label for label in labels])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +88,13 @@ def _between(
     table: Microdata, earlier: Sequence[Imprint], since: str, until: str | None
 ) -> tuple[Truths, ...]:
     """Which rows had come and not yet left when a release was made."""
-    came = _first_with(table, earlier, since)
+    came, seen = _first_with(table, earlier, since, *PUBLISHED), _first_with(table, earlier, since, *SEEN)
     left = np.full(table.distinct, len(earlier) + 1, np.int64)
     if until is not None:
         gone = np.array([label is not None for label in table.column(until).taxonomy.leaf_labels], bool)
-        left = np.where(gone[table.codes(until)], _first_with(table, earlier, until), left)
+        left = np.where(gone[table.codes(until)], _first_with(table, earlier, until, *SEEN), left)
         same = _same_label(table, since, until)
-        if wrong := int(table.counts[(left < came) | same].sum()):
+        if wrong := int(table.counts[(left < seen) | same].sum()):
             raise BadData(
                 f"{wrong} rows have left before they came, or with the batch that they came with",
                 where=f"column {until}",
@@ -101,14 +112,19 @@ def _same_label(table: Microdata, since: str, until: str) -> Truths:
     return found
 
 
-def _first_with(table: Microdata, earlier: Sequence[Imprint], name: str) -> NDArray[np.int64]:
-    """The first release that knows the batch of every row in this column; their number, where none does."""
-    marks = label_marks(table.column(name).taxonomy.leaf_labels)
-    (now, *then), count = numbered_together([marks, *(imprint.batches for imprint in earlier)])
+def _first_with(table: Microdata, earlier: Sequence[Imprint], name: str, *words: str) -> NDArray[np.int64]:
+    """The first release that knows the batch of every row in this column; their number, where none does.
+
+    `words` say as what it knows the batch: any of them counts.
+    """
+    labels = table.column(name).taxonomy.leaf_labels
+    each = [batch_marks(labels, word) for word in words]
+    numbers, count = numbered_together([*each, *(imprint.batches for imprint in earlier)])
+    now, then = numbers[: len(each)], numbers[len(each) :]
     first = np.full(count, len(earlier), np.int64)
     for i in reversed(range(len(earlier))):
         first[then[i]] = i
-    found: NDArray[np.int64] = first[now][table.codes(name)]
+    found: NDArray[np.int64] = np.min([first[some] for some in now], axis=0)[table.codes(name)]
     return found
 
 

@@ -25,13 +25,13 @@ from sfumato.chains.history import (
     release_on_trees,
 )
 from sfumato.chains.other_columns import on_table_columns
-from sfumato.chains.person_versions import RowPresence, link_versions
+from sfumato.chains.person_versions import CAME, LEFT, WAITS, RowPresence, batch_marks, link_versions
 from sfumato.chains.presence_cells import PlacedRows
 from sfumato.core.chain import ClassTable, positions
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
 from sfumato.core.leavers import Leavers
-from sfumato.core.marks import Marks, label_marks, matching, numbered_together
+from sfumato.core.marks import Marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing
 from sfumato.core.promise import Cuts
@@ -189,23 +189,37 @@ class LivingHistory:
         return tuple(shared)
 
     def placed(self, class_of: Codes) -> PlacedRows | None:
-        """Where everybody in the table is and was; `None` where that is not known of all releases."""
+        """Where everybody in the table is and was; `None` where that is not known of all releases.
+
+        Whoever was corrected is left out: nobody with one value is in both of their classes because of them.
+        """
         if self.others or (self.terms.since is None and self.terms.moves):
             return None
-        return PlacedRows((*self.class_in, class_of))
+        changed = np.zeros(self.table.distinct, dtype=bool)
+        for there, same in zip(self.present, self.kept, strict=True):
+            changed |= there & ~same
+        return PlacedRows(tuple(np.where(changed, -1, some) for some in (*self.class_in, class_of)))
 
     def batches(self, earlier: Sequence[Imprint]) -> Marks | None:
-        """The marks of all batches so far; `None` where people are told by their key."""
-        if self.terms.since is None:
+        """The marks of all batches so far; `None` where people are told by their key.
+
+        A batch that is held back was not published, though people may leave with it.
+        """
+        since, until = self.terms.since, self.terms.until
+        if since is None:
             return None
-        names = [self.terms.since, *([self.terms.until] if self.terms.until else [])]
-        whole = self.table.with_departed
-        found = [i.batches for i in earlier[-1:]]
-        for name in names:
-            labels = whole.column(name).taxonomy.leaf_labels
-            used = [labels[c] for c in np.unique(whole.codes(name)).tolist()]
-            found.append(label_marks([label for label in used if label is not None]))
-        return np.unique(np.concatenate([*found, np.zeros((0, 2), np.uint64)]), axis=0)
+        waiting = set() if self.table.withheld is None else set(_labels(self.table.withheld, since))
+        came = [label for label in _labels(self.table.with_departed, since) if label not in waiting]
+        left = [] if until is None else _labels(self.table.with_departed, until)
+        found = [batch_marks(came, CAME), batch_marks(left, LEFT), batch_marks(sorted(waiting), WAITS)]
+        return np.unique(np.concatenate([*(i.batches for i in earlier[-1:]), *found]), axis=0)
+
+
+def _labels(table: Microdata, name: str) -> list[str]:
+    """The texts of a column that rows have."""
+    labels = table.column(name).taxonomy.leaf_labels
+    used = [labels[code] for code in np.unique(table.codes(name)).tolist()]
+    return [label for label in used if label is not None]
 
 
 def _refuse_unnamed_rows(table: Microdata, terms: LivingTerms) -> None:

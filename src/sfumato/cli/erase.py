@@ -15,6 +15,8 @@ from sfumato.cli.terminal import tell
 from sfumato.core.errors import BadData, WrongCall
 
 STANDARD_INPUT = "-"
+MOST_DIGITS = 15
+"""Of the number of a row."""
 
 
 def erase(
@@ -38,6 +40,12 @@ def erase(
             "--person-file", metavar="FILE", help="Keys, one in a line; - reads standard input instead."
         ),
     ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            "--rows", metavar="FILE", help="Numbers of rows of the table, from 1, one in a line; or -."
+        ),
+    ] = None,
     column: Annotated[
         str | None,
         typer.Option(
@@ -55,24 +63,34 @@ def erase(
     Marks of theirs go from all entries and all chains. What was published stays published, and later releases
     are held against it as it is. The ledger stays whole: a sealed entry says that people were erased, and
     names nobody. It cannot be undone; without --yes nothing is done, and the exit code is 2. A key given with
-    --person may stay in the history of the shell: --person-file avoids that.
+    --person may stay in the history of the shell: --person-file avoids that. --rows names people without a
+    key, by the rows of the table they are in.
 
     Example:  sfumato erase people.csv -p policy.yaml --person-file - --yes
     """
     from sfumato.journey.erase import erase as erase_
 
-    people = [*(person or []), *_keys_in(person_file)]
+    people, numbers = [*(person or []), *_lines_in(person_file, "--person-file")], _numbers_in(rows)
     if not yes:
         raise WrongCall(
             "an erasure cannot be undone: marks are deleted, and who was erased is not known again",
             remedy="Say --yes to do it.",
         )
-    found = erase_(people, ledger=ledger, data=data, policy=policy, column=column, chain=chain, key=key)
+    found = erase_(
+        people,
+        rows=numbers,
+        ledger=ledger,
+        data=data,
+        policy=policy,
+        column=column,
+        chain=chain,
+        key=key,
+    )
     tell(found, as_json=as_json)
 
 
-def _keys_in(file: str | None) -> list[str]:
-    """Returns the keys in a file or in standard input, one in a line; empty lines are left out."""
+def _lines_in(file: str | None, option: str) -> list[str]:
+    """Returns the lines of a file or of standard input; empty ones are left out."""
     from sfumato.system.disk import read_document
 
     if file is None:
@@ -81,7 +99,14 @@ def _keys_in(file: str | None) -> list[str]:
         content = sys.stdin.buffer.read() if file == STANDARD_INPUT else read_document(Path(file))
         lines = content.decode("utf-8-sig").splitlines()
     except OSError as error:
-        raise BadData(f"the keys cannot be read ({error.strerror})", where="--person-file") from None
+        raise BadData(f"it cannot be read ({error.strerror})", where=option) from None
     except UnicodeDecodeError:
-        raise BadData("the keys are not written in UTF-8", where="--person-file") from None
+        raise BadData("it is not written in UTF-8", where=option) from None
     return [line for line in lines if line]
+
+
+def _numbers_in(file: str | None) -> list[int]:
+    lines = [line.strip() for line in _lines_in(file, "--rows")]
+    if any(not line.isascii() or not line.isdigit() or len(line) > MOST_DIGITS for line in lines):
+        raise BadData("rows are whole numbers, one in a line", where="--rows")
+    return [int(line) for line in lines]

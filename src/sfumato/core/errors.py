@@ -15,7 +15,8 @@
     ├── LedgerConflict     someone else published first; try again           exit 4
     │   └── Unfinished     ... or the last step has to be taken again by `sfumato ledger recover`
     ├── RefusedByHistory   unsafe next to earlier releases                   exit 5
-    │   └── HeldBack       ... for now: too few people are new, they wait
+    │   ├── HeldBack       ... for now: too few people are new, they wait
+    │   └── InfeasibleBesideHistory   ... and infeasible: no recoding is safe beside them
     └── Interrupted        stopped from outside; nothing was published       exit 130
 
 A message says what is wrong and where; `remedy` says what to do next. Neither ever holds a cell
@@ -151,6 +152,10 @@ class RefusedByHistory(SfumatoError):
 
 class HeldBack(RefusedByHistory):
     """Nothing was published: too few people are new, and the policy lets them wait for more."""
+
+
+class InfeasibleBesideHistory(RefusedByHistory, Infeasible):
+    """No recoding of the table is safe beside earlier releases."""
 
 
 class Interrupted(SfumatoError):

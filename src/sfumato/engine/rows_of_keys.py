@@ -1,4 +1,4 @@
-"""Where in a table certain keys stand, so that somebody can delete these rows."""
+"""Where in a table certain keys stand, so that somebody can delete these rows, and what stands in rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.core.errors import WrongCall
+from sfumato.core.taxonomy import Label
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 from sfumato.engine.text import canonical
@@ -26,4 +28,27 @@ def rows_of_keys(source: Source, column: str, keys: Sequence[str]) -> list[int] 
         hits = pc.indices_nonzero(pc.is_in(texts, value_set=pa.array(keys, texts.type)))
         found += [before + 1 + row for row in hits.to_pylist()]
         before += batch.num_rows
+    return found
+
+
+def texts_of_rows(source: Source, columns: Sequence[str], rows: Sequence[int]) -> list[tuple[Label, ...]]:
+    """Returns what some columns hold in the rows of these numbers, from 1, in the order of the table.
+
+    Raises `WrongCall` where the table has no such row, or hands out its rows in no order.
+    """
+    if not isinstance(source, RowSource):
+        raise WrongCall("this table hands out its rows in no order", remedy="Name people by their keys.")
+    wanted, found, before = sorted(set(rows)), list[tuple[Label, ...]](), 0
+    for batch in source.reader.batches(list(columns)):
+        here = [row - before - 1 for row in wanted if before < row <= before + batch.num_rows]
+        if here:
+            some = batch.take(pa.array(here))
+            texts = [canonical(some.column(name), name).to_pylist() for name in columns]
+            found += zip(*texts, strict=True)
+        before += batch.num_rows
+    if len(found) != len(wanted) or not wanted:
+        raise WrongCall(
+            f"{len(wanted) - len(found)} of {len(wanted)} rows are not in the table",
+            remedy="Number rows from 1, without the header.",
+        )
     return found

@@ -14,7 +14,7 @@ from sfumato.core.microdata import Coding, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.engine import AnyTable
-from sfumato.engine.rows_of_keys import rows_of_keys
+from sfumato.engine.rows_of_keys import rows_of_keys, texts_of_rows
 from sfumato.engine.source import Source
 from sfumato.journey.delivery import person_columns
 from sfumato.journey.history import imprints_of
@@ -37,8 +37,9 @@ UNSETTLED = ("under way", "out of reach", "blocked")
 
 
 def erase(
-    people: Sequence[str],
+    people: Sequence[str] = (),
     *,
+    rows: Sequence[int] = (),
     ledger: Ledger | str,
     data: AnyTable | None = None,
     policy: AnyPolicy | None = None,
@@ -53,31 +54,45 @@ def erase(
 
     Marks of theirs go from all entries of all chains, in one transaction with a sealed entry that names
     nobody. Published counts stay as they are: later releases are held against what the world has. `column`
-    tells people apart, where the policy does not say it. `data`, the table with their rows still in it, and
-    its `policy` are needed where batches (`since`) tell which rows of `chain` were released, and say which
-    rows to delete.
+    tells people apart, where the policy does not say it. `rows` names more people by the numbers of their
+    rows in the table, counted from 1: so nobody needs a key. `data`, the table with their rows still in it,
+    and its `policy` are needed where batches (`since`) tell which rows of `chain` were released, and say
+    which rows to delete.
     """
-    keys, chain = _checked_keys(people), checked_name(chain, "chain")
+    chain = checked_name(chain, "chain")
     rules = None if policy is None else load_policy(policy)
     told_by = _person_column(rules, column)
-    if data is not None and (rules is None or told_by is None):
+    if rows and (data is None or rules is None):
+        raise WrongCall("rows are numbers in a table", remedy="Name the table, and its policy: -p POLICY.")
+    if data is not None and (rules is None or (told_by is None and not rows)):
         raise WrongCall(
             "a table goes with its policy, and a column that tells people apart",
             remedy="Name both: -p POLICY, and --column where the policy has no `person`.",
         )
     source = None if data is None else open_table(data, memory, rules)
+    if rows and source is not None and told_by is not None:
+        people = [
+            *people,
+            *(str(key) for (key,) in texts_of_rows(source, [told_by], rows) if key is not None),
+        ]
+    named = rows if told_by is None else ()
+    keys = [] if named and not people else _checked_keys(people)
     if isinstance(ledger, str):
         LedgerDatabase(ledger).require()
     opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
     unsettled = sum(one.outcome in UNSETTLED for one in recover(opened))
     request = ErasureRequest(label_marks(keys), told_by, chain)
-    rows, in_table = None, 0
-    if source is not None and rules is not None and told_by is not None:
-        rows = rows_of_keys(source, told_by, keys)
-        history = opened.history(chain)
-        request, in_table = _with_batches(request, source, rules, history, keys, progress or silent)
+    theirs, in_table = None, 0
+    if source is not None and rules is not None:
+        history, told = opened.history(chain), progress or silent
+        if named:
+            theirs = sorted(set(named))
+            request = _with_rows(request, source, rules, history, theirs, told)
+        elif told_by is not None:
+            theirs = rows_of_keys(source, told_by, keys)
+            request, in_table = _with_batches(request, source, rules, history, keys, told)
     entry, erased = erase_people(opened, request, in_table=in_table, at=at)
-    report = Erasure.of(entry, erased, rows=rows, postgresql=opened.database.path is None)
+    report = Erasure.of(entry, erased, rows=theirs, postgresql=opened.database.path is None)
     return report.beside_unsettled(unsettled)
 
 
@@ -122,6 +137,40 @@ def _with_batches(
     )
     rows = {record.number: n for record, n in zip(history, theirs, strict=True) if n}
     return replace(request, rows=rows, after=history[-1].hash), found
+
+
+def _with_rows(
+    request: ErasureRequest,
+    source: Source,
+    policy: Policy,
+    history: Sequence[Record],
+    numbers: Sequence[int],
+    progress: Progress,
+) -> ErasureRequest:
+    """Returns the request with how many of the rows of these numbers each release holds."""
+    from sfumato.chains.erased_rows import named_by_release  # noqa: PLC0415  # compiled kernels
+
+    promise = next((p for p in policy.promises if p.batch_column and not p.tells_people), None)
+    if promise is None or promise.batch_column is None or not history:
+        raise WrongCall(
+            "without a key only rows of a chain can be erased that tells batches apart (since)",
+            remedy="Name the column of keys with --column, or the chain with --chain.",
+        )
+    policy.check_columns(source.columns)
+    names = [promise.batch_column, *([promise.departure_column] if promise.departure_column else [])]
+    texts = texts_of_rows(source, names, numbers)
+    table = source.count(policy.codings, missing=policy.missing, progress=progress)
+    theirs = named_by_release(
+        table,
+        imprints_of(history),
+        texts,
+        since=promise.batch_column,
+        until=promise.departure_column,
+    )
+    if not any(theirs):
+        raise WrongCall("no release of the chain holds these rows", remedy="Delete them from the table.")
+    counts = {record.number: n for record, n in zip(history, theirs, strict=True) if n}
+    return replace(request, rows=counts, after=history[-1].hash, unmarked=len(numbers))
 
 
 def _flat(values: Sequence[Label]) -> Taxonomy:

@@ -189,13 +189,16 @@ cases are different in every row, whoever these are about."""
 def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     """Yields a warning for every identifier that repeats, where the policy names no person column.
 
-    None, where a column whose name says that it tells people apart is different in every row.
+    None, where a column whose name says that it tells people apart is different in every row, and none for
+    columns of batches.
     """
     if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
+    batches = {p.batch_column for p in policy.promises if not p.tells_people}
+    batches |= {p.departure_column for p in policy.promises}
     for name, rule in policy.columns.items():
         column = survey.columns.get(name)
-        if column is None or rule.role is not Role.IDENTIFIER or not column.repeats:
+        if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
             continue
         rows = survey.rows - column.missing
         seen = (

@@ -24,8 +24,12 @@ from sfumato.core.watch import Watch
 from sfumato.promises.parameters import Choice, Declared, Parameter, Schema
 
 if TYPE_CHECKING:
-    from sfumato.chains.presence import LivingTerms
+    from sfumato.chains.presence import LivingHistory, LivingTerms
     from sfumato.promises.continuous.leavers_watch import LeaversRule
+
+
+KEPT_HISTORY = "_history_of_table"
+"""Where a promise keeps the history of the table that it was last asked about: no field of it."""
 
 
 class LeaversChoice(Choice):
@@ -134,9 +138,7 @@ class LeavingPeople(Declared, ABC):
         """What later releases have to know: how many people this one shares with each earlier one."""
         if self.terms is None or recoding.cuts is None:
             return None
-        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
-
-        history = LivingHistory.of(recoding.table, self.earlier, self.terms)
+        history = self._living_history(recoding.table)
         shared = history.shared_with(*history.released(recoding.cuts))
         batches = history.batches(self.earlier)
         said = self.terms
@@ -245,22 +247,30 @@ class LeavingPeople(Declared, ABC):
         return table.withholding(out[table.codes(person)])
 
     def companion_choice(self, table: Microdata) -> CompanionChoice | None:
-        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.companions import Companions  # noqa: PLC0415  # compiled kernels
 
         unfit = self.moves or self.corrected or self.adversary is Adversary.REGISTER
         if unfit or (self.since is None and self.person is None):
             return None
-        history = LivingHistory.of(table, self.earlier, self._living_terms)
+        history = self._living_history(table)
         return Companions(history, self.k, published=self._withholds_published)
+
+    def _living_history(self, table: Microdata) -> LivingHistory:
+        """The history of a table beside the earlier releases; that of the last table is kept."""
+        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
+
+        known: LivingHistory | None = self.__dict__.get(KEPT_HISTORY)
+        if known is None or known.table is not table:
+            known = LivingHistory.of(table, self.earlier, self._living_terms)
+            self.__dict__[KEPT_HISTORY] = known
+        return known
 
     def _leavers_rule(self, table: Microdata) -> LeaversRule:
         from sfumato.chains.history import came_with  # noqa: PLC0415  # compiled kernels
-        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.leavers_watch import LeaversRule  # noqa: PLC0415  # compiled kernels
 
         self._refuse_beliefs()
-        history = LivingHistory.of(table, self.earlier, self._living_terms)
+        history = self._living_history(table)
         if self.terms is None and self.person is not None:
             came_with(table, self.earlier, self.person, person=True)
         return LeaversRule(history, self.k, self._survive if self.survivors else None, hold=self.hold)

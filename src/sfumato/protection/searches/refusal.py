@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.core.classes import Classes
-from sfumato.core.errors import Infeasible
+from sfumato.core.errors import Infeasible, InfeasibleBesideHistory
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import ClassPromise, Promises, TablePromise
 
@@ -54,21 +54,25 @@ def no_single_values(column: str) -> Infeasible:
 
 def by_table(promise: TablePromise, reason: str) -> Infeasible:
     """A table promise breaks with every key column at its root."""
-    return Infeasible(
-        f"even with every key column fully generalized, {promise} does not hold: {reason}",
-        remedy=f"Relax {promise.name}.",
-    )
+    message = f"even with every key column fully generalized, {promise} does not hold: {reason}"
+    return _broken(promise, message)
 
 
 def no_recoding_found(promise: TablePromise, reason: str, looked: int, *, all_of_them: bool) -> Infeasible:
     """A table promise breaks at the roots, and no finer recoding that was looked at keeps every promise."""
     whole = f"none of the {looked} recodings that could mend it does"
     near = f"none of the {looked} nearest recodings mends it, which does not prove that none can"
-    return Infeasible(
-        f"with every key column fully generalized, {promise} does not hold: {reason};"
-        f" {whole if all_of_them else near}",
-        remedy=f"Relax {promise.name}.",
-    )
+    message = f"with every key column fully generalized, {promise} does not hold: {reason};"
+    return _broken(promise, f"{message} {whole if all_of_them else near}")
+
+
+def _broken(promise: TablePromise, message: str) -> Infeasible:
+    """The error of a table promise; where it is judged beside earlier releases, these are the cause."""
+    if promise.looks_back and promise.earlier:
+        return InfeasibleBesideHistory(
+            message, remedy=f"Wait until more people have come or left, or ask less of {promise.name}."
+        )
+    return Infeasible(message, remedy=f"Relax {promise.name}.")
 
 
 def _shortfall(table: Microdata, promise: ClassPromise, everything: Classes) -> str:

@@ -50,6 +50,7 @@ class ErasureRequest:
 
     `column` tells people apart. `rows` maps numbers of entries to how many rows of theirs the release held,
     where rows are told by batches; it was counted when `chain` ended with the entry whose hash is `after`.
+    `unmarked` people have no key at all: they are known by their rows alone.
     """
 
     marks: Marks = field(repr=False)
@@ -57,10 +58,11 @@ class ErasureRequest:
     chain: str = ""
     rows: Mapping[int, int] = field(default_factory=dict)
     after: str | None = None
+    unmarked: int = 0
 
     @property
     def people(self) -> int:
-        return len(self.marks)
+        return len(self.marks) + self.unmarked
 
 
 @dataclass
