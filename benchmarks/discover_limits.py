@@ -241,9 +241,9 @@ def main(arguments: list[str]) -> int:
             bad += 1
             print(number, kept)
     print(
-        f"{asked.calls} calls, {complete} complete, {stopped} stopped, {bad} outside; by the clock {late} late,"
-        f" the worst {worst:+.2f} s beyond 1.2 deadlines; the most work after a deadline {most:.2f} s; load"
-        f" {os.getloadavg()[0]:.0f}"
+        f"{asked.calls} calls, {complete} complete, {stopped} stopped, {bad} outside; by the clock {late} are"
+        f" late, the worst {worst:+.2f} s beyond 1.2 deadlines; the most work after a deadline {most:.2f} s;"
+        f" load {os.getloadavg()[0]:.0f}"
     )
     return 1 if bad else 0
 
