@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,15 @@ def wide_keys(rows: int = 60_000, seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame(frame)
 
 
-def wide_policy(*, promises: list[dict[str, object]], loss: str, limit: str) -> dict[str, object]:
-    """Every key column by digits; the zip has a tree of all 100,000."""
+def wide_policy(
+    folder: str, *, promises: list[dict[str, object]], loss: str, limit: str
+) -> dict[str, object]:
+    """Every key column by digits; the zip has a hierarchy file of all 100,000, few of which occur."""
+    file = Path(folder) / "zip.csv"
+    zips = [f"{z:05d}" for z in range(100_000)]
+    file.write_text("".join(f"{z};{z[:4]}*;{z[:3]}**;{z[:2]}***;{z[0]}****;*\n" for z in zips), "utf-8")
     columns: dict[str, object] = {n: {"role": "quasi", "taxonomy": {"prefix": [1]}} for n in "abcdefgh"}
-    columns["zip"] = {"role": "quasi", "taxonomy": {"prefix": [4, 3, 2, 1]}}
+    columns["zip"] = {"role": "quasi", "taxonomy": {"file": str(file)}}
     columns["ill"] = {"role": "sensitive"}
     return {
         "columns": columns,
@@ -104,12 +110,14 @@ def protected(frame: pd.DataFrame, policy: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def step_wide_key(loss: str, limit: str) -> Mapping[str, Any]:
-    return protected(wide_keys(), wide_policy(promises=[], loss=loss, limit=limit))
+    with TemporaryDirectory() as folder:
+        return protected(wide_keys(), wide_policy(folder, promises=[], loss=loss, limit=limit))
 
 
 def step_closeness(limit: str) -> Mapping[str, Any]:
     near: dict[str, object] = {"t-closeness": {"of": "ill", "t": 0.3, "distance": "equal"}}
-    return protected(wide_keys(), wide_policy(promises=[near], loss="loss", limit=limit))
+    with TemporaryDirectory() as folder:
+        return protected(wide_keys(), wide_policy(folder, promises=[near], loss="loss", limit=limit))
 
 
 def step_lattice(columns: str) -> Mapping[str, Any]:
@@ -124,12 +132,10 @@ def step_long(search: str, rows: str) -> Mapping[str, Any]:
 
 def step_scan(rows: str) -> Mapping[str, Any]:
     """What Polars takes to read the same table and look at every cell."""
-    import tempfile
-
     import polars as pl
 
     frame, _ = long_table(int(rows))
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         pl.from_pandas(frame).write_parquet(path)
         lengths = pl.scan_parquet(path).select(pl.all().str.len_bytes().sum())
