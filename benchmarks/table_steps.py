@@ -143,15 +143,34 @@ def step_scan(rows: str) -> Mapping[str, Any]:
         return {"seconds": timed(lambda: lengths.collect(engine="streaming"))[0]}
 
 
-def step_discover(file: str, reading: str, deadline: str) -> Mapping[str, Any]:
+def step_keys(file: str, deadline: str) -> Mapping[str, Any]:
+    """All minimal keys, from codes: the search alone, the least of three runs, as the peer is measured."""
+    try:
+        from sfumato.discovery.quasi_identifiers.coded import Coded
+        from sfumato.discovery.quasi_identifiers.criterion import Reading
+        from sfumato.discovery.quasi_identifiers.enumeration import minimal
+    except ImportError:  # an older commit
+        from sfumato.discover.coded import Coded
+        from sfumato.discover.enumeration import minimal
+        from sfumato.discover.reading import Reading
+    codes, keys = np.load(file), Reading.of(k=2, mode="all")
+    table = Coded.of_codes([f"c{j}" for j in range(len(codes))], codes)
+    minimal(Coded.of_columns({"a": [1, 1, 2, 3, 3], "b": [1, 2, 1, 1, 2]}), keys)
+    runs = [timed(lambda: minimal(table, keys, deadline=float(deadline)))]
+    while runs[0][0] < 1 and len(runs) < 3:
+        runs.append(timed(lambda: minimal(table, keys, deadline=float(deadline))))
+    seconds, found = min(runs, key=lambda run: run[0])
+    return {"seconds": seconds, "complete": found.complete, "sets": len(found.sets)}
+
+
+def step_half(file: str, deadline: str) -> Mapping[str, Any]:
+    """Everything that the verb does for k = 5 and half of the records, coding included."""
     import sfumato as sf
 
     codes = np.load(file)
     frame = pd.DataFrame({f"c{j}": column for j, column in enumerate(codes)}).astype(str)
-    asked = {"mode": "all"} if reading == "keys" else {"fraction": "1/2"}
-    k = 2 if reading == "keys" else 5
-    sf.discover(frame.head(30).iloc[:, :4], k=2, **asked)
-    seconds, scan = timed(lambda: sf.discover(frame, k=k, deadline=float(deadline), **asked))
+    sf.discover(frame.head(30).iloc[:, :4], k=2, fraction="1/2")
+    seconds, scan = timed(lambda: sf.discover(frame, k=5, fraction="1/2", deadline=float(deadline)))
     return {
         "seconds": seconds,
         "complete": scan.complete,
@@ -186,7 +205,8 @@ STEPS: Mapping[str, Step] = {
     "lattice": step_lattice,
     "long": step_long,
     "scan": step_scan,
-    "discover": step_discover,
+    "keys": step_keys,
+    "half": step_half,
     "chain": step_chain,
 }
 

@@ -41,16 +41,8 @@ from sfumato.system.disk import read_start
 MOST_COMPARISONS = 200_000
 """With more comparisons only spellings that look alike are matched; similar ones would take too long."""
 
-__all__ = [
-    "Diagnosis",
-    "Severity",
-    "examine",
-    "examine_file",
-    "examine_held",
-    "examine_path",
-    "examine_table",
-    "worst_first",
-]
+__all__ = ["Diagnosis", "Severity", "examine", "examine_file", "examine_held", "examine_path"]
+__all__ += ["examine_table", "worst_first"]
 
 
 def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnosis]:
@@ -398,12 +390,5 @@ def _root_only(tree: Taxonomy) -> list[str]:
     return [str(tree.labels[0] or ANY)]
 
 
-CHECKS = (
-    _empty_cells,
-    _unknown_values,
-    _no_range_ends,
-    _never_seen,
-    _look_alikes,
-    _like_an_identifier,
-)
+CHECKS = (_empty_cells, _unknown_values, _no_range_ends, _never_seen, _look_alikes, _like_an_identifier)
 WARNING_CHECKS = (_empty_cells, _look_alikes, _like_an_identifier)
