@@ -106,3 +106,12 @@ def test_the_risk_of_records_is_left_out_where_the_deadline_is_over():
     with pytest.raises(OutOfTime):
         record_risk_.record_risk(scan.table, max_size=2, limits=Limits(deadline=0.0))
     assert sf.discover(frame, k=2, mode="any", record_risk=2).risk is not None
+
+
+def test_seconds_are_left_to_put_in_order_what_was_found():
+    now = [0.0]
+    limits = Limits(deadline=10, clock=lambda: now[0])
+    now[0] = 9.0
+    assert limits.allow(100)
+    assert not limits.allow(10_000_000) and limits.stopped == "deadline"
+    assert Limits().allow(10_000_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -10,6 +11,7 @@ from sfumato.engine import open_source
 from sfumato.engine.rows import RowSource
 from sfumato.journey.policy_check import check_policy
 from sfumato.journey.protect_file import protect_file
+from sfumato.policy.taxonomies.date import Dates
 
 POLICY = {
     "columns": {
@@ -229,3 +231,16 @@ def test_a_command_loads_its_policy_once(sfumato, clinic, monkeypatch, call):
     option = ["policy.yaml", "data.csv"] if call[0] == "policy" else ["-p", "policy.yaml"]
     assert sfumato(*call, *option).code in (0, 1)
     assert len(loaded) == 1
+
+
+def test_a_taxonomy_is_built_once_though_the_table_is_examined_for_warnings(monkeypatch):
+    built, build = [], Dates.build
+    monkeypatch.setattr(Dates, "build", lambda self, values: built.append(1) or build(self, values))
+    people = pl.DataFrame({"born": [f"19{year}-0{month}-11" for year in range(60, 80) for month in (1, 2)]})
+    policy = {
+        "columns": {"born": {"role": "quasi", "taxonomy": {"date": ["year", "decade"]}}},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down"},
+    }
+    sf.protect(people, policy, warn=lambda _: None)
+    assert len(built) == 1

@@ -98,14 +98,14 @@ CALLS = {
     "discover": ("discover", "hospital.csv", "--k", "2", "--mode", "any", "--max-size", "1"),
     "declare": ("declare", "hospital.csv", "-o", "drafted.yaml"),
     "protect": ("protect", "hospital.csv", "-p", "policy.yaml", "--dry-run"),
-    "protect_file": ("protect", "hospital.csv", "-p", "policy.yaml", "-o", "safe.csv"),
+    "protect_file": ("protect", "hospital.csv", "-p", "plain.yaml", "-o", "safe.csv"),
     "audit": ("audit", "safe.csv", "-p", "policy.yaml"),
     "release": ("release", "hospital.csv", "-p", "policy.yaml", "--into", "one", "--to", "registry"),
     "trace": ("trace", "one/data.csv"),
     "compare": ("utility", "hospital.csv", "safe.csv", "-p", "policy.yaml"),
     "report": ("report", "safe.csv", "-p", "policy.yaml", "-o", "report.html"),
 }
-"""Each works on what those before it made."""
+"""Each works on what those before it made; `plain.yaml` is the demo's policy with one search, top-down."""
 
 LOADED = """
 import json, sys
@@ -121,6 +121,8 @@ def loaded(tmp_path_factory):
     """Per call: its exit code, and the modules that it loaded."""
     folder = tmp_path_factory.mktemp("loaded")
     sf.demo.write(folder, 300)
+    demo = (folder / "policy.yaml").read_text(encoding="utf-8")
+    (folder / "plain.yaml").write_text(demo.replace("search: best", "search: top-down"), encoding="utf-8")
     found = {}
     for verb, call in CALLS.items():
         python(LOADED, folder / "loaded.json", *call, cwd=folder)

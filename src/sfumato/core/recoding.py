@@ -50,10 +50,18 @@ class Recoding:
 
     @classmethod
     def of_cuts(
-        cls, table: Microdata, cuts: Mapping[str, Cut], *, keep: NDArray[np.bool_] | None = None
+        cls,
+        table: Microdata,
+        cuts: Mapping[str, Cut],
+        *,
+        keep: NDArray[np.bool_] | None = None,
+        grouped: tuple[Codes, Codes] | None = None,
     ) -> Recoding:
-        """Global recoding; `keep` says which of its classes (in ascending order of nodes) are published."""
-        class_of, nodes = classes_under(table, cuts)
+        """Global recoding; `keep` says which of its classes (in ascending order of nodes) are published.
+
+        `grouped` is what `classes_under` gives for these cuts, where that is known.
+        """
+        class_of, nodes = grouped or classes_under(table, cuts)
         if keep is not None:
             renumber = np.where(keep, np.cumsum(keep) - 1, SUPPRESSED).astype(np.int32)
             class_of, nodes = renumber[class_of], nodes[keep]

@@ -73,8 +73,8 @@ def rank_table(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArra
     taxonomy = coding.build(occurring)
     ranks = leaf_ranks(taxonomy, texts)
     table = ranks[index]
-    lacking = [label for label in occurring if taxonomy.rank(label) is None]
-    if lacking:
+    if (ranks[: len(texts) + bool(dictionary.missing)] == UNKNOWN).any():
+        lacking = [label for label in occurring if taxonomy.rank(label) is None]
         raise BadTaxonomy(
             f"the taxonomy of column {safe_name(coding.name)} "
             f"lacks {len(lacking)} of {len(occurring)} values that occur",
@@ -95,8 +95,8 @@ def refuse_missing(name: str, cells: int) -> None:
 
 def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
     """The rank of each text, and of a missing cell at the end; UNKNOWN where the taxonomy lacks it."""
-    ranks = [taxonomy.rank(text) for text in [*texts, None]]
-    return np.array([UNKNOWN if rank is None else rank for rank in ranks], np.int64)
+    known = taxonomy.ranks
+    return np.array([known.get(text, UNKNOWN) for text in (*texts, None)], np.int64)
 
 
 def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:

@@ -62,9 +62,7 @@ def with_warnings(
     from sfumato.engine.surveying_reader import survey_on_first_pass, survey_with_sets
     from sfumato.policy.set_columns import forms_of
 
-    alone = _warnings(policy)
-    for diagnosis in alone:
-        warn(diagnosis)
+    warn_of_policy(policy, warn)
     looked_at = policy.columns if policy.person is None else policy.published
     names = [name for name in looked_at if name in source.columns]
     here = set(source.columns)
@@ -72,7 +70,7 @@ def with_warnings(
 
     def report(columns: Survey, sets: Survey) -> None:
         with suppress(SfumatoError, OSError):
-            for diagnosis in _warnings(policy, columns, sets)[len(alone) :]:
+            for diagnosis in _warnings_of_table(policy, columns, sets):
                 warn(diagnosis)
 
     surveying = survey_on_first_pass(source, names, forms, report)
@@ -83,14 +81,19 @@ def with_warnings(
     return source
 
 
-def _warnings(
-    policy: Policy, columns: Survey | None = None, sets: Survey | None = None
-) -> Sequence[Diagnosis]:
-    """The warnings on a policy; those that need no table come first."""
-    from sfumato.policy.doctor.diagnosis import Severity
-    from sfumato.policy.doctor.knowledge import HeldTermSets
-    from sfumato.policy.doctor.policy import UNCONFIRMED, examine, examine_held, worst_first
+def _warnings(policy: Policy) -> Sequence[Diagnosis]:
+    """The warnings that need no table."""
+    from sfumato.policy.doctor.policy import UNCONFIRMED, Severity, examine
 
-    held = {} if sets is None else {n: HeldTermSets(c.values, c.counts) for n, c in sets.columns.items()}
-    diagnoses = worst_first([*examine(policy, columns), *examine_held(policy, held)])
-    return [found for found in diagnoses if found.gravity is Severity.WARNING or found.name == UNCONFIRMED]
+    found = examine(policy)
+    return [each for each in found if each.gravity is Severity.WARNING or each.name == UNCONFIRMED]
+
+
+def _warnings_of_table(policy: Policy, columns: Survey, sets: Survey) -> Sequence[Diagnosis]:
+    """The warnings that a table gives reason for, beside those of its policy alone."""
+    from sfumato.policy.doctor.knowledge import HeldTermSets
+    from sfumato.policy.doctor.policy import Severity, examine_held, examine_table
+
+    held = {name: HeldTermSets(c.values, c.counts) for name, c in sets.columns.items()}
+    found = [*examine_table(policy, columns, warnings=True), *examine_held(policy, held)]
+    return [each for each in found if each.gravity is Severity.WARNING]

@@ -86,6 +86,8 @@ def folded(text: str) -> str:
     >>> folded(" Zu\u0308rich") == folded("ZÜRICH")
     True
     """
+    if text.isascii():
+        return " ".join(text.lower().split())
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

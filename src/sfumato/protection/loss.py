@@ -156,16 +156,18 @@ def _column_entropy(case: MeasuredRecoding, j: int) -> float:
     codes, out = table.codes(column.name), recoding.class_of == SUPPRESSED
     frequency = _tally(codes, table.counts, leaves_of(column.taxonomy))
     leaf: NDArray[np.integer] = np.arange(len(frequency))
-    low, high = leaf, leaf + 1
-    if recoding.cuts is not None:
+    low, alone = leaf, _log_covered(frequency, leaf, leaf + 1)
+    if recoding.cuts is not None:  # then a value becomes the same in every class
         node = recoding.cuts[column.name].node_of
         low, high = column.taxonomy.low[node], column.taxonomy.high[node]
-    spread = _log_covered(frequency, low, high)[codes]
-    published = _log_covered(frequency, recoding.low[:, j], recoding.high[:, j])
-    spread[~out] = published[recoding.class_of[~out]]
-    spread -= _log_covered(frequency, leaf, leaf + 1)[codes]
-    gone = _tally(low[codes[out]], table.counts[out], len(frequency))
-    return float(table.counts @ spread) + shuffled_bits(gone) * float(case.price)
+        bits = float(frequency @ (_log_covered(frequency, low, high) - alone))
+    else:
+        spread = alone[codes]
+        published = _log_covered(frequency, recoding.low[:, j], recoding.high[:, j])
+        spread[~out] = published[recoding.class_of[~out]]
+        bits = float(table.counts @ (spread - alone[codes]))
+    gone = _tally(low[codes[out]], table.counts[out], len(frequency)) if out.any() else frequency[:0]
+    return bits + shuffled_bits(gone) * float(case.price)
 
 
 def _log_covered(frequency: Counts, low: NDArray[np.integer], high: NDArray[np.integer]) -> Reals:

@@ -45,7 +45,7 @@ def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Tr
 
 def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
     """Returns the recoding of some cuts; classes, or positions, that break a promise are suppressed."""
-    class_of, _ = classes_under(table, cuts)
-    groups = judged_groups(table, class_of)
+    grouped = classes_under(table, cuts)
+    groups = judged_groups(table, grouped[0])
     kept = keep(Classes.of(table, groups, sensitive=promises.sensitive), promises)
-    return Recoding.of_cuts(table, cuts).keeping(kept[groups])
+    return Recoding.of_cuts(table, cuts, grouped=grouped).keeping(kept[groups])

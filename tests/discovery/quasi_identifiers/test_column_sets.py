@@ -105,3 +105,13 @@ def test_plain_sets_look_like_a_list():
     with pytest.raises(IndexError):
         made[2]
     assert "41 in all" in repr(listed([(f"c{j}",) for j in range(41)], tuple(f"c{j}" for j in range(41))))
+
+
+def test_sets_that_are_known_are_joined_without_a_second_copy():
+    names = tuple("abcd")
+    members = [(0,), (1, 3), (2,)]
+    known = ColumnSets(as_words([{0, 1}, {2}], 3), members, names)
+    joined = known.joined([("c",), ("a", "d")], most=2)
+    assert list(joined) == [("c",), ("a", "b")] and joined.cut and not known.cut
+    assert list(known) == [("c",), ("a", "b"), ("a", "d")]
+    assert joined.within() == {"a": 2, "b": 1, "c": 1, "d": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from itertools import islice, product
 from typing import overload
 
@@ -34,6 +35,7 @@ class ColumnSets(Sequence[Names]):
     ) -> None:
         self._words, self._members, self._names = _in_order(words, members), tuple(members), names
         self._sizes = _sizes_of(self._words)
+        self._several = [j for j, chosen in enumerate(self._members) if len(chosen) > 1]
         self._total = sum(int(choices.sum()) for _, choices in self._chunks())
         self._length = min(self._total, sys.maxsize if most is None else most)
         self.cut = most is not None and most < self._total
@@ -73,14 +75,31 @@ class ColumnSets(Sequence[Names]):
     def joined(self, sets: Sequence[Names], *, most: int | None) -> ColumnSets:
         """Returns these sets and those, with all that look alike, each once."""
         place = {self._names[column]: j for j, members in enumerate(self._members) for column in members}
-        more = _words_of_names(sets, place, len(self._members))
-        together = np.unique(np.concatenate((self._words, more)), axis=0)
-        return ColumnSets(together, self._members, self._names, most=most)
+        more = np.unique(_words_of_names(sets, place, len(self._members)), axis=0)
+        asked = np.isin(self._sizes, np.unique(_sizes_of(more)))
+        known = {row.tobytes() for row in self._words[asked & self._may_be_among(more)]}
+        fresh = np.array([row.tobytes() not in known for row in more], bool)
+        if fresh.any():
+            return ColumnSets(
+                np.concatenate((self._words, more[fresh])), self._members, self._names, most=most
+            )
+        return self.up_to(most)
+
+    def up_to(self, most: int | None) -> ColumnSets:
+        """Returns the same sets, of which so many were asked for."""
+        same = copy(self)
+        same._length = min(self._total, sys.maxsize if most is None else most)
+        same.cut = most is not None and most < self._total
+        return same
 
     def within(self) -> dict[str, int]:
         """In how many sets each column is, of all that there are; columns in none are left out."""
         counts = [0] * len(self._members)
-        for bits, choices in self._chunks():
+        for words, choices in self._chunks():
+            bits = _bits(words, len(self._members))
+            if not self._several:
+                counts = [sum(pair) for pair in zip(counts, bits.sum(axis=0).tolist(), strict=True)]
+                continue
             for j, members in enumerate(self._members):
                 counts[j] += int(choices[bits[:, j]].sum()) // len(members)
         return {
@@ -90,13 +109,21 @@ class ColumnSets(Sequence[Names]):
             for column in members
         }
 
-    def _chunks(self) -> Iterator[tuple[Bits, NDArray[np.int64 | np.object_]]]:
-        """Yields some sets at a time, a byte per column, and how many choices each of them stands for."""
-        each = np.array([len(members) for members in self._members], np.int64)
+    def _chunks(self) -> Iterator[tuple[Words, NDArray[np.int64 | np.object_]]]:
+        """Yields some sets at a time, and how many choices each of them stands for."""
+        each = np.array([len(self._members[j]) for j in self._several], np.int64)
         for start in range(0, len(self._words), CHUNK):
-            bits = _bits(self._words[start : start + CHUNK], len(each))
+            words = self._words[start : start + CHUNK]
+            if not self._several:
+                yield words, np.ones(len(words), np.int64)
+                continue
+            bits = _bits(words, len(self._members))[:, self._several]
             kind = np.int64 if np.where(bits, each, 1).prod(axis=1, dtype=float).sum() < 2.0**62 else object
-            yield bits, np.where(bits, each, 1).astype(kind).prod(axis=1)
+            yield words, np.where(bits, each, 1).astype(kind).prod(axis=1)
+
+    def _may_be_among(self, some: Words) -> Bits:
+        """Flags the sets whose first word is that of one of some others."""
+        return np.isin(self._words[:, 0], some[:, 0])
 
     def _all(self) -> Iterator[Names]:
         ends = np.flatnonzero(np.diff(self._sizes, append=-1)) + 1

@@ -18,6 +18,10 @@ LEAST_BUDGET = 1 << 33
 STEPS_PER_CELL = 512
 COPIES = 5
 """What was found is held so many times over while it is put in order."""
+SECONDS_PER_SET = 1.5e-6
+"""What was found is counted and put in order before a deadline is over: seconds of the processor for each."""
+SLOWEST = 20.0
+"""A busy machine is reckoned with up to so many seconds for one of the processor."""
 
 
 def usual_budget(rows: int, columns: int) -> int:
@@ -49,6 +53,7 @@ class Limits:
     budget: int | None = None
     memory: Memory | None = None
     started: float | None = None
+    busy_before: float | None = None
     stopped: Stop = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +65,8 @@ class Limits:
             raise WrongCall("budget must be at least 1 step")
         if self.started is None:
             self.started = self.clock()
+        if self.busy_before is None:
+            self.busy_before = time.process_time()
 
     @property
     def remaining(self) -> float | None:
@@ -73,6 +80,15 @@ class Limits:
         """Whether the time is up."""
         return self.remaining == 0
 
+    def _too_late_for(self, found: int) -> bool:
+        """Whether the time is needed to put so many sets in order."""
+        left = self.remaining
+        if left is None or self.started is None or self.busy_before is None:
+            return False
+        worked = max(time.process_time() - self.busy_before, 1e-3)
+        slowness = min(max(1.0, (self.clock() - self.started) / worked), SLOWEST)
+        return left <= found * SECONDS_PER_SET * slowness
+
     def check(self) -> None:
         """Raises OutOfTime if the time is up."""
         if self.late:
@@ -80,7 +96,7 @@ class Limits:
 
     def allow(self, found: int, steps: int = 0) -> bool:
         """Whether to go on after so many sets and so many steps."""
-        if self.late:
+        if self._too_late_for(found):
             self.stopped = "deadline"
         elif self.max_results is not None and found >= self.max_results:
             self.stopped = "results"

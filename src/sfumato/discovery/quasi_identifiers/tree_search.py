@@ -18,7 +18,7 @@ KeepGoing = Callable[[int], bool]
 Fits = Callable[[int, int], bool]
 """Told how many bytes more are wanted and how many hold what was found; says whether they may be taken."""
 
-STEPS_PER_RUN = 1 << 24
+STEPS_PER_RUN = 1 << 22
 """Steps of the compiled search between two looks at the limits."""
 
 _T = TypeVar("_T", bound=np.generic)

@@ -41,7 +41,8 @@ from sfumato.system.disk import read_start
 MOST_COMPARISONS = 200_000
 """With more comparisons only spellings that look alike are matched; similar ones would take too long."""
 
-__all__ = ["Diagnosis", "Severity", "examine", "examine_file", "examine_held", "examine_path", "worst_first"]
+__all__ = ["Diagnosis", "Severity", "examine", "examine_file", "examine_held", "examine_path"]
+__all__ += ["examine_table", "worst_first"]
 
 
 def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnosis]:
@@ -52,14 +53,23 @@ def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnos
     diagnoses += _no_coalition(policy)
     diagnoses += _unconfirmed(policy)
     if survey is not None:
-        diagnoses += _columns(policy, survey)
-        diagnoses += _few_people(policy, survey)
-        diagnoses += several_rows(policy, survey)
-        for name, rule in policy.columns.items():
-            if name in survey.columns:
-                for check in CHECKS:
-                    diagnoses += check(name, rule, survey.columns[name], policy, survey.rows)
+        diagnoses += examine_table(policy, survey)
     return worst_first(diagnoses)
+
+
+def examine_table(policy: Policy, survey: TableEvidence, *, warnings: bool = False) -> list[Diagnosis]:
+    """Returns what is wrong with a table beside its policy, and not with the policy alone.
+
+    With `warnings` columns are asked only what may be answered by a warning: who goes on to count the table
+    meets its errors there, and builds its taxonomies once.
+    """
+    diagnoses = [*_columns(policy, survey), *_few_people(policy, survey), *several_rows(policy, survey)]
+    checks = WARNING_CHECKS if warnings else CHECKS
+    for name, rule in policy.columns.items():
+        if name in survey.columns:
+            for check in checks:
+                diagnoses += check(name, rule, survey.columns[name], policy, survey.rows)
+    return diagnoses
 
 
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:
@@ -383,11 +393,5 @@ def _root_only(tree: Taxonomy) -> list[str]:
     return [str(tree.labels[0] or ANY)]
 
 
-CHECKS = (
-    _empty_cells,
-    _unknown_values,
-    _no_range_ends,
-    _never_seen,
-    _look_alikes,
-    _like_an_identifier,
-)
+CHECKS = (_empty_cells, _unknown_values, _no_range_ends, _never_seen, _look_alikes, _like_an_identifier)
+WARNING_CHECKS = (_empty_cells, _look_alikes, _like_an_identifier)

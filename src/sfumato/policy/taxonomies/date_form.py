@@ -11,6 +11,7 @@ from functools import cached_property
 from sfumato.core.errors import BadPolicy
 
 ISO = "yyyy-mm-dd"
+ISO_LENGTH = len(ISO)
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?\s?(?:Z|[+-]\d{2}:?(?:\d{2})?)?)?"
 _FIELDS = {"yyyy": r"(?P<y>\d{4})", "mm": r"(?P<m>\d{1,2})", "dd": r"(?P<d>\d{1,2})"}
 
@@ -31,6 +32,11 @@ class DateForm:
 
     def day(self, text: str) -> date | None:
         """Returns the date that a cell holds, `None` if it holds none."""
+        if self.written == ISO and len(text) == ISO_LENGTH and text[4] == text[7] == "-":
+            try:
+                return date.fromisoformat(text)
+            except ValueError:
+                return None
         shape = self._shape.fullmatch(text)
         if shape is None:
             return None
