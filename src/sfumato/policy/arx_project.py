@@ -12,6 +12,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -78,7 +79,7 @@ class ArxProject:
         except OSError as wrong:
             reason = (wrong.strerror or "cannot be read").lower()
             raise BadInput(f"the project cannot be read: {reason}", where=path.name) from None
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError):
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError):
             raise BadInput("this is no project of ARX, or it is damaged", where=path.name) from None
 
     @property
