@@ -47,7 +47,17 @@ FORMS = {
     "/trace/again": {"original": "yes"},
     "/trace/forget": {},
 }
-PAGES = ("/", "/discover", "/declare", "/declare/text", "/history", "/protect", "/attack", "/release", "/trace")
+PAGES = (
+    "/",
+    "/discover",
+    "/declare",
+    "/declare/text",
+    "/history",
+    "/protect",
+    "/attack",
+    "/release",
+    "/trace",
+)
 ADDRESSES = {
     "/declare/column": {"name": "age"},
     "/release": {"to": "lab", "into": "one", "chain": "main", "override": "x"},
@@ -87,7 +97,16 @@ class Studio(Task):
     def unit(self, number):
         self.fresh(number)
         chance = random.Random(f"studio {number}")
-        kinds = (self.form, self.form, self.form, self.field, self.address, self.place, self.upload, self.file)
+        kinds = (
+            self.form,
+            self.form,
+            self.form,
+            self.field,
+            self.address,
+            self.place,
+            self.upload,
+            self.file,
+        )
         faulthandler.dump_traceback_later(CLOCK, exit=True)
         begun = time.process_time()
         name, answers = kinds[number % len(kinds)](chance)
@@ -106,14 +125,19 @@ class Studio(Task):
         path = chance.choice(list(FORMS))
         version = urlencode({"version": self.version})
         body = damaged(urlencode(FORMS[path]).encode(), chance)
-        return "form", [self.post(path, body + b"&" + version.encode()), self.client.get(chance.choice(PAGES))]
+        return "form", [
+            self.post(path, body + b"&" + version.encode()),
+            self.client.get(chance.choice(PAGES)),
+        ]
 
     def field(self, chance):
         """One field holds what nobody expects."""
         path = chance.choice([path for path, fields in FORMS.items() if fields])
         fields = {**FORMS[path], "version": self.version}
         token = chance.choice(TOKENS)
-        fields[chance.choice(list(fields))] = (token * (1 + 3 * chance.randrange(2))).decode("utf-8", "replace")
+        fields[chance.choice(list(fields))] = (token * (1 + 3 * chance.randrange(2))).decode(
+            "utf-8", "replace"
+        )
         return "field", [self.post(path, urlencode(fields).encode()), self.client.get(chance.choice(PAGES))]
 
     def address(self, chance):
@@ -128,7 +152,9 @@ class Studio(Task):
     def upload(self, chance):
         """A file is dropped: its frame or its rows are damaged."""
         rows = (self.studio.folder.path / "people.csv").read_bytes()
-        head = f'--{BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'.encode()
+        head = (
+            f'--{BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'.encode()
+        )
         tail = f"\r\n--{BOUNDARY}--\r\n".encode()
         if chance.random() < 0.5:
             body = head + damaged(rows, chance) + tail

@@ -83,8 +83,8 @@ class Kind(NamedTuple):
 
 
 TASKS = {
-    "commands": Kind(Commands, 2_000, 4),
-    "verbs": Kind(Verbs, 4_000, 4),
+    "commands": Kind(Commands, 2_000, 2),
+    "verbs": Kind(Verbs, 4_000, 2),
     "parsers": Kind(Parsers, 93_000, 4),
     "studio": Kind(Studio, 4_000, 2),
     "kills on SQLite": Kind(Kills, 250),

@@ -75,7 +75,7 @@ VERBS = (
     Verb("utility DATA SAFE -p POLICY", 0, WITH_CHOICE),
     Verb("knowledge DATA --label disease --terms symptoms --vocabulary WORDS -o NEW", 0, WITH_CHOICE),
     Verb("release DATA -p POLICY --ledger URL --chain other --dry-run --despite main", 0, WITH_HISTORY),
-    Verb("release DATA -p POLICY --ledger URL --chain c2 --to lab --despite main --into FOLDER", 0, WITH_HISTORY),
+    Verb("release DATA -p POLICY --ledger URL --chain c2 --despite main --into FOLDER", 0, WITH_HISTORY),
     Verb("release DATA -p POLICY --ledger URL --override OVERRIDE --to lab --dry-run", 2, WITH_HISTORY | {2}),
     Verb("trace LEAK --ledger OLD"),
     Verb("erase --person-file PEOPLE --column patient_id --ledger URL --yes", 0, WITH_HISTORY | {2}),
@@ -197,7 +197,11 @@ class Verbs(Task):
 
     def check_written(self, verb):
         """Raises where the canary is in something that was written to be given away."""
-        given_away = [*self.place.glob("new.*"), *self.place.glob("folder/**/*"), *self.place.glob("charts/*")]
+        given_away = [
+            *self.place.glob("new.*"),
+            *self.place.glob("folder/**/*"),
+            *self.place.glob("charts/*"),
+        ]
         for new in given_away:
             must(not new.is_file() or CANARY.encode() not in new.read_bytes(), f"{verb.words}: a cell is out")
 
@@ -206,8 +210,16 @@ class Verbs(Task):
         named = {word: str(place / name) for word, name in FILES.items()}
         named |= {word: f"sqlite:///{named[word]}" for word in ("URL", "OLD", "SQLITE")}
         named |= {"NEW": str(place / "new.csv"), "FRESH": f"sqlite:///{place}/fresh.db"}
-        named |= {"NEW.html": str(place / "new.html"), "ONE": str(place / "one"), "NEW.db": str(place / "new.db")}
-        named |= {"FOLDER": str(place / "folder"), "CHARTS": str(place / "charts"), "QUERY": files_of_rows.QUERY}
+        named |= {
+            "NEW.html": str(place / "new.html"),
+            "ONE": str(place / "one"),
+            "NEW.db": str(place / "new.db"),
+        }
+        named |= {
+            "FOLDER": str(place / "folder"),
+            "CHARTS": str(place / "charts"),
+            "QUERY": files_of_rows.QUERY,
+        }
         return [named.get(word, word) for word in words.split()]
 
     def arguments(self, number):

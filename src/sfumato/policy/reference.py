@@ -62,7 +62,9 @@ class Reference:
         try:
             entries = read_json(read_document(Path(path)))["priors"]
             priors = [_kept_prior(entry) for entry in entries]
-            same = all(kept.prior.digest == entry["digest"] for kept, entry in zip(priors, entries, strict=True))
+            same = all(
+                kept.prior.digest == entry["digest"] for kept, entry in zip(priors, entries, strict=True)
+            )
         except FileNotFoundError:
             raise BadData("the reference is not there", where=str(path)) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):

@@ -57,7 +57,11 @@ class PolicyState:
         """Whether this is the state of that number, of texts and numbers as the studio writes them."""
         texts = (self.did, self.when, self.text, self.python, self.cli)
         others = [other for other in (self.before, self.undone) if other is not None]
-        return self.number == number and all(type(n) is int for n in others) and all(type(t) is str for t in texts)
+        return (
+            self.number == number
+            and all(type(n) is int for n in others)
+            and all(type(t) is str for t in texts)
+        )
 
 
 @dataclass(frozen=True)
