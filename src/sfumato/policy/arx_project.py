@@ -74,6 +74,8 @@ class ArxProject:
     def read(cls, path: Path) -> ArxProject:
         """Reads a project file; raises `BadInput` where it is none, or is damaged."""
         try:
+            if path.exists() and not path.is_file():  # a device has no end, and an archive is read from there
+                raise BadInput("this is no file", where=path.name)
             with zipfile.ZipFile(path) as archive:
                 return _Archive(archive, path.name).project()
         except OSError as wrong:
