@@ -9,12 +9,16 @@ import random
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import ipc
+from typer.testing import CliRunner
 
+import sfumato as sf
 from policy.test_arx_project import project
 from sfumato.cli.knowledge import read_vocabulary
+from sfumato.cli.main import app
 from sfumato.core.errors import BadData, BadInput, BadPolicy, WrongCall
 from sfumato.core.json_object import read_json
 from sfumato.engine import open_source
@@ -22,9 +26,12 @@ from sfumato.engine.frames.records import open_json
 from sfumato.policy.arx_project import ArxProject
 from sfumato.policy.number_file import numbers_in
 from sfumato.policy.reference import Reference
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.names import LONGEST_NAME, checked_name
+from sfumato.releases.output_file import check_target
 from sfumato.releases.targets.folder import FolderTarget
 from sfumato.studio.policy_file import PolicyFile
+from sfumato.system import disk
 from studio.stage import StudioClient, open_studio
 
 ENDLESS = Path("/dev/zero")
@@ -132,6 +139,34 @@ def test_a_target_whose_name_is_not_utf8(tmp_path):
     """Neither the ledger nor a certificate can name it."""
     with pytest.raises(WrongCall, match="not written in UTF-8"):
         FolderTarget(tmp_path / os.fsdecode(b"out\xff")).check()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
+def test_files_whose_names_are_not_utf8_are_neither_written_nor_judged(tmp_path, ending):
+    """The database of the judge takes no such paths."""
+    path = tmp_path / os.fsdecode(b"o\xff" + ending.encode())
+    with pytest.raises(WrongCall, match="not written in UTF-8"):
+        check_target(path)
+    check_target(tmp_path / f"\N{LATIN SMALL LETTER A WITH DIAERESIS}{ending}")
+    table = pl.DataFrame({"a": ["x", "x"]})
+    {".csv": table.write_csv, ".parquet": table.write_parquet, ".jsonl": table.write_ndjson}[ending](path)
+    policy = sf.Policy.from_dict(
+        {"columns": {"a": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    )
+    with contextlib.suppress(BadData):
+        sf.audit(path, policy)
+
+
+def test_keys_from_standard_input_have_an_end(monkeypatch):
+    monkeypatch.setattr(disk, "LARGEST_LIST", 10)
+    said = CliRunner().invoke(app, ["erase", "--person-file", "-", "--yes"], input=b"p-1\n" * 10)
+    assert isinstance(said.exception, BadData) and "more than 10 bytes" in said.exception.message
+
+
+@pytest.mark.parametrize("url", ["sqlite:////", "sqlite:///.", "postgresql://here:port/x", "sqlite:///"])
+def test_urls_that_name_no_ledger(url):
+    with pytest.raises(WrongCall, match="a ledger is|the ledger is named"):
+        Ledger(url)
 
 
 def test_names_of_chains_have_an_end():

@@ -73,15 +73,26 @@ def erase(
 
 def _keys_in(file: str | None) -> list[str]:
     """Returns the keys in a file or in standard input, one in a line; empty lines are left out."""
-    from sfumato.system.disk import read_document
+    from sfumato.system.disk import LARGEST_LIST, read_document
 
     if file is None:
         return []
     try:
-        content = sys.stdin.buffer.read() if file == STANDARD_INPUT else read_document(Path(file))
+        content = (
+            _standard_input() if file == STANDARD_INPUT else read_document(Path(file), most=LARGEST_LIST)
+        )
         lines = content.decode("utf-8-sig").splitlines()
     except OSError as error:
         raise BadData(f"the keys cannot be read ({error.strerror})", where="--person-file") from None
     except UnicodeDecodeError:
         raise BadData("the keys are not written in UTF-8", where="--person-file") from None
     return [line for line in lines if line]
+
+
+def _standard_input() -> bytes:
+    from sfumato.system.disk import LARGEST_LIST
+
+    content = sys.stdin.buffer.read(LARGEST_LIST + 1)
+    if len(content) > LARGEST_LIST:
+        raise BadData(f"there are more than {LARGEST_LIST} bytes of keys", where="--person-file")
+    return content
