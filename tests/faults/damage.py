@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import random
+import zipfile
 
 TOKENS = (
     b"NaN",
@@ -13,6 +16,9 @@ TOKENS = (
     b'"\\ud800"',
     b"[" * 5000,
     b'{"a":' * 5000,
+    b"[" * 300 + b"]" * 300,
+    b"[" * 900 + b"]" * 900,
+    b'{"a":' * 900 + b"1" + b"}" * 900,
     b"null",
     b"true",
     b"{}",
@@ -37,7 +43,26 @@ TOKENS = (
 
 
 def damaged(content: bytes, chance: random.Random) -> bytes:
-    """The same bytes after one to three harms."""
+    """The same bytes after one to three harms; of what is packed, mostly of what is in it."""
+    if content.startswith(b"PK\x03\x04") and chance.random() < 0.7:
+        return _in_archive(content, chance)
+    if content.startswith(b"\x1f\x8b") and chance.random() < 0.5:
+        return gzip.compress(_harmed(gzip.decompress(content), chance), 1, mtime=0)
+    return _harmed(content, chance)
+
+
+def _in_archive(content, chance):
+    """The same archive with one part that is harmed, and packed as if nothing were wrong."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        hit = chance.choice(old.namelist())
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(zipfile.ZipInfo(name), _harmed(part, chance) if name == hit else part)
+    return out.getvalue()
+
+
+def _harmed(content, chance):
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(content) + 1)
         other = min(len(content), place + chance.choice((1, 1, 2, 8, 64)))

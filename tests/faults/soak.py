@@ -1,9 +1,10 @@
 """A soak in parts: `python -m faults.soak --minutes 30`, as often as it takes; `make soak-part` does it.
 
-What was done is kept in build/soak.json, unit by unit. A part goes on where the last one ended, also after
-it was killed: the units after the last note are done again. Where src changed since, everything begins anew.
-With the last unit the figures are written to tests/faults/soak.txt. A unit that fails ends the part with exit
-1 and its number.
+Tasks are done side by side, a process for each (`--jobs`); large ones are done in shares. What was done is
+kept in build/soak, unit by unit. A part goes on where the last one ended, also after it was killed: the
+units after the last note are done again. Where src changed since, everything begins anew. With the last unit
+the figures are written to tests/faults/soak.txt. A unit that fails is told with its number, and ends its
+share; the part then ends with exit 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,31 +44,31 @@ def _git(*words):
     ).stdout.strip()
 
 
-class Soak:
-    """What was done of each task, kept in a file."""
+class Share:
+    """A share of a task: every unit whose number leaves this rest. What was done is kept in a file."""
 
-    def __init__(self, state, share):
-        self.path, self.commit = Path(state), commit()
-        self.goals = {name: max(1, round(count * share)) for name, (_, count) in TASKS.items()}
-        self.done, self.outcomes = dict.fromkeys(TASKS, 0), {name: Counter() for name in TASKS}
-        self.seconds, self.saved = 0.0, 0.0
+    def __init__(self, name, rest, folder, part):
+        kind = TASKS[name]
+        self.name, self.rest, self.step = name, rest, kind.shares
+        units = max(1, round(kind.units * part))
+        self.goal = len(range(rest, units, self.step))
+        self.slug = f"{name.replace(' ', '-')}-{rest}"
+        self.path, self.commit = Path(folder) / f"{self.slug}.json", commit()
+        self.done, self.outcomes, self.seconds, self.saved = 0, Counter(), 0.0, 0.0
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             kept = json.loads(self.path.read_text(encoding="utf-8"))
-            done = {name: int(kept["done"].get(name, 0)) for name in TASKS}
-            outcomes = {name: Counter(kept["outcomes"].get(name, {})) for name in TASKS}
-            seconds = float(kept["seconds"])
+            done, outcomes, seconds = int(kept["done"]), Counter(kept["outcomes"]), float(kept["seconds"])
             if kept["commit"] == self.commit:
                 self.done, self.outcomes, self.seconds = done, outcomes, seconds
 
     @property
-    def left(self):
-        """The tasks that are not done, the least advanced first."""
-        open_tasks = [name for name in TASKS if self.done[name] < self.goals[name]]
-        return sorted(open_tasks, key=lambda name: self.done[name] / self.goals[name])
+    def is_open(self):
+        return self.done < self.goal
 
-    def count(self, name, outcome):
-        self.done[name] += 1
-        self.outcomes[name][outcome] += 1
+    @property
+    def number(self):
+        """The number of the next unit."""
+        return self.rest + self.done * self.step
 
     def save(self):
         content = {
@@ -81,63 +83,104 @@ class Soak:
         part.replace(self.path)
         self.saved = time.monotonic()
 
-    def report(self, place):
-        """Writes the figures, a line for each task."""
-        day = f"{datetime.now(UTC):%Y-%m-%d}"
-        told = {name: {"units": self.done[name], **self.outcomes[name]} for name in TASKS}
-        lines = [f"{day} {self.commit} soak, {name}: {json.dumps(told[name])}\n" for name in TASKS]
-        with Path(place).open("a", encoding="utf-8") as file:
-            file.writelines(lines)
+    def play(self, until, work):
+        """Does units until all are done or the time is over; returns whether nothing failed."""
+        started, begun, before = [], time.process_time(), self.seconds
+        with contextlib.ExitStack() as stack:
 
+            def cluster():
+                if not started:
+                    started.append(stack.enter_context(Cluster()))
+                return started[0]
 
-def part(soak, minutes, work):
-    """Does units until all are done or the time is over; returns whether nothing failed."""
-    until, opened, started = time.monotonic() + 60 * minutes, {}, []
-    with contextlib.ExitStack() as stack:
-
-        def cluster():
-            if not started:
-                started.append(stack.enter_context(Cluster()))
-            return started[0]
-
-        while soak.left and time.monotonic() < until:
-            name = soak.left[0]
-            begun, stretch = time.monotonic(), min(until, time.monotonic() + 60)
-            if name not in opened:
-                opened[name] = TASKS[name][0](work / name.replace(" ", "-"), cluster)
-                stack.callback(opened[name].close)
-            while soak.done[name] < soak.goals[name] and time.monotonic() < stretch:
+            task = TASKS[self.name].task(work / self.slug, cluster)
+            stack.callback(task.close)
+            while self.is_open and time.monotonic() < until:
                 try:
-                    soak.count(name, opened[name].unit(soak.done[name]))
+                    outcome = task.unit(self.number)
                 except Exception as error:
-                    soak.save()
-                    sys.stderr.write(f"{name}, unit {soak.done[name]}: {type(error).__name__}: {error}\n")
+                    self.save()
+                    told = f"{self.name}, unit {self.number}: {type(error).__name__}: {error}"
+                    sys.stderr.write(f"{told}\n")
                     return False
-                if time.monotonic() - soak.saved > SAVED_EVERY:
-                    soak.save()
-            soak.seconds += time.monotonic() - begun
-            soak.save()
-            sys.stderr.write(f"{name}: {soak.done[name]} of {soak.goals[name]}\n")
-    return True
+                self.done += 1
+                self.outcomes[outcome] += 1
+                self.seconds = before + time.process_time() - begun
+                if time.monotonic() - self.saved > SAVED_EVERY:
+                    self.save()
+        self.save()
+        return True
+
+
+def shares(folder, part):
+    """All shares of all tasks."""
+    return [Share(name, rest, folder, part) for name, kind in TASKS.items() for rest in range(kind.shares)]
+
+
+def report(place, all_shares):
+    """Writes the figures, a line for each task."""
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    with Path(place).open("a", encoding="utf-8") as file:
+        for name in TASKS:
+            mine = [share for share in all_shares if share.name == name]
+            told = {"units": sum(share.done for share in mine)}
+            told |= sum((share.outcomes for share in mine), Counter())
+            file.write(f"{day} {mine[0].commit} soak, {name}: {json.dumps(told)}\n")
+
+
+def side_by_side(given, until, work):
+    """Does what is left, so many shares at once, each in a process of its own; whether nothing failed.
+
+    A share that ends without a word, as by a crash of a library, failed as well.
+    """
+    waiting = [share for share in shares(given.state, given.share) if share.is_open]
+    running, fine = [], True
+    while waiting or running:
+        while waiting and len(running) < given.jobs and time.monotonic() < until:
+            share = waiting.pop(0)
+            words = ["--share", str(given.share), "--state", str(given.state), "--work", str(work)]
+            minutes = str(max(0.0, until - time.monotonic()) / 60)
+            command = [sys.executable, "-m", "faults.soak", "--only", share.name, str(share.rest)]
+            running.append((share, subprocess.Popen([*command, "--minutes", minutes, *words])))
+        if time.monotonic() >= until:
+            waiting = []
+        for share, program in list(running):
+            if program.poll() is not None:
+                running.remove((share, program))
+                fine &= program.returncode == 0
+                told = Share(share.name, share.rest, given.state, given.share)
+                ended = "" if program.returncode == 0 else f", and failed (exit {program.returncode})"
+                sys.stderr.write(f"{told.slug}: {told.done} of {told.goal}{ended}\n")
+        time.sleep(0.2)
+    return fine
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=float(os.environ.get("SFUMATO_SOAK_MINUTES", "30")))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many tasks at once")
     parser.add_argument("--share", type=float, default=1.0, help="of the units of a whole soak")
-    parser.add_argument("--state", type=Path, default=ROOT / "build" / "soak.json")
+    parser.add_argument("--state", type=Path, default=ROOT / "build" / "soak", help="a folder for notes")
     parser.add_argument("--report", type=Path, default=REPORT)
+    parser.add_argument("--only", nargs=2, metavar=("TASK", "REST"), help="one share, in this process")
+    parser.add_argument("--work", type=Path, help="where units are played")
     given = parser.parse_args(arguments)
-    soak, work = Soak(given.state, given.share), given.state.with_suffix(".work")
+    until = time.monotonic() + 60 * given.minutes
+    work = (given.work or Path(f"{given.state}.work")).absolute()
+    if given.only:
+        warnings.simplefilter("ignore")
+        name, rest = given.only
+        return 0 if Share(name, int(rest), given.state, given.share).play(until, work) else 1
     shutil.rmtree(work, ignore_errors=True)
-    if not part(soak, given.minutes, work):
+    if not side_by_side(given, until, work):
         return 1
     shutil.rmtree(work, ignore_errors=True)
-    if soak.left:
-        sys.stderr.write(f"{len(soak.left)} tasks are left: run another part\n")
+    done = shares(given.state, given.share)
+    if left := sum(share.is_open for share in done):
+        sys.stderr.write(f"{left} of {len(done)} shares are left: run another part\n")
         return 0
-    soak.report(given.report)
-    sys.stderr.write(f"done in {soak.seconds / 60:.0f} minutes; the figures are in {given.report}\n")
+    report(given.report, done)
+    sys.stderr.write(f"all is done; the figures are in {given.report}\n")
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -13,11 +12,13 @@ import time
 from pathlib import Path
 
 from faults.made_up import check_all
+from faults.prepared import Prepared
 from faults.stage import fill_disk
 from sfumato import demo
 
 CLOCK = 120.0
 """Seconds by the clock after which a program hangs, however busy the machine is."""
+ROWS = 120
 BATCH = 20
 """So many releases share a ledger before a new one is begun."""
 
@@ -49,46 +50,62 @@ class Released(Task):
 
     def __init__(self, folder, cluster):
         super().__init__(folder, cluster)
-        self.begun, self.entered, self.usual = None, 0, 1.0
+        self.begun, self.entered, self.usual, self.prepared = None, 0, {}, None
 
     def fresh(self, number):
-        """Begins a new place for every batch of units, with a first release that shows how long one takes."""
+        """Begins a new place for every batch of units, with first releases that show how long one takes."""
         if self.begun == number // BATCH:
             return
         self.begun = number // BATCH
         shutil.rmtree(self.folder, ignore_errors=True)
-        demo.write(self.folder, 200)
+        demo.write(self.folder, ROWS)
+        policy = self.folder / "policy.yaml"
+        policy.write_text(policy.read_text(encoding="utf-8").replace("search: best", "search: lattice"))
         home = self.home()
         self.out, self.key = home / "out", home / "ledger.key"
         self.out.mkdir()
         self.url = f"sqlite:///{home}/ledger.db"
         if self.postgresql:
             self.url = self.cluster().database(f"{type(self).__name__.lower()}_{os.getpid()}_{self.begun}")
-        begun = time.monotonic()
-        must(self.started("first").wait() == 0, "the first release")
-        self.usual, self.entered = time.monotonic() - begun, 1
+        if self.prepared is None:
+            self.prepared = Prepared(self.words("loaded"))
+        else:
+            must(self.started("loaded").wait(timeout=CLOCK) == 0, "the first release")
+        for whole in (True, False):
+            begun = time.monotonic()
+            must(self.started(f"first-{whole}", whole=whole).wait(timeout=CLOCK) == 0, "the first releases")
+            self.usual[whole] = time.monotonic() - begun
+        self.entered = 3
+
+    def close(self):
+        if self.prepared is not None:
+            self.prepared.close()
 
     def home(self):
         """Where the ledger, its key and what is released lie."""
         return self.folder
 
-    def started(self, name, *, into=None, chain=None, most=None):
-        """A release that runs; `most` is the size that none of its files may exceed."""
-        words = [
-            "release",
-            self.folder / "hospital.csv",
-            "-p",
-            self.folder / "policy.yaml",
-            "--ledger",
-            self.url,
-        ]
-        words += ["--key", self.key, "--chain", chain or f"c{name}", "--to", f"t{name}"]
-        words += ["--into", into or self.out / f"r{name}"]
-        command = [str(word) for word in (sys.executable, "-m", "sfumato", *words)]
-        with (self.folder / f"said-{name}.txt").open("wb") as said:
-            program = subprocess.Popen(command, stdout=said, stderr=said)
-        if most is not None:  # Python ignores the signal of this limit, and sees an error instead
-            resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (most, most))
+    def words(self, name, into=None, chain=None):
+        words = ["release", self.folder / "hospital.csv", "-p", self.folder / "policy.yaml"]
+        words += ["--ledger", self.url, "--key", self.key, "--chain", chain or f"c{name}", "--to", f"t{name}"]
+        return [str(word) for word in (*words, "--into", into or self.out / f"r{name}")]
+
+    def started(self, name, *, into=None, chain=None, most=None, whole=False):
+        """A release that runs; `most` is the size that none of its files may exceed.
+
+        It is forked from the loaded program, or with `whole` started as from a shell.
+        """
+        words, log = self.words(name, into, chain), self.folder / f"said-{name}.txt"
+        if not whole:
+            return self.prepared.start(words, log, most)
+        with log.open("wb") as said:
+            return subprocess.Popen([sys.executable, "-m", "sfumato", *words], stdout=said, stderr=said)
+
+    def harmed(self, number, chance):
+        """A release that is to be harmed, after a random time; every fifth is started as from a shell."""
+        whole = number % 5 == 0
+        program = self.started(number, whole=whole)
+        time.sleep(chance.uniform(0.02, 1.1) * self.usual[whole])
         return program
 
     def check_next(self, number):
@@ -110,8 +127,7 @@ class Kills(Released):
 
     def unit(self, number):
         self.fresh(number)
-        chance, program = random.Random(f"kills {number}"), self.started(number)
-        time.sleep(chance.uniform(0.05, 1.1) * self.usual)
+        program = self.harmed(number, random.Random(f"kills {number}"))
         program.kill()
         code, more = program.wait(), self.counted()
         must(code in (0, -signal.SIGKILL), f"exit {code}")
@@ -126,8 +142,8 @@ class Signals(Released):
 
     def unit(self, number):
         self.fresh(number)
-        chance, program = random.Random(f"signals {number}"), self.started(number)
-        time.sleep(chance.uniform(0.05, 1.1) * self.usual)
+        chance = random.Random(f"signals {number}")
+        program = self.harmed(number, chance)
         asked = chance.choice((signal.SIGTERM, signal.SIGINT))
         program.send_signal(asked)
         code, more, said = program.wait(timeout=CLOCK), self.counted(), self.said(number)
@@ -192,10 +208,14 @@ class FullDisks(Released):
 
     def fresh(self, number):
         if self.begun != number // BATCH:
-            self.close()
+            self.unmount()
         super().fresh(number)
 
     def close(self):
+        super().close()
+        self.unmount()
+
+    def unmount(self):
         """Gives the disk back, also one that a killed part left."""
         command = ["umount", str(self.folder / "disk")]
         while subprocess.run(command, capture_output=True, check=False).returncode == 0:

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
-from faults import soak, soak_tasks
+from faults import soak, soak_verbs
 from faults.soak_releases import Task, Wrong, before_the_program
-from faults.soak_tasks import CANARY, Parsers, Verb, Verbs
+from faults.soak_studio import Studio
+from faults.soak_tasks import Kind, Parsers
+from faults.soak_verbs import CANARY, Verb, Verbs
 
 
 class Counting(Task):
@@ -29,17 +31,24 @@ class Counting(Task):
 
 @pytest.fixture
 def play(tmp_path, monkeypatch):
-    """Run a part of a soak with one task of seven units; its exit code."""
-    monkeypatch.setattr(soak, "TASKS", {"counting": (Counting, 70)})
+    """Run a part of a soak with one task of seven units in two shares, here one after the other."""
+    monkeypatch.setattr(soak, "TASKS", {"counting": Kind(Counting, 70, 2)})
     monkeypatch.setattr(soak, "commit", lambda: "abc1234")
     monkeypatch.setattr(soak, "SAVED_EVERY", 0.0)
+    monkeypatch.setattr(soak, "side_by_side", one_by_one)
     Counting.done, Counting.failures, Counting.closed = [], 0, 0
 
     def part(*words):
-        files = ["--state", str(tmp_path / "state.json"), "--report", str(tmp_path / "soak.txt")]
+        files = ["--state", str(tmp_path / "state"), "--report", str(tmp_path / "soak.txt")]
         return soak.main(["--share", "0.1", "--minutes", "1", *files, *words])
 
     return part
+
+
+def one_by_one(given, until, work):
+    open_shares = [share for share in soak.shares(given.state, given.share) if share.is_open]
+    played = [share.play(until, work) for share in open_shares]
+    return all(played)
 
 
 def test_a_soak_goes_on_where_it_failed(play, tmp_path, capsys):
@@ -47,16 +56,17 @@ def test_a_soak_goes_on_where_it_failed(play, tmp_path, capsys):
     assert play() == 1
     assert "counting, unit 4: Wrong: a cell was printed" in capsys.readouterr().err
     assert not (tmp_path / "soak.txt").exists()
+    assert Counting.done == [0, 2, 1, 3, 5], "the other share went on"
     assert play() == 0
-    assert Counting.done == list(range(7)), "no unit twice, none left out"
-    assert Counting.closed == 2
+    assert Counting.done == [0, 2, 1, 3, 5, 4, 6], "no unit twice, none left out"
+    assert Counting.closed == 3
     (line,) = (tmp_path / "soak.txt").read_text(encoding="utf-8").splitlines()
     assert line.endswith('abc1234 soak, counting: {"units": 7, "fine 0": 4, "fine 1": 3}')
 
 
 def test_a_part_without_time_says_what_is_left(play, tmp_path, capsys):
     assert play("--minutes", "0") == 0
-    assert "1 tasks are left: run another part" in capsys.readouterr().err
+    assert "2 of 2 shares are left: run another part" in capsys.readouterr().err
     assert Counting.done == [] and not (tmp_path / "soak.txt").exists()
 
 
@@ -74,8 +84,8 @@ def test_a_soak_that_was_killed_does_the_units_after_its_last_note_again(play, t
         play()
     monkeypatch.setattr(Counting, "unit", real)
     assert play() == 0
-    assert Counting.done == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6]
-    assert json.loads((tmp_path / "state.json").read_text())["done"] == {"counting": 7}
+    assert Counting.done == [0, 2, 4, 6, 1, 3, 1, 3, 5]
+    assert json.loads((tmp_path / "state" / "counting-1.json").read_text())["done"] == 3
 
 
 @pytest.mark.parametrize(
@@ -85,22 +95,37 @@ def test_a_soak_that_was_killed_does_the_units_after_its_last_note_again(play, t
         "{",
         "[]",
         '{"commit": "abc1234"}',
-        '{"commit": "abc1234", "done": {"counting": 5}}',
-        '{"commit": "other", "done": {"counting": 5}, "outcomes": {}, "seconds": 1}',
+        '{"commit": "abc1234", "done": 3}',
+        '{"commit": "other", "done": 3, "outcomes": {}, "seconds": 1}',
     ],
 )
 def test_what_another_commit_did_counts_nothing(play, tmp_path, state):
-    (tmp_path / "state.json").write_text(state, encoding="utf-8")
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "counting-0.json").write_text(state, encoding="utf-8")
     assert play() == 0
-    assert Counting.done == list(range(7))
+    assert sorted(Counting.done) == list(range(7))
+
+
+def test_a_share_that_ends_without_a_word_has_failed(tmp_path, monkeypatch, capsys):
+    """As by a crash of a library: the process that plays the share is gone."""
+    monkeypatch.setattr(soak, "TASKS", {"counting": Kind(Counting, 70, 2)})
+    monkeypatch.setattr(soak.sys, "executable", "false")
+    words = ["--share", "0.1", "--minutes", "1", "--state", str(tmp_path / "state"), "--jobs", "2"]
+    assert soak.main([*words, "--report", str(tmp_path / "soak.txt")]) == 1
+    assert "counting-1: 0 of 3, and failed (exit 1)" in capsys.readouterr().err
+    assert not (tmp_path / "soak.txt").exists()
 
 
 def test_units_of_parsers_and_verbs(tmp_path, monkeypatch):
     """A few units of the real tasks; every verb was typed on whole files before."""
     parsers = Parsers(tmp_path / "parsers", None)
     assert all(parsers.unit(number).endswith((" read", " refused")) for number in range(16))
-    calls = [verb for verb in soak_tasks.VERBS if verb.name in ("history", "certificate")]
-    monkeypatch.setattr(soak_tasks, "VERBS", calls)
+    studio = Studio(tmp_path / "studio", None)
+    assert {studio.unit(number).split()[0] for number in range(8)} == {
+        "form", "field", "address", "place", "upload", "file",
+    }  # fmt: skip
+    calls = [verb for verb in soak_verbs.VERBS if verb.name in ("history", "certificate")]
+    monkeypatch.setattr(soak_verbs, "VERBS", calls)
     verbs = Verbs(tmp_path / "verbs", None)
     assert {verbs.unit(number).split()[1] for number in range(6)} == {"exit"}
     for wrong in (Verb("histroy --ledger URL"), Verb("history --ledgr URL"), Verb("history", 1)):

@@ -91,12 +91,16 @@ def erase(
 
 def _lines_in(file: str | None, option: str) -> list[str]:
     """Returns the lines of a file or of standard input; empty ones are left out."""
-    from sfumato.system.disk import read_document
+    from sfumato.system.disk import LARGEST_LIST, read_document
 
     if file is None:
         return []
     try:
-        content = sys.stdin.buffer.read() if file == STANDARD_INPUT else read_document(Path(file))
+        content = (
+            _standard_input(option)
+            if file == STANDARD_INPUT
+            else read_document(Path(file), most=LARGEST_LIST)
+        )
         lines = content.decode("utf-8-sig").splitlines()
     except OSError as error:
         raise BadData(f"it cannot be read ({error.strerror})", where=option) from None
@@ -110,3 +114,12 @@ def _numbers_in(file: str | None) -> list[int]:
     if any(not line.isascii() or not line.isdigit() or len(line) > MOST_DIGITS for line in lines):
         raise BadData("rows are whole numbers, one in a line", where="--rows")
     return [int(line) for line in lines]
+
+
+def _standard_input(option: str) -> bytes:
+    from sfumato.system.disk import LARGEST_LIST
+
+    content = sys.stdin.buffer.read(LARGEST_LIST + 1)
+    if len(content) > LARGEST_LIST:
+        raise BadData(f"there are more than {LARGEST_LIST} bytes of them", where=option)
+    return content

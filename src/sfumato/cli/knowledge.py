@@ -12,6 +12,7 @@ from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.options import AsJson, Data, Overwrite, reads_data, valued
 from sfumato.cli.terminal import talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
+from sfumato.core.errors import BadData
 
 OutFile = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
@@ -64,14 +65,12 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
     from sfumato.journey.knowledge import TermPlace, proposed_knowledge
     from sfumato.promises.quasi_sensitive.knowledge_file import save, save_prevalence
     from sfumato.releases.output_file import check_target
-    from sfumato.system.disk import LARGEST_LIST, read_document
 
     for path in (out, prevalence):
         if path is not None:
             check_target(path, source=Path(data), overwrite=overwrite)
-    lines = () if vocabulary is None else read_document(vocabulary, most=LARGEST_LIST).decode().splitlines()
     columns = terms[0] if terms and len(terms) == 1 else terms
-    words = tuple(line.strip() for line in lines if line.strip())
+    words = () if vocabulary is None else read_vocabulary(vocabulary)
     place = TermPlace(label, columns, text, document_column, count, words, separator)
     table, least = table_read_by(None, data, form), fraction(share, key="--share")
     found = proposed_knowledge(table, place, support=support, share=least)
@@ -80,3 +79,14 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
         save_prevalence(found.prevalence, prevalence)
     tell(found, as_json=as_json)
     talk(f"wrote {out}; read it, then name it in the policy: knowledge: {out.name}")
+
+
+def read_vocabulary(file: Path) -> tuple[str, ...]:
+    """Returns the terms in a file, one in a line; empty lines are left out."""
+    from sfumato.system.disk import LARGEST_LIST, read_document
+
+    try:
+        lines = read_document(file, most=LARGEST_LIST).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise BadData("the vocabulary is not written in UTF-8", where=file.name) from None
+    return tuple(line.strip() for line in lines if line.strip())

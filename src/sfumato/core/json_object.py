@@ -28,10 +28,10 @@ def read_json(content: str | bytes) -> Any:  # whatever JSON may hold: whoever a
         found = json.loads(
             text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_without_repetition
         )
+        if "\\u" in text or not text.isascii():
+            json.dumps(found, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if "\\u" in text or not text.isascii():
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
     return found
 
 

@@ -12,6 +12,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,12 +74,14 @@ class ArxProject:
     def read(cls, path: Path) -> ArxProject:
         """Reads a project file; raises `BadInput` where it is none, or is damaged."""
         try:
+            if path.exists() and not path.is_file():  # a device has no end, and an archive is read from there
+                raise BadInput("this is no file", where=path.name)
             with zipfile.ZipFile(path) as archive:
                 return _Archive(archive, path.name).project()
         except OSError as wrong:
             reason = (wrong.strerror or "cannot be read").lower()
             raise BadInput(f"the project cannot be read: {reason}", where=path.name) from None
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError):
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError):
             raise BadInput("this is no project of ARX, or it is damaged", where=path.name) from None
 
     @property

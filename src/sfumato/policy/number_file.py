@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 from sfumato.core.errors import BadPolicy
+from sfumato.system.disk import read_start
 
 MOST_BYTES = 4 << 20
 """A file of numbers is at most so long."""
@@ -15,8 +16,7 @@ MOST_BYTES = 4 << 20
 def numbers_in(path: Path) -> dict[str, str]:
     """Returns what a file says of nodes: a label and a number on every line, separated by `;` or `,`."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        content = read_start(path, MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise BadPolicy(
@@ -26,7 +26,10 @@ def numbers_in(path: Path) -> dict[str, str]:
     if len(content) > MOST_BYTES:
         raise BadPolicy(f"the file {path.name!r} is larger than {MOST_BYTES >> 20} MiB")
     separator = ";" if ";" in text else ","
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+    except csv.Error:
+        raise BadPolicy(f"the file {path.name!r} is no list of labels and numbers") from None
     for line, row in enumerate(rows, 1):
         if len(row) != 2:
             raise BadPolicy(f"line {line} of {path.name!r} is not a label and a number")

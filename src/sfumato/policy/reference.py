@@ -62,6 +62,9 @@ class Reference:
         try:
             entries = read_json(read_document(Path(path)))["priors"]
             priors = [_kept_prior(entry) for entry in entries]
+            same = all(
+                kept.prior.digest == entry["digest"] for kept, entry in zip(priors, entries, strict=True)
+            )
         except FileNotFoundError:
             raise BadData("the reference is not there", where=str(path)) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
@@ -70,7 +73,7 @@ class Reference:
                 where=str(path),
                 remedy=f"It is what `sfumato protect` wrote beside the safe file, ending in {SUFFIX}.",
             ) from None
-        if any(kept.prior.digest != entry["digest"] for kept, entry in zip(priors, entries, strict=True)):
+        if not same:
             raise BadData("the reference was changed: its digest is another one", where=str(path))
         return cls(tuple(priors))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_FILE_BYTES = 2**20
 """A policy file may be so long."""
-MOST_NODES = 100_000
+MOST_NODES = 50_000
 """Keys, list entries and values of a policy file, together: reading so many takes some seconds."""
 MOST_ALIASES = 100
 MOST_DEPTH = 40
@@ -52,6 +52,8 @@ def read(text: str | bytes, *, name: str = "policy") -> YamlDocument:
     except UnicodeDecodeError as wrong:
         line = content.count(b"\n", 0, wrong.start) + 1
         raise BadPolicy("not UTF-8 text", where=f"{name}, line {line}", remedy="Save it as UTF-8.") from None
+    if decoded.count(",") + decoded.count("\n") > MOST_NODES:  # what would take long is not begun
+        raise BadPolicy(TOO_MANY, where=name, remedy=REMEDY)
     node = compose(decoded, name=name)
     if node is None:
         raise BadPolicy("the policy is empty", where=name)

@@ -9,6 +9,9 @@ from sfumato.core.errors import WrongCall
 INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn"])
 """Categories of characters that nobody sees, or that change how others are seen."""
 
+LONGEST_NAME = 255
+"""Names stand in messages and indexes."""
+
 
 def same_name(name: str) -> str:
     """Returns the one spelling of a name: composed (NFC), trimmed, with single blanks inside.
@@ -19,8 +22,10 @@ def same_name(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).split())
 
 
-def checked_name(name: str, what: str) -> str:
-    """Returns the one spelling of a name that was given; raises where it is empty or holds what nobody sees.
+def checked_name(name: str, what: str, *, most: int = LONGEST_NAME) -> str:
+    """Returns the one spelling of a name that was given.
+
+    Raises `WrongCall` where it is empty, longer than `most`, or holds what nobody sees.
 
     >>> checked_name("main ", "chain")
     'main'
@@ -28,6 +33,8 @@ def checked_name(name: str, what: str) -> str:
     spelled = same_name(name)
     if not spelled:
         raise WrongCall(f"a {what} needs a name")
+    if len(spelled) > most:
+        raise WrongCall(f"the name of a {what} has more than {most} characters")
     if any(unicodedata.category(character) in INVISIBLE for character in spelled):
         raise WrongCall(
             f"the name of a {what} holds an invisible character: two such names look like one",

@@ -36,6 +36,8 @@ def check_target(
     if source is not None and _is_same(path, source):
         raise WrongCall("the output would replace the data it is made from", remedy="Name another file.")
     check_not_needed(path, needed)
+    if os.fsencode(path.name) != path.name.encode("utf-8", "replace"):
+        raise WrongCall("the name of the output is not written in UTF-8", remedy="Name another file.")
     if path.is_dir():
         raise WrongCall("the output is a folder", remedy="Name a file, such as safe.csv or safe.parquet.")
     if not path.parent.is_dir():

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from sfumato.core.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
 from sfumato.show.card import figure, several
 from sfumato.show.visible_text import visible
-from sfumato.studio.policy_file import PolicyConflict
+from sfumato.studio.policy_file import NOTHING, PolicyConflict, PolicyFile, PolicyState
 from sfumato.studio.same_step import SameStep
 from sfumato.studio.security import RequestTooLarge
 from sfumato.studio.texts import texts
@@ -103,20 +103,32 @@ def render(
     """Returns a page: a template with the frame that all pages have."""
     studio = studio_of(request)
     policy = studio.policy
+    version, state = _seen_policy(policy)
     frame = {
         "step": step,
         "open_steps": request.app.state.steps,
         "data": studio.data,
         "tables": studio.folder.tables(),
-        "version": policy.version,
+        "version": version,
         "has_policy": policy.path.exists(),
         "policy_name": policy.path.name,
-        "state": policy.current(),
+        "state": state,
         "same": same or SameStep(),
         "part": "",
     }
     page = templates().get_template(template).render({**frame, **context})
     return HTMLResponse(page, status)
+
+
+def _seen_policy(policy: PolicyFile) -> tuple[str, PolicyState | None]:
+    """Returns the version and the state of the policy; none where it cannot be read, as some page will say.
+
+    The page that says so has the same frame.
+    """
+    try:
+        return policy.version, policy.current()
+    except (SfumatoError, OSError):
+        return NOTHING, None
 
 
 def fragment(template: str, **context: object) -> Response:

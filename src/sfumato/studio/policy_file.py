@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sfumato.core.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
+from sfumato.core.json_object import read_json
 from sfumato.policy.policy import Policy
 from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.system.disk import FolderLock, read_document, to_disk
@@ -51,6 +52,16 @@ class PolicyState:
     undone: int | None = None
     python: str = ""
     cli: str = ""
+
+    def is_sound(self, number: int) -> bool:
+        """Whether this is the state of that number, of texts and numbers as the studio writes them."""
+        texts = (self.did, self.when, self.text, self.python, self.cli)
+        others = [other for other in (self.before, self.undone) if other is not None]
+        return (
+            self.number == number
+            and all(type(n) is int for n in others)
+            and all(type(t) is str for t in texts)
+        )
 
 
 @dataclass(frozen=True)
@@ -189,13 +200,14 @@ class PolicyFile:
         if not self._states.is_dir():
             return []
         names = (path.name for path in self._states.glob("[0-9]*.json"))
-        return sorted(int(name[:-5]) for name in names if name[:-5].isdigit())
+        return sorted(int(name[:-5]) for name in names if name[:-5].isascii() and name[:-5].isdigit())
 
     def _state(self, number: int) -> PolicyState | None:
         """Returns a state; `None` where somebody removed or damaged its file."""
-        with suppress(OSError, ValueError, TypeError):
-            words = json.loads(read_document(self._states / f"{number:06d}.json", most=4 * MOST_FILE_BYTES))
-            return PolicyState(**words)
+        with suppress(OSError, SfumatoError, ValueError, TypeError):
+            words = read_json(read_document(self._states / f"{number:06d}.json", most=4 * MOST_FILE_BYTES))
+            state = PolicyState(**words)
+            return state if state.is_sound(number) else None
         return None
 
 

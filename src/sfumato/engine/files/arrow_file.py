@@ -40,9 +40,13 @@ class ArrowFileReader(LoadedFileReader):
             ) from None
 
     def _joined(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
-        """Returns all batches as a table; what is compressed shows its size only when it is unpacked."""
+        """Returns all batches as a table; what is compressed shows its size only when it is unpacked.
+
+        Arrow believes the offsets of a file, and reads where nothing is if they are damaged.
+        """
         held = []
         for batch in batches:
+            batch.validate(full=True)
             held.append(batch)
             self.check_room(batch.nbytes)
         return pa.Table.from_batches(held, schema)

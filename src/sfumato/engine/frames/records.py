@@ -70,6 +70,6 @@ def _text(cell: object, column: str) -> str | None:
         return cell
     try:
         text: str | None = canonical(pa.array([cell]), column)[0].as_py()
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, OverflowError):
         raise BadData(f"column {safe_name(column)} holds a cell that has no text") from None
     return text

@@ -47,8 +47,17 @@ def parts_of(path: Path) -> list[Path]:
 
 
 def literal(path: Path) -> str:
-    """Returns the path as a pattern that matches this one file, whatever its name looks like."""
+    """Returns the path as a pattern that matches this one file, whatever its name looks like.
+
+    Raises `BadData` where it is no text: the database takes no other paths.
+    """
     text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadData(
+            "the path is not written in UTF-8", where=path.name, remedy="Rename the file, or move it."
+        ) from None
     return text if "\\" in text else re.sub(r"([*?[])", r"[\1]", text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,7 +155,7 @@ def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str],
 def _whole_in_sql(db: duckdb.DuckDBPyConnection, path: Path) -> str:
     """Returns a file that is read as a whole as a relation whose columns are c0, c1, …"""
     table = whole_table(path)
-    name = f"whole_{sha256(str(path).encode()).hexdigest()[:16]}"
+    name = f"whole_{sha256(os.fsencode(path)).hexdigest()[:16]}"
     db.register(name, table.rename_columns([f"c{i}" for i in range(table.num_columns)]))
     return name
 

@@ -169,14 +169,14 @@ class LedgerDatabase:
 def _parsed(url: str) -> URL:
     try:
         found = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # such as a port that is no number
         raise WrongCall(
             "the ledger is named by a URL", remedy="Such as sqlite:///ledger.db or postgresql://host/db."
         ) from None
     backend = found.get_backend_name()
     if backend == "postgresql":
         return found.set(drivername="postgresql+psycopg")
-    if backend == "sqlite" and found.database and found.database != ":memory:":
+    if backend == "sqlite" and Path(found.database or "").name and found.database != ":memory:":
         return found
     raise WrongCall(
         "a ledger is a SQLite file or a PostgreSQL database",

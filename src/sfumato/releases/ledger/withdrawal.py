@@ -55,7 +55,7 @@ def withdraw(ledger: Ledger, release: str, *, reason: str, chain: str = "main") 
     Later releases are held against it as before, since whoever has it keeps it. The reason is public. Of a
     release that was withdrawn before for the same reason, the notice that is there is returned.
     """
-    why = checked_name(reason, "reason")
+    why = checked_name(reason, "reason", most=len(reason))
     if len(why) > LONGEST_REASON:
         raise WrongCall(f"a reason has at most {LONGEST_REASON} characters", remedy="Say it in fewer words.")
     records = ledger.history(memory=False)

@@ -41,6 +41,7 @@ class FolderTarget:
     def check(self) -> None:
         if not self.place.name or self.place.name == "..":
             raise WrongCall("the target needs a name", remedy="Name a new folder.")
+        _check_letters(self.place)
         if os.path.lexists(self.place):
             raise WrongCall("the target exists already", where=str(self.named), remedy="Name a new folder.")
         if not self.place.parent.is_dir():
@@ -123,6 +124,17 @@ class FolderTarget:
             whole = folder / record.place
             if wrong := manifest.faults(whole, manifest.read(whole / manifest.MANIFEST)):
                 raise BadLedger(f"the staged files were changed: {wrong[0]}", where=folder.name)
+
+
+def _check_letters(place: Path) -> None:
+    """Raises where a path is no text: the ledger and the certificate could not name it."""
+    try:
+        str(place).encode()
+    except UnicodeEncodeError:
+        raise WrongCall(
+            "the name of the target, or of a folder that leads to it, is not written in UTF-8",
+            remedy="Name a folder in UTF-8.",
+        ) from None
 
 
 def _check_length(path: Path) -> None:
