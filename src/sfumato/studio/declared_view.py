@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -208,7 +209,8 @@ def offered_promises(policy: Policy) -> tuple[PromiseLook, ...]:
         if all(fields):
             full = f"{kind.kind} {kind.name}" if kind.kind else kind.name
             known = tuple(f for f in fields if f is not None)
-            looks.append(PromiseLook(full, "", kind.silent_on, known, kind.name, kind.kind or ""))
+            said = re.sub(r"\{(\w+)[^}]*\}", r"\1", kind.plain)
+            looks.append(PromiseLook(full, said, kind.silent_on, known, kind.name, kind.kind or ""))
     return tuple(looks)
 
 

@@ -72,6 +72,8 @@ def show(request: Request) -> Response:
         kinds={name: taxonomy_kind(rule) for name, rule in policy.columns.items()},
         promises=promise_looks(policy),
         offered=offered_promises(policy),
+        asked=request.query_params.get("add", ""),
+        about=request.query_params.get("of", ""),
         presets=PRESETS,
         job=job,
         checkup=checkup,
