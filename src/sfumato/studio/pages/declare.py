@@ -64,7 +64,7 @@ def show(request: Request) -> Response:
         request,
         "declare.html",
         step=STEP,
-        same=_same(studio, text, policy),
+        same=same_step(studio, policy),
         policy=policy,
         roles=ROLES,
         reasons=column_comments(text),
@@ -224,7 +224,8 @@ def _text_page(request: Request, text: str, error: SfumatoError | None) -> Respo
     )
 
 
-def _same(studio: Studio, text: str, policy: Policy) -> SameStep:
+def same_step(studio: Studio, policy: Policy) -> SameStep:
+    """Returns the policy, and what was changed on it last, in three languages."""
     name, data = studio.policy.path.name, studio.data
     state = studio.policy.current()
     load = f"import sfumato as sf\n\n{python_call('policy', 'sf.Policy.load', [name])}"
@@ -233,7 +234,7 @@ def _same(studio: Studio, text: str, policy: Policy) -> SameStep:
     lines.append(command("sfumato", "policy", "check", name, *([] if data is None else [data.name])))
     if policy.confirm:
         lines.append(command("sfumato", "policy", "confirm", name, *policy.confirm))
-    return SameStep(text, load + last, "\n".join(lines))
+    return SameStep(studio.policy.text or policy.to_yaml(), load + last, "\n".join(lines))
 
 
 def _prepared(python: str) -> str:

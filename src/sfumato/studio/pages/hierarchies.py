@@ -22,7 +22,7 @@ from sfumato.policy.taxonomies.ready import CATALOGUE
 from sfumato.policy.taxonomies.tree_changes import ROOT, NodePath, TreeChange, with_values, written_tree
 from sfumato.studio.declared_view import MOST_NODES, ColumnCheckup, taxonomy_kind, tree_rows
 from sfumato.studio.page import SentForm, action, render, studio_of, to
-from sfumato.studio.pages.declare import STEP, begin_checkup, checkup_of
+from sfumato.studio.pages.declare import STEP, begin_checkup, checkup_of, same_step
 from sfumato.studio.policy_edit import (
     apply_edit,
     marked_secret,
@@ -30,7 +30,6 @@ from sfumato.studio.policy_edit import (
     tree_changed,
     tree_of,
 )
-from sfumato.studio.same_step import SameStep
 from sfumato.studio.studio import Studio
 
 MOST_LEVELS = 12
@@ -53,7 +52,7 @@ def show(request: Request) -> Response:
         request,
         "hierarchy.html",
         step=STEP,
-        same=SameStep(policy.to_yaml() if not studio.policy.text else studio.policy.text),
+        same=same_step(studio, policy),
         name=name,
         rule=rule,
         roles=ROLES,
