@@ -25,7 +25,9 @@ def studio(tmp_path, monkeypatch):
 
 def shown(client, path):
     """What a page shows in each language."""
-    parts = re.findall(r'<div class="code">\s*<h3>(.*?) <button.*?<pre[^>]*>(.*?)</pre>', client.get(path).text, re.S)
+    parts = re.findall(
+        r'<div class="code">\s*<h3>(.*?) <button.*?<pre[^>]*>(.*?)</pre>', client.get(path).text, re.S
+    )
     return {html.unescape(name): html.unescape(text) for name, text in parts}
 
 
@@ -63,7 +65,10 @@ def test_every_change_of_a_policy_can_be_typed_in_python(studio, client, path, f
     said = shown(client, page)
     assert set(said) == {"YAML", "Python", "Command line"}
     after = sf.Policy.load("policy.yaml")
-    assert policy_of_text(said["YAML"], name="policy.yaml", folder=studio.folder.path).to_dict() == after.to_dict()
+    assert (
+        policy_of_text(said["YAML"], name="policy.yaml", folder=studio.folder.path).to_dict()
+        == after.to_dict()
+    )
     (studio.folder.path / "policy.yaml").write_text(CONFIRMED, encoding="utf-8")
     assert run_python(said["Python"])["policy"].to_dict() == after.to_dict()
     run_commands(said["Command line"])
@@ -77,7 +82,7 @@ def test_what_discovers_protects_and_attacks_runs_as_shown(studio, client):
     assert (studio.folder.path / "safe.csv").exists()
 
 
-def test_what_releases_and_traces_runs_as_shown(tmp_path, studio):
+def test_what_releases_and_traces_runs_as_shown(studio):
     policy = CONFIRMED + "recipients: {tolerance: 50%}\n"
     studio.policy.path.write_text(policy, encoding="utf-8")
     client = StudioClient(studio)
@@ -89,7 +94,8 @@ def test_what_releases_and_traces_runs_as_shown(tmp_path, studio):
     history = [(r.chain, r.recipient) for r in sf.Ledger("sqlite:///ledger.db", readonly=True).history()]
     assert sorted(history) == [("main", "north"), ("main", "south"), ("other", "north")]
     (studio.folder.path / "leak.csv").write_text(
-        (studio.folder.path / "by-command" / "north" / "data.csv").read_text(encoding="utf-8"), encoding="utf-8"
+        (studio.folder.path / "by-command" / "north" / "data.csv").read_text(encoding="utf-8"),
+        encoding="utf-8",
     )
     said = shown(client, "/trace")
     run_python(said["Python"])

@@ -1,4 +1,4 @@
-"""What models learn from each solution: one trained on every safe table, beside one trained on the original."""
+"""What models learn from each solution: trained on every safe table, beside one trained on the original."""
 
 from __future__ import annotations
 

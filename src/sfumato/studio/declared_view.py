@@ -26,8 +26,11 @@ from sfumato.policy.doctor.diagnosis import Diagnosis
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.taxonomies import NestedTree
 from sfumato.policy.taxonomies.tree import Branch
+from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.promises.parameters import Choice, Declared, Exact, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import definitions
+from sfumato.studio.policy_within import policy_within
+from sfumato.system.disk import read_document
 
 MOST_NODES = 600
 """A tree with more nodes is shown in part, and edited as text."""
@@ -112,7 +115,7 @@ class PolicyCheckup:
 
 def check_beside(path: Path, policy_path: Path, *, progress: Progress) -> PolicyCheckup:
     """Returns what a table says to a policy; it is read once."""
-    policy = Policy.load(policy_path)
+    policy = policy_within(read_document(policy_path, most=MOST_FILE_BYTES).decode("utf-8-sig"), policy_path)
     source = open_table(path, policy=policy)
     survey, diagnoses = examine_beside(source, policy, progress)
     names = {f"column {short(name)}": name for name in (*survey.columns, *policy.columns)}

@@ -11,12 +11,13 @@ from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Role
 from sfumato.core.problem import short
-from sfumato.policy.edited_text import edited_text, policy_of_text
+from sfumato.policy.edited_text import edited_text
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.presets import preset
 from sfumato.policy.taxonomies import NestedTree
 from sfumato.show.card import several
 from sfumato.studio.policy_file import PolicyFile
+from sfumato.studio.policy_within import policy_within
 from sfumato.studio.same_step import command
 
 PLAIN_ROLES = (Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
@@ -45,7 +46,7 @@ def apply_edit(file: PolicyFile, version: str, edit: Edit) -> None:
     text = file.expect(version)
     if text is None:
         raise WrongCall("there is no policy yet", remedy="Let one be proposed on the page Discover.")
-    before = policy_of_text(text, name=file.path.name, folder=file.path.parent)
+    before = policy_within(text, file.path)
     made = edit(before)
     changed = edited_text(text, before, made.policy, name=file.path.name)
     file.write(changed, version=version, did=made.did, python=made.python, cli=made.cli)

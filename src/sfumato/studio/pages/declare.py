@@ -9,7 +9,7 @@ from starlette.routing import Route
 from sfumato.core.errors import BadPolicy, SfumatoError, WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
-from sfumato.policy.edited_text import column_comments, policy_of_text
+from sfumato.policy.edited_text import column_comments
 from sfumato.policy.policy import Policy
 from sfumato.policy.policy_card import ROLES
 from sfumato.policy.presets import PRESETS
@@ -39,6 +39,7 @@ from sfumato.studio.policy_edit import (
     promise_changed,
     roles_changed,
 )
+from sfumato.studio.policy_within import policy_within
 from sfumato.studio.same_step import SameStep, command, python_call
 from sfumato.studio.studio import Studio
 
@@ -55,7 +56,7 @@ def show(request: Request) -> Response:
     if text is None:
         return to("/discover")
     try:
-        policy = policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+        policy = policy_within(text, studio.policy.path)
     except SfumatoError as error:
         return _text_page(request, text, error)
     job = begin_checkup(studio)
@@ -134,7 +135,7 @@ def change_promise(request: Request, form: SentForm) -> Response:
     if form.text("act", "change") == "remove":
         return _edit(request, form, promise_changed(position, None))
     text = studio.policy.expect(form.version) or ""
-    policy = policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+    policy = policy_within(text, studio.policy.path)
     looks = promise_looks(policy)
     if position >= len(looks):
         raise WrongCall("there is no such promise", remedy="Open the page again.")
@@ -145,7 +146,7 @@ def add_promise(request: Request, form: SentForm) -> Response:
     """Promises more."""
     studio = studio_of(request)
     text = studio.policy.expect(form.version) or ""
-    policy = policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+    policy = policy_within(text, studio.policy.path)
     asked = form.text("promise")
     for look in offered_promises(policy):
         if look.title == asked:
@@ -209,7 +210,7 @@ def write_text(request: Request, form: SentForm) -> Response:
     studio = studio_of(request)
     text = form.text("text").replace("\r\n", "\n")
     try:
-        policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+        policy_within(text, studio.policy.path)
     except SfumatoError as error:
         return _text_page(request, text, error)
     studio.policy.write(text, version=form.version, did="edited as text")

@@ -13,7 +13,6 @@ from starlette.routing import Route
 from sfumato.core.errors import WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.taxonomy import ANY
-from sfumato.policy.edited_text import policy_of_text
 from sfumato.policy.policy import Policy
 from sfumato.policy.policy_card import ROLES
 from sfumato.policy.taxonomies import Flat, HierarchyFile, NestedTree, WrittenRows
@@ -30,6 +29,7 @@ from sfumato.studio.policy_edit import (
     tree_changed,
     tree_of,
 )
+from sfumato.studio.policy_within import policy_within
 from sfumato.studio.studio import Studio
 
 MOST_LEVELS = 12
@@ -73,7 +73,7 @@ def _policy(studio: Studio) -> Policy:
     text = studio.policy.text
     if text is None:
         raise WrongCall("there is no policy yet", remedy="Let one be proposed on the page Discover.")
-    return policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+    return policy_within(text, studio.policy.path)
 
 
 def _back(name: str) -> Response:

@@ -254,7 +254,9 @@ def _same(question: Question, order: ReleaseOrder, rules: Policy) -> SameStep:
     named |= {"overrides": list(order.overrides)} if order.overrides else {}
     call = python_call("", "sf.release", [question.name, policy], **named)
     yaml = yaml_part(rules.to_yaml(), "recipients") or yaml_part(rules.to_yaml(), "promises")
-    return SameStep(yaml, f"import sfumato as sf\n\n{call}", f"{command(*words, '--dry-run')}\n{command(*words)}")
+    return SameStep(
+        yaml, f"import sfumato as sf\n\n{call}", f"{command(*words, '--dry-run')}\n{command(*words)}"
+    )
 
 
 routes = [

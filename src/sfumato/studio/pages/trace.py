@@ -107,7 +107,9 @@ def _same(leak: DataChoice | None, policy: str) -> SameStep:
     name = "leak.csv" if leak is None else leak.name
     ledger = f"sqlite:///{LEDGER}"
     python = f"import sfumato as sf\n\nsf.trace({name!r}, ledger={ledger!r})"
-    return SameStep(yaml_part(policy, "recipients"), python, command("sfumato", "trace", name, "--ledger", ledger))
+    return SameStep(
+        yaml_part(policy, "recipients"), python, command("sfumato", "trace", name, "--ledger", ledger)
+    )
 
 
 routes = [
