@@ -70,7 +70,7 @@ def main(rows: int = ROWS) -> list[dict[str, object]]:
                     found.append(line(f"{step}, {while_}", answered, 1.0, cpu(process.pid) - used))
 
             page.goto(f"{home}/discover")
-            page.get_by_role("button", name="Choose people.csv").click()
+            page.get_by_role("button", name="Look at it people.csv").click()
             pages("while it is read")
             page.goto(f"{home}/discover")
             page.wait_for_selector(".banner")

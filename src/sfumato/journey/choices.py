@@ -133,7 +133,7 @@ def risk_map(
         share = min(policy.protect.suppress, lattice.most)
         series["lattice, no row lost"] = _points(lattice, Fraction(0))
         if share:
-            series[f"lattice, up to {float(share):.1%} lost"] = _points(lattice, share)
+            series[f"lattice, {float(share):.1%} lost"] = _points(lattice, share)
     k = least_people(policy)
     drawn = [one for one in compared if one.search != "lattice" or lattice is None]
     series |= {one.search: [(float(k), one.loss)] for one in drawn}

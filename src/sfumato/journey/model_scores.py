@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sfumato.core.errors import SfumatoError
+from sfumato.core.errors import SfumatoError, WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
@@ -54,8 +54,8 @@ def model_scores(
                 )
                 show(f"learning from {search}", 0)
                 figures[search] = model_figures(tables, target)
+        except WrongCall:  # the column, or the package that is lacking: the same for every search
+            raise
         except SfumatoError as error:
-            if not figures and search == searches[-1]:
-                raise
             failed[search] = f"{error.message}. {error.remedy}".strip()
     return ModelScores(target, figures, failed)

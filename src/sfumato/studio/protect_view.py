@@ -16,7 +16,6 @@ from sfumato.journey.choices import (
 )
 from sfumato.journey.model_scores import ModelScores, model_scores
 from sfumato.policy.policy import Policy
-from sfumato.show.charts import svg
 from sfumato.studio.question import Question
 from sfumato.studio.table_view import ChartView
 
@@ -96,6 +95,4 @@ def find_solutions(question: Question, *, progress: Progress) -> SolutionsView:
 
 def _drawn(policy: Policy, lattice: CountedLattice | None, solutions: Solutions) -> ChartView | None:
     chart = risk_map(policy, lattice, solutions.compared)
-    if chart is None:
-        return None
-    return ChartView(chart.name, chart.title, svg(chart), tuple(tuple(row) for row in chart.rows()))
+    return None if chart is None else ChartView.of(chart)
