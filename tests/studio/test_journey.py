@@ -13,10 +13,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from guide import screenshots
 from PIL import Image
 from playwright.sync_api import expect
 
-from guide import screenshots
 from sfumato.demo.hospital import columns
 from studio.visitor import visitor
 

@@ -29,6 +29,7 @@ from sfumato.policy.taxonomies.tree import Branch
 from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.promises.parameters import Choice, Declared, Exact, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import definitions
+from sfumato.studio.policy_edit import TERM_MARK
 from sfumato.studio.policy_within import policy_within
 from sfumato.system.disk import read_document
 
@@ -235,14 +236,30 @@ def _field(key: Parameter, policy: Policy, value: object) -> ParameterField | No
     return None
 
 
-def knowledge_tables(policy: Policy) -> tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]:
-    """Returns what outsiders are taken to know of terms: per column, each label with its terms."""
-    tables = []
+@dataclass(frozen=True)
+class KnowledgeView:
+    """What outsiders are taken to know of a column's terms: labels with their terms.
+
+    It can be edited where all of it is shown and no term holds the mark that stands between terms.
+    """
+
+    column: str
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    file: str | None
+    editable: bool
+
+
+def knowledge_tables(policy: Policy) -> tuple[KnowledgeView, ...]:
+    """Returns what outsiders are taken to know of terms, column by column."""
+    tables: dict[str, KnowledgeView] = {}
     for limit in policy.promises.limits.of_kind(BeliefLimit):
-        if not limit.parts:
-            lines = [(label, tuple(sorted(terms))) for label, terms in limit.knowledge.rows[:MOST_TERMS]]
-            tables.append((limit.column, tuple(lines)))
-    return tuple(tables)
+        if not limit.parts and limit.column not in tables:
+            known = limit.knowledge
+            rows = tuple((label, tuple(sorted(terms))) for label, terms in known.rows[:MOST_TERMS])
+            plain = not any(TERM_MARK in term for _, terms in rows for term in terms)
+            editable = plain and len(rows) == len(known.rows)
+            tables[limit.column] = KnowledgeView(limit.column, rows, known.file, editable)
+    return tuple(tables.values())
 
 
 def taxonomy_kind(rule: ColumnRule) -> str:

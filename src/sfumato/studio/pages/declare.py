@@ -32,6 +32,7 @@ from sfumato.studio.policy_edit import (
     column_declared,
     column_removed,
     columns_confirmed,
+    knowledge_changed,
     missing_meant,
     people_counted,
     preset_taken,
@@ -169,6 +170,12 @@ def _parameters(fields: tuple[ParameterField, ...], form: SentForm) -> JsonObjec
     return read
 
 
+def set_knowledge(request: Request, form: SentForm) -> Response:
+    """Writes what outsiders know of a column's terms."""
+    rows = list(zip(form.all("label"), form.all("terms"), strict=False))
+    return _edit(request, form, knowledge_changed(form.text("column"), rows))
+
+
 def set_rest(request: Request, form: SentForm) -> Response:
     """Says who is counted, and what empty cells mean."""
     edit = both(people_counted(form.text("person")), missing_meant(form.text("missing")))
@@ -249,6 +256,7 @@ routes = [
     Route("/declare/preset", action(take_preset), methods=["POST"]),
     Route("/declare/promise", action(change_promise), methods=["POST"]),
     Route("/declare/promise/add", action(add_promise), methods=["POST"]),
+    Route("/declare/knowledge", action(set_knowledge), methods=["POST"]),
     Route("/declare/rest", action(set_rest), methods=["POST"]),
     Route("/declare/repair", action(repair), methods=["POST"]),
     Route("/declare/values/{number:int}", values_of_finding),
