@@ -171,11 +171,17 @@ def test_no_page_shows_a_value_of_a_column_that_names_people(client):
         assert CANARY not in client.get(path).text
 
 
+def test_promises_that_can_be_added_are_said_in_plain_words(client):
+    page = client.get("/declare").text
+    assert "People who look alike have at least l different values of the column among them." in page
+    assert "of of" not in page and "{" not in page.partition('class="offers"')[2].partition("</ul>")[0]
+
+
 KNOWN = """\
 sfumato: 2
 columns:
   zip: {role: quasi, taxonomy: {prefix: [3, 1]}}
-  symptoms: {role: quasi-sensitive, set: "|"}
+  symptoms: {role: quasi-sensitive, separator: "|"}
 promises:
   - k-anonymity: {k: 3}
   - quasi-sensitive: {of: symptoms, knowledge: known.csv, l: 2, c: 3}

@@ -213,7 +213,7 @@ def offered_promises(policy: Policy) -> tuple[PromiseLook, ...]:
         if all(fields):
             full = f"{kind.kind} {kind.name}" if kind.kind else kind.name
             known = tuple(f for f in fields if f is not None)
-            said = re.sub(r"\{(\w+)[^}]*\}", r"\1", kind.plain)
+            said = re.sub(r"\{(\w+)[^}]*\}", r"\1", kind.plain.replace("{of}", "the column"))
             looks.append(PromiseLook(full, said, kind.silent_on, known, kind.name, kind.kind or ""))
     return tuple(looks)
 
