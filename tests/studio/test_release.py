@@ -57,7 +57,8 @@ def test_a_release_keeps_what_the_rehearsal_told(studio, client):
     listed = CONFIRMED + "recipients: {tolerance: 50%}\n"
     studio.policy.path.write_text(listed, encoding="utf-8")
     words = {"to": "north, south", "chain": "main", "into": "both"}
-    post(client, "/release/rehearse", studio.policy.version, **words)
+    where = post(client, "/release/rehearse", studio.policy.version, **words).headers["location"]
+    assert client.get(where).text.count("Leaked rows that identify this recipient:") == 2
     page = published(studio, client, **words)
     assert "✓ Released" in page and "How many recipients can be served?" in page
     assert page.count("Leaked rows that identify this recipient:") == 2
