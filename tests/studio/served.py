@@ -33,9 +33,10 @@ class Served:
 
 
 @contextmanager
-def served(folder, *more, environment=None):
-    """Starts the studio on a folder, and ends it as Ctrl-C does."""
+def served(folder, *more, environment=None, code=None):
+    """Starts the studio on a folder, by the program or by other code, and ends it as Ctrl-C does."""
     words = [sys.executable, "-m", "sfumato", "studio", str(folder), "--no-browser", *more]
+    words = words if code is None else [sys.executable, "-c", code]
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )

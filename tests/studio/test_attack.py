@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 
@@ -42,9 +43,21 @@ def test_what_no_promise_speaks_of_names_the_one_that_would_stop_it(tmp_path):
     studio.data.path.write_text("\n".join(["name,age,zip,sex,disease", *people, ""]), encoding="utf-8")
     client = StudioClient(studio)
     post(client, "/attack/begin")
-    told = adversary(client.get("/attack").text, "homogeneity")
-    assert "✗ No promise of the policy speaks of this. It is stopped by:" in told
-    assert "l-diversity" in told and "Change the promises" in told
+    page = client.get("/attack").text
+    told = adversary(page, "homogeneity")
+    assert "✗ No promise of the policy speaks of this. It is stopped by:" in told and "l-diversity" in told
+    assert 'class="banner open"' in page, "what is promised holds, and somebody still succeeds"
+    link = unescape(re.search(r'href="(/declare\?add=l-diversity[^"]*)"', page)[1])
+    assert link == "/declare?add=l-diversity&of=disease#add-l-diversity"
+    asked = client.get(link.partition("#")[0]).text
+    offer = re.search(r'<li id="add-l-diversity" class="asked">.*?</li>', asked, re.S)[0]
+    assert '<option value="disease" selected>' in offer and "<details open>" in asked
+
+
+def test_what_stops_an_attack_is_where_the_link_leads(client):
+    post(client, "/attack/begin")
+    places = set(re.findall(r'href="/declare#(promise-\d)">k-anonymity, k = 3<', client.get("/attack").text))
+    assert places == {"promise-0"} and '<li id="promise-0">' in client.get("/declare").text
 
 
 def test_columns_that_wait_are_refused_with_the_remedy(tmp_path):

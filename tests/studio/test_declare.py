@@ -169,3 +169,45 @@ def test_a_policy_that_is_wrong_is_shown_with_what_is_wrong_and_not_written(stud
 def test_no_page_shows_a_value_of_a_column_that_names_people(client):
     for path in ("/discover", "/declare", "/history", "/declare/text", "/declare/column?name=age"):
         assert CANARY not in client.get(path).text
+
+
+def test_promises_that_can_be_added_are_said_in_plain_words(client):
+    page = client.get("/declare").text
+    assert "People who look alike have at least l different values of the column among them." in page
+    assert "of of" not in page and "{" not in page.partition('class="offers"')[2].partition("</ul>")[0]
+
+
+KNOWN = """\
+sfumato: 2
+columns:
+  zip: {role: quasi, taxonomy: {prefix: [3, 1]}}
+  symptoms: {role: quasi-sensitive, separator: "|"}
+promises:
+  - k-anonymity: {k: 3}
+  - quasi-sensitive: {of: symptoms, knowledge: known.csv, l: 2, c: 3}
+"""
+
+
+LINES = "label,terms\nFlu,cough;fever\nCold,cough\n"
+
+
+def test_the_knowledge_table_is_shown_and_edited(tmp_path):
+    studio = open_studio(tmp_path, policy=None)
+    home = studio.folder.path
+    (home / "known.csv").write_text(LINES, encoding="utf-8")
+    (home / "people.csv").write_text("zip,symptoms\n" + "02139,cough|fever\n" * 5, encoding="utf-8")
+    (home / "policy.yaml").write_text(KNOWN, encoding="utf-8")
+    client = StudioClient(studio)
+    page = client.get("/declare").text
+    assert "It comes from known.csv" in page and 'value="cough; fever"' in page
+    labels, terms = ["Cold", "Flu", "Rash", ""], ["cough; sneeze", "cough; fever", "spots", ""]
+    words = {"column": "symptoms", "label": labels, "terms": terms}
+    assert post(client, "/declare/knowledge", studio.policy.version, **words).status_code == 303
+    told = sf.Policy.load(studio.policy.path).to_dict()["promises"][1]["quasi-sensitive"]["knowledge"]
+    assert told == {"Cold": ["cough", "sneeze"], "Flu": ["cough", "fever"], "Rash": ["spots"]}
+    assert (home / "known.csv").read_text(encoding="utf-8") == LINES
+    post(client, "/undo", studio.policy.version)
+    assert "known.csv" in studio.policy.text
+    empty = post(client, "/declare/knowledge", studio.policy.version, column="symptoms", label="", terms="")
+    assert empty.status_code == 422 and "known.csv" in studio.policy.text
+    assert post(client, "/declare/knowledge", studio.policy.version, column="zip").status_code == 422

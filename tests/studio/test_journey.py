@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from guide import screenshots
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -62,19 +63,26 @@ class Tour:
         if at != "h1":
             place = page.locator(at).first.bounding_box()
             page.evaluate(f"window.scrollTo(0, {place['y'] - 24})")
-        self._keep(f"studio-{step}" if self.size == "wide" else f"studio-{step}-narrow", page.screenshot())
+        name = f"studio-{step}" if self.size == "wide" else f"studio-{step}-narrow"
+        self._keep(name, page.screenshot(), page.content())
 
-    def _keep(self, name, content):
-        """Writes the picture to the docs if asked to; what is there must be as large."""
+    def _keep(self, name, content, html):
+        """Writes the picture to the docs if asked to; what is there must be as large, and of such a page.
+
+        What is released, and so what is traced, differs from run to run: keys are made anew.
+        """
         if self.size == "narrow" and not name.startswith(NARROW):
             return
         with Image.open(BytesIO(content)) as opened:
             picture = opened.convert("RGB")
         if os.environ.get("SFUMATO_PICTURES") == "write":
             picture.quantize(64).save(KEPT / f"{name}.png", optimize=True)
+            screenshots.keep(KEPT / f"{name}.png", html)
         with Image.open(KEPT / f"{name}.png") as kept:
             assert kept.size == picture.size
         assert (KEPT / f"{name}.png").stat().st_size < 150_000
+        if not name.startswith(("studio-release", "studio-trace")):
+            assert not screenshots.stale(KEPT / f"{name}.png", html), f"{name}.png shows an older page"
 
 
 def prepare(person, tour, data):

@@ -139,3 +139,32 @@ def test_the_picture_is_served_alone(client):
     picture = client.get("/protect/charts/risk.svg")
     assert picture.headers["content-type"].startswith("image/svg") and "<svg" in picture.text
     assert CANARY not in picture.text
+
+
+def test_a_small_lattice_is_drawn_and_follows_the_sliders(client, found):
+    assert found.count('<g class="spot') > 10 and "All combinations of levels" in found
+    marks = {}
+    for k in (2, 30):
+        answer = client.get(f"/protect/slider?k={k}&share=0").text
+        picture = re.search(r'<svg viewBox.*?role="img".*?</svg>', answer, re.S)[0]
+        marks[k] = [picture.count(f'class="spot {state}"') for state in ("chosen", "allowed", "refused")]
+        assert (marks[k][0] == 1 and "of 15 combinations" in picture) or sum(marks[k]) > 10
+        rows = answer.partition("<tbody>")[2].count("<tr>")
+        assert rows == sum(marks[k]), "the picture and its table say the same"
+    assert marks[2][1] > marks[30][1] and marks[2][2] < marks[30][2]
+
+
+def test_models_are_trained_where_asked(studio, client, found):
+    assert "Train models" in found and "Guessed right" not in found
+    assert post(client, "/protect/models", target="disease").headers["location"] == "/protect#models"
+    page = client.get("/protect").text
+    assert "Guessed right for disease" in page and "from the original" in page
+    shown = [float(number) for number in re.findall(r"<dd>([0-9.]+) <small>[0-9.]+ from the original", page)]
+    assert len(shown) == page.count('<article class="solution') and all(0 < score <= 1 for score in shown)
+    assert CANARY not in page and studio.policy.text == CONFIRMED
+
+
+@pytest.mark.parametrize("target", ["name", "age", "nothing", ""])
+def test_no_model_is_trained_for_a_column_that_is_not_published_as_it_is(client, found, target):
+    assert "Train models" in found
+    assert post(client, "/protect/models", target=target).status_code == 422

@@ -52,6 +52,18 @@ def test_a_release_is_staged_verified_and_released(studio, client):
     assert CANARY not in listed
 
 
+def test_a_release_keeps_what_the_rehearsal_told(studio, client):
+    """How many can be served, and how many rows would identify each, stay beside what was released."""
+    listed = CONFIRMED + "recipients: {tolerance: 50%}\n"
+    studio.policy.path.write_text(listed, encoding="utf-8")
+    words = {"to": "north, south", "chain": "main", "into": "both"}
+    where = post(client, "/release/rehearse", studio.policy.version, **words).headers["location"]
+    assert client.get(where).text.count("Leaked rows that identify this recipient:") == 2
+    page = published(studio, client, **words)
+    assert "✓ Released" in page and "How many recipients can be served?" in page
+    assert page.count("Leaked rows that identify this recipient:") == 2
+
+
 def test_a_folder_that_is_there_is_not_touched(studio, client):
     published(studio, client)
     again = post(client, "/release/publish", studio.policy.version, to="", chain="main", into="first")

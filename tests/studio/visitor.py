@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from studio.served import browser, served
 
-PATIENCE = 90_000
+PATIENCE = 300_000
 """Milliseconds to wait for work: long, since nothing here is about speed."""
 
 

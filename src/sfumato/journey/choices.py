@@ -20,6 +20,7 @@ from sfumato.journey.policy_argument import AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.policy.policy import Policy
 from sfumato.protection.counted_lattice import CountedLattice, LatticeAnswer, count_lattice
+from sfumato.protection.lattice_map import LatticeMap, map_lattice
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.outlook import OfferedChange
 from sfumato.protection.plan import Plan, make_plan
@@ -31,7 +32,14 @@ from sfumato.show.chart import Lines, Point
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
 
-__all__ = ["CountedChoices", "CountedLattice", "LatticeAnswer", "Solutions", "counted_choices"]
+__all__ = [
+    "CountedChoices",
+    "CountedLattice",
+    "LatticeAnswer",
+    "LatticeMap",
+    "Solutions",
+    "counted_choices",
+]
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,10 @@ class CountedChoices:
         """Returns the counted lattice; raises `WrongCall` where the policy or the table allows none."""
         return count_lattice(self.table, self.policy, progress=progress)
 
+    def lattice_map(self, *, progress: Progress = silent) -> LatticeMap | None:
+        """Returns every combination of levels, to be drawn; `None` where there are too many."""
+        return map_lattice(self.table, self.policy, progress=progress)
+
     def solutions(self, *, progress: Progress = silent) -> Solutions:
         """Returns what the policy's search finds; raises `Infeasible` where nothing keeps the promises."""
         plan = make_plan(self.table, self.policy, progress=progress)
@@ -121,7 +133,7 @@ def risk_map(
         share = min(policy.protect.suppress, lattice.most)
         series["lattice, no row lost"] = _points(lattice, Fraction(0))
         if share:
-            series[f"lattice, up to {float(share):.1%} lost"] = _points(lattice, share)
+            series[f"lattice, {float(share):.1%} lost"] = _points(lattice, share)
     k = least_people(policy)
     drawn = [one for one in compared if one.search != "lattice" or lattice is None]
     series |= {one.search: [(float(k), one.loss)] for one in drawn}

@@ -37,6 +37,7 @@ from sfumato.protection.plan import aim_of
 from sfumato.protection.searches.frontier import TIE_TOLERANCE, Levels, ties_up_to
 from sfumato.protection.searches.node_cost import JudgedNode, NodeCost, node_cost
 from sfumato.protection.searches.rollup import NodeClasses, RollUp
+from sfumato.protection.searches.search import Aim
 from sfumato.protection.suppression import keep
 from sfumato.protection.two_phases import removes_terms, with_original
 
@@ -175,8 +176,7 @@ def count_lattice(
     for promises in by_k[:1]:
         check_people(table, promises)
     aim = replace(aim_of(policy), suppress=most)
-    budget = min(max(0, aim.allowed(table) - table.dropped), max(0, table.rows - 1))
-    counter = _NodeCounter(table, by_k, budget, node_cost(table, aim))
+    counter = NodeCounter(table, by_k, budget_of(table, aim), node_cost(table, aim))
     permitted = permitted_levels(table, aim)
     nodes, suppressed, classes, loss = _judged_nodes(counter, permitted, progress)
     return CountedLattice(
@@ -194,13 +194,18 @@ def count_lattice(
     )
 
 
+def budget_of(table: Microdata, aim: Aim) -> int:
+    """Returns how many rows may be suppressed beside those that are dropped; one is always published."""
+    return min(max(0, aim.allowed(table) - table.dropped), max(0, table.rows - 1))
+
+
 Line = tuple[Counts, Counts, Reals]
 """Suppressed rows, published classes and loss of one combination, for every k."""
 Kept = tuple[NDArray[np.int16], Counts, Counts, Reals]
 """Combinations, one per line, with the same of each."""
 
 
-def _judged_nodes(counter: _NodeCounter, permitted: Truth, progress: Progress) -> Kept:
+def _judged_nodes(counter: NodeCounter, permitted: Truth, progress: Progress) -> Kept:
     """Returns the combinations that some question may choose."""
     grouped = list(_grouped_nodes(counter, permitted, progress))
     total = np.array([sum(counter.cost.steps[j][i] for j, i in enumerate(levels)) for levels, _ in grouped])
@@ -227,7 +232,7 @@ def _judged_nodes(counter: _NodeCounter, permitted: Truth, progress: Progress) -
 
 
 def _grouped_nodes(
-    counter: _NodeCounter, permitted: Truth, progress: Progress
+    counter: NodeCounter, permitted: Truth, progress: Progress
 ) -> Iterator[tuple[Levels, Counts]]:
     """Yields the combinations that do not suppress too much, and the fewest rows they suppress at each k.
 
@@ -310,7 +315,7 @@ class _Unbeaten:
         return nodes[chosen], suppressed[chosen], classes[chosen], loss[chosen]
 
 
-class _NodeCounter:
+class NodeCounter:
     """Counts one combination of levels for every k."""
 
     def __init__(self, table: Microdata, by_k: Sequence[Promises], budget: int, cost: NodeCost) -> None:

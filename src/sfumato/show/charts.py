@@ -89,9 +89,12 @@ def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
     )
 
 
-def svg(chart: Figure) -> str:
-    """The figure as the text of an SVG file."""
-    drawn: str = _converter().vegalite_to_svg(visible_in(draw(chart).to_dict()))
+def svg(chart: Figure, *, titled: bool = True) -> str:
+    """The figure as the text of an SVG file; without its title where the page around it says that."""
+    words = draw(chart).to_dict()
+    if not titled:
+        words.pop("title", None)
+    drawn: str = _converter().vegalite_to_svg(visible_in(words))
     return drawn
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,8 +26,12 @@ from sfumato.policy.doctor.diagnosis import Diagnosis
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.taxonomies import NestedTree
 from sfumato.policy.taxonomies.tree import Branch
+from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.promises.parameters import Choice, Declared, Exact, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import definitions
+from sfumato.studio.policy_edit import TERM_MARK
+from sfumato.studio.policy_within import policy_within
+from sfumato.system.disk import read_document
 
 MOST_NODES = 600
 """A tree with more nodes is shown in part, and edited as text."""
@@ -111,7 +116,7 @@ class PolicyCheckup:
 
 def check_beside(path: Path, policy_path: Path, *, progress: Progress) -> PolicyCheckup:
     """Returns what a table says to a policy; it is read once."""
-    policy = Policy.load(policy_path)
+    policy = policy_within(read_document(policy_path, most=MOST_FILE_BYTES).decode("utf-8-sig"), policy_path)
     source = open_table(path, policy=policy)
     survey, diagnoses = examine_beside(source, policy, progress)
     names = {f"column {short(name)}": name for name in (*survey.columns, *policy.columns)}
@@ -208,7 +213,8 @@ def offered_promises(policy: Policy) -> tuple[PromiseLook, ...]:
         if all(fields):
             full = f"{kind.kind} {kind.name}" if kind.kind else kind.name
             known = tuple(f for f in fields if f is not None)
-            looks.append(PromiseLook(full, "", kind.silent_on, known, kind.name, kind.kind or ""))
+            said = re.sub(r"\{(\w+)[^}]*\}", r"\1", kind.plain.replace("{of}", "the column"))
+            looks.append(PromiseLook(full, said, kind.silent_on, known, kind.name, kind.kind or ""))
     return tuple(looks)
 
 
@@ -230,14 +236,30 @@ def _field(key: Parameter, policy: Policy, value: object) -> ParameterField | No
     return None
 
 
-def knowledge_tables(policy: Policy) -> tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]:
-    """Returns what outsiders are taken to know of terms: per column, each label with its terms."""
-    tables = []
+@dataclass(frozen=True)
+class KnowledgeView:
+    """What outsiders are taken to know of a column's terms: labels with their terms.
+
+    It can be edited where all of it is shown and no term holds the mark that stands between terms.
+    """
+
+    column: str
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    file: str | None
+    editable: bool
+
+
+def knowledge_tables(policy: Policy) -> tuple[KnowledgeView, ...]:
+    """Returns what outsiders are taken to know of terms, column by column."""
+    tables: dict[str, KnowledgeView] = {}
     for limit in policy.promises.limits.of_kind(BeliefLimit):
-        if not limit.parts:
-            lines = [(label, tuple(sorted(terms))) for label, terms in limit.knowledge.rows[:MOST_TERMS]]
-            tables.append((limit.column, tuple(lines)))
-    return tuple(tables)
+        if not limit.parts and limit.column not in tables:
+            known = limit.knowledge
+            rows = tuple((label, tuple(sorted(terms))) for label, terms in known.rows[:MOST_TERMS])
+            plain = not any(TERM_MARK in term for _, terms in rows for term in terms)
+            editable = plain and len(rows) == len(known.rows)
+            tables[limit.column] = KnowledgeView(limit.column, rows, known.file, editable)
+    return tuple(tables.values())
 
 
 def taxonomy_kind(rule: ColumnRule) -> str:

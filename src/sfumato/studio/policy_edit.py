@@ -11,18 +11,21 @@ from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Role
 from sfumato.core.problem import short
-from sfumato.policy.edited_text import edited_text, policy_of_text
+from sfumato.policy.edited_text import edited_text
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.presets import preset
 from sfumato.policy.taxonomies import NestedTree
 from sfumato.show.card import several
 from sfumato.studio.policy_file import PolicyFile
+from sfumato.studio.policy_within import policy_within
 from sfumato.studio.same_step import command
 
 PLAIN_ROLES = (Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 """Roles that a column may be given without saying more about it."""
 USUAL_THREAT = Fraction(1, 2)
 FREEFORM = "freeform"
+TERM_MARK = ";"
+"""Stands between terms in a form."""
 WHOLE_TABLE: JsonObject = {"search": "best", "suppress": 0}
 """How a table is searched for that is judged as a whole."""
 
@@ -45,7 +48,7 @@ def apply_edit(file: PolicyFile, version: str, edit: Edit) -> None:
     text = file.expect(version)
     if text is None:
         raise WrongCall("there is no policy yet", remedy="Let one be proposed on the page Discover.")
-    before = policy_of_text(text, name=file.path.name, folder=file.path.parent)
+    before = policy_within(text, file.path)
     made = edit(before)
     changed = edited_text(text, before, made.policy, name=file.path.name)
     file.write(changed, version=version, did=made.did, python=made.python, cli=made.cli)
@@ -207,6 +210,38 @@ def marked_secret(name: str, labels: Sequence[str], *, secret: bool) -> Edit:
             made = with_words(start, whole_table)
             done += "; searched by best without suppression, which freeform needs"
         return PolicyEdit(made, done, _column_in_python(name, made))
+
+    return edit
+
+
+def knowledge_changed(column: str, rows: Sequence[tuple[str, str]]) -> Edit:
+    """Writes what outsiders know of a column's terms into the policy: labels, each with its terms.
+
+    It stands in the policy from then on, where undo finds it; a file that it came from stays as it is.
+    """
+
+    def edit(policy: Policy) -> PolicyEdit:
+        table: dict[str, list[list[str]]] = {}
+        for label, terms in rows:
+            if label.strip():
+                named = [term.strip() for term in terms.split(TERM_MARK) if term.strip()]
+                table.setdefault(label.strip(), []).append(named)
+
+        def change(words: JsonObject) -> None:
+            asked = [p for entry in words["promises"] for p in entry.values() if "knowledge" in p]
+            concerned = [p for p in asked if p.get("of") == column]
+            if not concerned:
+                raise WrongCall(
+                    f"no promise is about terms of {short(column)}", remedy="Open the page again."
+                )
+            for promise in concerned:
+                promise["knowledge"] = {
+                    label: many[0] if len(many) == 1 else many for label, many in table.items()
+                }
+
+        made = with_words(policy, change)
+        did = f"knowledge of {short(column)}: {several(len(table), 'label')}"
+        return PolicyEdit(made, did, _words_in_python("promises", made.to_dict()))
 
     return edit
 

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, one_step
-from sfumato.journey.choices import CountedChoices, CountedLattice, Solutions, counted_choices, risk_map
+from sfumato.journey.choices import (
+    CountedChoices,
+    CountedLattice,
+    LatticeMap,
+    Solutions,
+    counted_choices,
+    risk_map,
+)
+from sfumato.journey.model_scores import ModelScores, model_scores
 from sfumato.policy.policy import Policy
-from sfumato.show.charts import svg
 from sfumato.studio.question import Question
 from sfumato.studio.table_view import ChartView
 
@@ -19,6 +26,14 @@ class SolutionsView:
 
     solutions: Solutions
     chart: ChartView | None
+
+
+@dataclass(frozen=True)
+class LatticeView:
+    """A counted lattice, and the map of it where it is small enough to be looked at."""
+
+    counted: CountedLattice
+    map: LatticeMap | None
 
 
 class LastTable:
@@ -53,12 +68,19 @@ class LastTable:
 _last = LastTable()
 
 
-def count_lattice(question: Question, *, progress: Progress) -> CountedLattice:
+def count_lattice(question: Question, *, progress: Progress) -> LatticeView:
     """Returns the counted lattice; raises `WrongCall` where there can be none."""
     lattice = _last.lattice(question, progress)
     if isinstance(lattice, WrongCall):
         raise lattice
-    return lattice
+    return LatticeView(lattice, _last.choices(question, progress).lattice_map(progress=progress))
+
+
+def train_models(
+    question: Question, searches: tuple[str, ...], target: str, *, progress: Progress
+) -> ModelScores:
+    """Returns how well models tell a column that learnt from each solution."""
+    return model_scores(question.data, question.policy(), searches, target, progress=progress)
 
 
 def find_solutions(question: Question, *, progress: Progress) -> SolutionsView:
@@ -73,6 +95,4 @@ def find_solutions(question: Question, *, progress: Progress) -> SolutionsView:
 
 def _drawn(policy: Policy, lattice: CountedLattice | None, solutions: Solutions) -> ChartView | None:
     chart = risk_map(policy, lattice, solutions.compared)
-    if chart is None:
-        return None
-    return ChartView(chart.name, chart.title, svg(chart), tuple(tuple(row) for row in chart.rows()))
+    return None if chart is None else ChartView.of(chart)

@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from sfumato.core.errors import LedgerConflict, SfumatoError, WrongCall
-from sfumato.policy.edited_text import policy_of_text
 from sfumato.policy.policy import Policy
 from sfumato.studio.policy_file import PolicyFile, version_of
+from sfumato.studio.policy_within import policy_within
 from sfumato.studio.studio import Studio
 
 LEDGER = "ledger.db"
@@ -49,7 +49,7 @@ class Question:
         text = PolicyFile(self.policy_path).text
         if text is None or version_of(text) != self.version:
             raise LedgerConflict("the policy was changed meanwhile", remedy="Start again with the new one.")
-        return policy_of_text(text, name=self.policy_path.name, folder=self.policy_path.parent)
+        return policy_within(text, self.policy_path)
 
 
 def question_of(studio: Studio) -> Question | None:

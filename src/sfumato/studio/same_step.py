@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,20 @@ class SameStep:
         """The languages it can be said in, with the text in each."""
         three = (("YAML", self.yaml), ("Python", self.python), ("Command line", self.cli))
         return tuple((name, text) for name, text in three if text)
+
+
+def yaml_part(text: str, key: str) -> str:
+    """Returns the part of a policy's text below one key; nothing where the policy has no such key.
+
+    >>> yaml_part("sfumato: 2\\npromises:\\n  - k-anonymity: {k: 5}\\nprotect: {}\\n", "promises")
+    'promises:\\n  - k-anonymity: {k: 5}\\n'
+    """
+    lines = text.splitlines()
+    start = next((n for n, line in enumerate(lines) if line.startswith(f"{key}:")), None)
+    if start is None:
+        return ""
+    rest = takewhile(lambda line: line[:1] in ("", " ", "-"), lines[start + 1 :])
+    return "\n".join((lines[start], *rest)).rstrip() + "\n"
 
 
 def command(*words: str) -> str:

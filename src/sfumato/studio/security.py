@@ -38,6 +38,7 @@ NOT_OPENED = (
     "Open the address that the terminal shows. It works once; for another, stop the studio "
     "and start it again.\n"
 )
+TOO_LARGE = "Put a large file into the folder that the studio was opened on, and choose it there."
 CONTENT_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -128,8 +129,7 @@ class GateMiddleware:
         if refusal is not None:
             await refusal(scope, receive, with_headers(send))
             return
-        most = LARGEST_UPLOAD if scope["path"] in UPLOAD_PATHS else LARGEST_FORM
-        await self._app(scope, bounded_receive(receive, most), with_headers(send))
+        await self._app(scope, bounded_receive(receive, _most(scope["path"])), with_headers(send))
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         """Returns the answer to a request that must not get through; `None` where it may."""
@@ -142,10 +142,12 @@ class GateMiddleware:
             return PlainTextResponse("Another page asked for this.\n", 403)
         if scope["method"] not in SAFE_METHODS and not self._own_origin(headers):
             return PlainTextResponse("Another page sent this.\n", 403)
-        if path in OPEN_PATHS or path.startswith(PUBLIC_PATHS):
-            return None
-        if not self._gate.knows("; ".join(headers.getlist("cookie"))):
+        public = path in OPEN_PATHS or path.startswith(PUBLIC_PATHS)
+        if not public and not self._gate.knows("; ".join(headers.getlist("cookie"))):
             return PlainTextResponse(NOT_OPENED, 403)
+        said = headers.get("content-length", "0")
+        if not said.isascii() or not said.isdigit() or int(said[:20]) > _most(path):
+            return PlainTextResponse(f"At most {_most(path) >> 20} MB may be sent here. {TOO_LARGE}\n", 413)
         return None
 
     def _own_origin(self, headers: Headers) -> bool:
@@ -158,6 +160,11 @@ class GateMiddleware:
         if origin == ["null"]:
             return headers.getlist("sec-fetch-site") == ["same-origin"]
         return origin == [f"http://{headers['host'].lower()}"]
+
+
+def _most(path: str) -> int:
+    """Returns how many bytes may be sent to a path."""
+    return LARGEST_UPLOAD if path in UPLOAD_PATHS else LARGEST_FORM
 
 
 def with_headers(send: Send) -> Send:
@@ -184,7 +191,7 @@ def bounded_receive(receive: Receive, most: int) -> Receive:
         if came > most:
             raise RequestTooLarge(
                 f"more than {most >> 20} MB were sent",
-                remedy="Put a large file into the folder that the studio was opened on, and choose it there.",
+                remedy=TOO_LARGE,
             )
         return message
 

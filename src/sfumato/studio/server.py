@@ -39,6 +39,7 @@ def run(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[st
             uvicorn.Config(
                 make_app(studio),
                 log_config=None,
+                log_level="critical",  # a traceback may hold values; pages say what went wrong
                 access_log=False,
                 server_header=False,
                 date_header=False,

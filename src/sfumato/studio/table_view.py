@@ -14,6 +14,7 @@ from sfumato.engine.survey import ColumnSurvey
 from sfumato.journey.discover import discover
 from sfumato.journey.draft_evidence import DraftEvidence
 from sfumato.policy.policy import Policy
+from sfumato.show.chart import Figure
 from sfumato.show.charts import svg
 
 MOST_SETS = 20
@@ -69,6 +70,12 @@ class ChartView:
     picture: str
     rows: tuple[tuple[str, ...], ...]
 
+    @classmethod
+    def of(cls, chart: Figure) -> ChartView:
+        """Draws a chart; its title stands on the page, where no picture cuts it off."""
+        rows = tuple(tuple(row) for row in chart.rows())
+        return cls(chart.name, chart.title, svg(chart, titled=False), rows)
+
 
 @dataclass(frozen=True)
 class TableView:
@@ -107,10 +114,7 @@ def look_at(path: Path, settings: LookSettings, *, progress: Progress) -> TableV
         progress=progress,
     )
     with one_step(progress, "drawing"):
-        charts = tuple(
-            ChartView(chart.name, chart.title, svg(chart), tuple(tuple(row) for row in chart.rows()))
-            for chart in found.charts()
-        )
+        charts = tuple(ChartView.of(chart) for chart in found.charts())
     searched = set(found.columns)
     keys = [name for name, rule in draft.columns.items() if rule.role.is_key and name in searched]
     together = found.under(keys)

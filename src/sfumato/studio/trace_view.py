@@ -10,7 +10,6 @@ from pathlib import Path
 from sfumato.core.progress import Progress, one_step
 from sfumato.journey.trace import trace
 from sfumato.show.card import Lines, figure
-from sfumato.show.charts import svg
 from sfumato.studio.question import Question
 from sfumato.studio.table_view import ChartView
 from sfumato.tracing.trace import Trace
@@ -102,8 +101,5 @@ def _view(found: Trace) -> TraceView:
         ),
         tuple(card.notes),
         tuple(tuple(line) for line in card.lines),
-        tuple(
-            ChartView(chart.name, chart.title, svg(chart), tuple(tuple(row) for row in chart.rows()))
-            for chart in found.charts()
-        ),
+        tuple(ChartView.of(chart) for chart in found.charts()),
     )

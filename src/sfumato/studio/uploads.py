@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -53,8 +54,8 @@ class FileParts:
         if self.place is not None:
             raise WrongCall("more than one file was dropped", remedy="Drop one at a time.")
         self.place = self._folder.place_for(options[b"filename"].decode("utf-8", "replace"))
-        self._aside = self.place.with_name(f".{self.place.name}.coming")
-        handle = os.open(self._aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._aside = self.place.with_name(f".{secrets.token_hex(8)}.coming")
+        handle = os.open(self._aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._file = os.fdopen(handle, "wb")
 
     def part_data(self, data: bytes, start: int, end: int) -> None:

@@ -30,6 +30,8 @@ from sfumato.show.document import json_ready
 
 MOST_STEPS_SHOWN = 5
 """An explanation lists so many steps per column; all of them are judged and counted."""
+LEAST_GAIN = 0.0001
+"""What is saved or lost below this is said to be less."""
 
 Ints = NDArray[np.int64]
 
@@ -86,9 +88,9 @@ class ColumnExplanation:
             return f"{stopped}; {figure(self.possible - sum(self.blocked.values()))} would keep the promises"
         if cheapest.reason:
             return f"{stopped}; {cheapest.reason}"
-        change = (
-            f"save {figure(cheapest.gain)}" if cheapest.gain >= 0 else f"lose {figure(-cheapest.gain)} more"
-        )
+        gain = abs(cheapest.gain)
+        much = f"less than {LEAST_GAIN}" if 0 < gain < LEAST_GAIN else figure(gain)
+        change = f"save {much}" if cheapest.gain >= 0 else f"lose {much} more"
         words = ("row", "rows") if self.rows_only else ("person", "people")
         cost = f"{several(cheapest.cost, 'row')} ({several(cheapest.people, *words)} too exposed)"
         return f"{stopped}; the cheapest would cost {cost} and {change}"

@@ -6,10 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from sfumato.policy.policy import Policy
 from sfumato.studio.attack_view import strike
+from sfumato.studio.declared_view import promise_looks
 from sfumato.studio.page import SentForm, action, render, studio_of, to
 from sfumato.studio.question import Question, needed_question, question_of
-from sfumato.studio.same_step import SameStep, command
+from sfumato.studio.same_step import SameStep, command, yaml_part
 
 STEP = "attack"
 
@@ -19,15 +21,23 @@ def show(request: Request) -> Response:
     studio = studio_of(request)
     question = question_of(studio)
     job = None if question is None else studio.jobs.find(STEP, question.key)
+    policy = None if question is None else question.policy()
     return render(
         request,
         "attack.html",
         step=STEP,
-        same=SameStep() if question is None else _same(question),
+        same=SameStep() if question is None or policy is None else _same(question, policy),
         question=question,
         job=job,
         view=None if job is None else job.value,
+        places=_places(policy),
     )
+
+
+def _places(policy: Policy | None) -> dict[str, int]:
+    """Returns where on the page Declare each promise stands, by what it is called."""
+    looks = () if policy is None else promise_looks(policy)
+    return {look.title: place for place, look in enumerate(looks)}
 
 
 def begin(request: Request, form: SentForm) -> Response:
@@ -40,7 +50,7 @@ def begin(request: Request, form: SentForm) -> Response:
     return to("/attack")
 
 
-def _same(question: Question) -> SameStep:
+def _same(question: Question, rules: Policy) -> SameStep:
     policy = question.policy_path.name
     python = "\n".join(
         (
@@ -58,7 +68,7 @@ def _same(question: Question) -> SameStep:
             command("sfumato", "audit", "safe.csv", "--policy", policy),
         )
     )
-    return SameStep("", python, cli)
+    return SameStep(yaml_part(rules.to_yaml(), "promises"), python, cli)
 
 
 routes = [Route("/attack", show), Route("/attack/begin", action(begin), methods=["POST"])]

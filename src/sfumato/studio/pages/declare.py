@@ -9,7 +9,7 @@ from starlette.routing import Route
 from sfumato.core.errors import BadPolicy, SfumatoError, WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
-from sfumato.policy.edited_text import column_comments, policy_of_text
+from sfumato.policy.edited_text import column_comments
 from sfumato.policy.policy import Policy
 from sfumato.policy.policy_card import ROLES
 from sfumato.policy.presets import PRESETS
@@ -32,6 +32,7 @@ from sfumato.studio.policy_edit import (
     column_declared,
     column_removed,
     columns_confirmed,
+    knowledge_changed,
     missing_meant,
     people_counted,
     preset_taken,
@@ -39,6 +40,7 @@ from sfumato.studio.policy_edit import (
     promise_changed,
     roles_changed,
 )
+from sfumato.studio.policy_within import policy_within
 from sfumato.studio.same_step import SameStep, command, python_call
 from sfumato.studio.studio import Studio
 
@@ -55,7 +57,7 @@ def show(request: Request) -> Response:
     if text is None:
         return to("/discover")
     try:
-        policy = policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+        policy = policy_within(text, studio.policy.path)
     except SfumatoError as error:
         return _text_page(request, text, error)
     job = begin_checkup(studio)
@@ -64,7 +66,7 @@ def show(request: Request) -> Response:
         request,
         "declare.html",
         step=STEP,
-        same=_same(studio, text, policy),
+        same=same_step(studio, policy),
         policy=policy,
         roles=ROLES,
         reasons=column_comments(text),
@@ -72,6 +74,8 @@ def show(request: Request) -> Response:
         kinds={name: taxonomy_kind(rule) for name, rule in policy.columns.items()},
         promises=promise_looks(policy),
         offered=offered_promises(policy),
+        asked=request.query_params.get("add", ""),
+        about=request.query_params.get("of", ""),
         presets=PRESETS,
         job=job,
         checkup=checkup,
@@ -132,7 +136,7 @@ def change_promise(request: Request, form: SentForm) -> Response:
     if form.text("act", "change") == "remove":
         return _edit(request, form, promise_changed(position, None))
     text = studio.policy.expect(form.version) or ""
-    policy = policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+    policy = policy_within(text, studio.policy.path)
     looks = promise_looks(policy)
     if position >= len(looks):
         raise WrongCall("there is no such promise", remedy="Open the page again.")
@@ -143,7 +147,7 @@ def add_promise(request: Request, form: SentForm) -> Response:
     """Promises more."""
     studio = studio_of(request)
     text = studio.policy.expect(form.version) or ""
-    policy = policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+    policy = policy_within(text, studio.policy.path)
     asked = form.text("promise")
     for look in offered_promises(policy):
         if look.title == asked:
@@ -164,6 +168,12 @@ def _parameters(fields: tuple[ParameterField, ...], form: SentForm) -> JsonObjec
             whole = field.kind == "whole" and word.isascii() and word.isdigit() and len(word) < 12
             read[field.name] = int(word) if whole else word
     return read
+
+
+def set_knowledge(request: Request, form: SentForm) -> Response:
+    """Writes what outsiders know of a column's terms."""
+    rows = list(zip(form.all("label"), form.all("terms"), strict=False))
+    return _edit(request, form, knowledge_changed(form.text("column"), rows))
 
 
 def set_rest(request: Request, form: SentForm) -> Response:
@@ -207,7 +217,7 @@ def write_text(request: Request, form: SentForm) -> Response:
     studio = studio_of(request)
     text = form.text("text").replace("\r\n", "\n")
     try:
-        policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+        policy_within(text, studio.policy.path)
     except SfumatoError as error:
         return _text_page(request, text, error)
     studio.policy.write(text, version=form.version, did="edited as text")
@@ -222,7 +232,8 @@ def _text_page(request: Request, text: str, error: SfumatoError | None) -> Respo
     )
 
 
-def _same(studio: Studio, text: str, policy: Policy) -> SameStep:
+def same_step(studio: Studio, policy: Policy) -> SameStep:
+    """Returns the policy, and what was changed on it last, in three languages."""
     name, data = studio.policy.path.name, studio.data
     state = studio.policy.current()
     load = f"import sfumato as sf\n\n{python_call('policy', 'sf.Policy.load', [name])}"
@@ -231,7 +242,7 @@ def _same(studio: Studio, text: str, policy: Policy) -> SameStep:
     lines.append(command("sfumato", "policy", "check", name, *([] if data is None else [data.name])))
     if policy.confirm:
         lines.append(command("sfumato", "policy", "confirm", name, *policy.confirm))
-    return SameStep(text, load + last, "\n".join(lines))
+    return SameStep(studio.policy.text or policy.to_yaml(), load + last, "\n".join(lines))
 
 
 def _prepared(python: str) -> str:
@@ -245,6 +256,7 @@ routes = [
     Route("/declare/preset", action(take_preset), methods=["POST"]),
     Route("/declare/promise", action(change_promise), methods=["POST"]),
     Route("/declare/promise/add", action(add_promise), methods=["POST"]),
+    Route("/declare/knowledge", action(set_knowledge), methods=["POST"]),
     Route("/declare/rest", action(set_rest), methods=["POST"]),
     Route("/declare/repair", action(repair), methods=["POST"]),
     Route("/declare/values/{number:int}", values_of_finding),

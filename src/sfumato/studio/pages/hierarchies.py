@@ -13,7 +13,6 @@ from starlette.routing import Route
 from sfumato.core.errors import WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.taxonomy import ANY
-from sfumato.policy.edited_text import policy_of_text
 from sfumato.policy.policy import Policy
 from sfumato.policy.policy_card import ROLES
 from sfumato.policy.taxonomies import Flat, HierarchyFile, NestedTree, WrittenRows
@@ -22,7 +21,7 @@ from sfumato.policy.taxonomies.ready import CATALOGUE
 from sfumato.policy.taxonomies.tree_changes import ROOT, NodePath, TreeChange, with_values, written_tree
 from sfumato.studio.declared_view import MOST_NODES, ColumnCheckup, taxonomy_kind, tree_rows
 from sfumato.studio.page import SentForm, action, render, studio_of, to
-from sfumato.studio.pages.declare import STEP, begin_checkup, checkup_of
+from sfumato.studio.pages.declare import STEP, begin_checkup, checkup_of, same_step
 from sfumato.studio.policy_edit import (
     apply_edit,
     marked_secret,
@@ -30,7 +29,7 @@ from sfumato.studio.policy_edit import (
     tree_changed,
     tree_of,
 )
-from sfumato.studio.same_step import SameStep
+from sfumato.studio.policy_within import policy_within
 from sfumato.studio.studio import Studio
 
 MOST_LEVELS = 12
@@ -53,7 +52,7 @@ def show(request: Request) -> Response:
         request,
         "hierarchy.html",
         step=STEP,
-        same=SameStep(policy.to_yaml() if not studio.policy.text else studio.policy.text),
+        same=same_step(studio, policy),
         name=name,
         rule=rule,
         roles=ROLES,
@@ -74,7 +73,7 @@ def _policy(studio: Studio) -> Policy:
     text = studio.policy.text
     if text is None:
         raise WrongCall("there is no policy yet", remedy="Let one be proposed on the page Discover.")
-    return policy_of_text(text, name=studio.policy.path.name, folder=studio.folder.path)
+    return policy_within(text, studio.policy.path)
 
 
 def _back(name: str) -> Response:

@@ -13,18 +13,27 @@ from starlette.routing import Route
 
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.exact_numbers import written
+from sfumato.core.microdata import Role
 from sfumato.journey.choices import CountedLattice, LatticeAnswer, least_people
+from sfumato.journey.model_scores import ModelScores
 from sfumato.policy.policy import Policy
 from sfumato.studio.jobs import BackgroundJob
+from sfumato.studio.lattice_drawing import LatticeDrawing
 from sfumato.studio.page import SentForm, action, fragment, render, studio_of, to
 from sfumato.studio.policy_edit import PolicyEdit, apply_edit
-from sfumato.studio.protect_view import SolutionsView, count_lattice, find_solutions
+from sfumato.studio.protect_view import (
+    LatticeView,
+    SolutionsView,
+    count_lattice,
+    find_solutions,
+    train_models,
+)
 from sfumato.studio.question import Question, needed_question, question_of
 from sfumato.studio.same_step import SameStep, command, python_call
 from sfumato.studio.studio import Studio
 
 STEP = "protect"
-LATTICE, SOLUTIONS = "lattice", "solutions"
+LATTICE, SOLUTIONS, MODELS = "lattice", "solutions", "models"
 """The kinds of jobs."""
 PER_MILLE = 1000
 """The slider of suppression moves in thousandths."""
@@ -36,9 +45,13 @@ def show(request: Request) -> Response:
     question = question_of(studio)
     policy = None if question is None else question.policy()
     counted, found = _jobs(studio, question)
-    lattice = counted.value if counted is not None and isinstance(counted.value, CountedLattice) else None
+    drawn = counted.value if counted is not None and isinstance(counted.value, LatticeView) else None
+    lattice = None if drawn is None else drawn.counted
     view = found.value if found is not None and isinstance(found.value, SolutionsView) else None
     asked = None if policy is None else _asked(policy, lattice)
+    answer = None if lattice is None or asked is None else _answer(lattice, *asked)
+    targets = _targets(policy)
+    training = None if question is None else _training(studio, question, targets)
     return render(
         request,
         "protect.html",
@@ -51,7 +64,11 @@ def show(request: Request) -> Response:
         view=view,
         asked=asked,
         search=None if policy is None else policy.protect.search,
-        answer=None if lattice is None or asked is None else _answer(lattice, *asked),
+        answer=answer,
+        map=_map(drawn, answer, asked),
+        targets=targets,
+        training=training,
+        models=training.value if training is not None and isinstance(training.value, ModelScores) else None,
         k=None if policy is None else least_people(policy),
     )
 
@@ -74,15 +91,18 @@ def slide(request: Request) -> Response:
     """Answers a question of the sliders, from counts."""
     studio = studio_of(request)
     counted, _ = _jobs(studio, question_of(studio))
-    if counted is None or not isinstance(counted.value, CountedLattice):
+    if counted is None or not isinstance(counted.value, LatticeView):
         return Response(headers={"hx-refresh": "true"})
     form = SentForm(tuple(request.query_params.multi_items()))
-    k, share = _sent(form, counted.value)
+    lattice = counted.value.counted
+    asked = _sent(form, lattice)
+    answer = _answer(lattice, *asked)
     return fragment(
         "slider_answer.html",
-        lattice=counted.value,
-        asked=(k, share),
-        answer=_answer(counted.value, k, share),
+        lattice=lattice,
+        asked=asked,
+        answer=answer,
+        map=_map(counted.value, answer, asked),
         version=studio.policy.version,
     )
 
@@ -91,9 +111,9 @@ def use(request: Request, form: SentForm) -> Response:
     """Writes the k and the limit of the sliders into the policy, and the full-domain search."""
     studio = studio_of(request)
     counted, _ = _jobs(studio, needed_question(studio))
-    if counted is None or not isinstance(counted.value, CountedLattice):
+    if counted is None or not isinstance(counted.value, LatticeView):
         raise WrongCall("nothing is counted for this policy", remedy="Count again, then move the sliders.")
-    k, share = _sent(form, counted.value)
+    k, share = _sent(form, counted.value.counted)
     suppress = Fraction(share, PER_MILLE)
     did = f"k = {k}, at most {float(suppress):.1%} suppressed, search: lattice"
     changes = f"k={k}, suppress={written(suppress)!r}, search='lattice'"
@@ -108,6 +128,45 @@ def choose(request: Request, form: SentForm) -> Response:
     return _change(
         request, form, lambda policy: policy.with_(search=search), f"search: {search}", f"search={search!r}"
     )
+
+
+def train(request: Request, form: SentForm) -> Response:
+    """Starts to train a model on each solution."""
+    studio = studio_of(request)
+    question = needed_question(studio)
+    _, found = _jobs(studio, question)
+    view = None if found is None else found.value
+    target = form.text("target")
+    if not isinstance(view, SolutionsView) or target not in _targets(question.policy()):
+        raise WrongCall("there is nothing to learn from yet", remedy="Find solutions, then choose a column.")
+    searches = tuple(one.search for one in view.solutions.compared)
+    key = f"{question.key}:{target}"
+    studio.jobs.start(MODELS, key, "/protect#models", train_models, question, searches, target)
+    return to("/protect#models")
+
+
+def _targets(policy: Policy | None) -> tuple[str, ...]:
+    """Returns the columns that a model may be asked to tell: published as they are, secret ones first."""
+    if policy is None:
+        return ()
+    plain = [name for name in policy.published if not policy.columns[name].role.is_key]
+    return tuple(sorted(plain, key=lambda name: policy.columns[name].role is not Role.SENSITIVE))
+
+
+def _training(studio: Studio, question: Question, targets: tuple[str, ...]) -> BackgroundJob | None:
+    """Returns the newest job that trains models, whatever column it is about."""
+    found = (studio.jobs.find(MODELS, f"{question.key}:{name}") for name in targets)
+    return max((job for job in found if job is not None), key=lambda job: job.number, default=None)
+
+
+def _map(
+    view: LatticeView | None, answer: LatticeAnswer | Infeasible | None, asked: tuple[int, int] | None
+) -> LatticeDrawing | None:
+    """Returns the lattice to be drawn, where it is small and something was asked."""
+    if view is None or view.map is None or asked is None:
+        return None
+    chosen = tuple(answer.levels.values()) if isinstance(answer, LatticeAnswer) else None
+    return LatticeDrawing.of(view.map, asked[0], Fraction(asked[1], PER_MILLE), chosen)
 
 
 def accept(request: Request, form: SentForm) -> Response:
@@ -191,6 +250,7 @@ routes = [
     Route("/protect/slider", slide),
     Route("/protect/use", action(use), methods=["POST"]),
     Route("/protect/search", action(choose), methods=["POST"]),
+    Route("/protect/models", action(train), methods=["POST"]),
     Route("/protect/offer", action(accept), methods=["POST"]),
     Route("/protect/charts/risk.svg", chart),
 ]

@@ -29,7 +29,7 @@ from sfumato.studio.release_view import (
     releases_in,
     write_report,
 )
-from sfumato.studio.same_step import SameStep, command
+from sfumato.studio.same_step import SameStep, command, python_call, yaml_part
 from sfumato.studio.studio import Studio
 
 STEP = "release"
@@ -54,7 +54,7 @@ def show(request: Request) -> Response:
         request,
         "release.html",
         step=STEP,
-        same=SameStep() if question is None else _same(question, order),
+        same=SameStep() if question is None or policy is None else _same(question, order, policy),
         question=question,
         order=order,
         waiting=() if policy is None else tuple(policy.confirm),
@@ -240,7 +240,7 @@ def _tolerance(policy: Policy | None) -> int:
     return 0 if rule is None else round(100 * rule.tolerance)
 
 
-def _same(question: Question, order: ReleaseOrder) -> SameStep:
+def _same(question: Question, order: ReleaseOrder, rules: Policy) -> SameStep:
     policy = question.policy_path.name
     words = ["sfumato", "release", question.name, "--policy", policy, "--into", order.into]
     for name in order.to:
@@ -248,11 +248,15 @@ def _same(question: Question, order: ReleaseOrder) -> SameStep:
     words += [] if order.chain == "main" else ["--chain", order.chain]
     for name in order.overrides:
         words += ["--override", name]
-    to_whom = f", to={list(order.to)!r}" if order.to else ""
-    ledger = f"ledger='sqlite:///{LEDGER}'"
-    call = f"sf.release({question.name!r}, {policy!r}, {ledger}, into={order.into!r}{to_whom})"
-    python = f"import sfumato as sf\n\n{call}"
-    return SameStep("", python, f"{command(*words, '--dry-run')}\n{command(*words)}")
+    named: dict[str, object] = {"ledger": f"sqlite:///{LEDGER}", "into": order.into}
+    named |= {"to": list(order.to)} if order.to else {}
+    named |= {} if order.chain == "main" else {"chain": order.chain}
+    named |= {"overrides": list(order.overrides)} if order.overrides else {}
+    call = python_call("", "sf.release", [question.name, policy], **named)
+    yaml = yaml_part(rules.to_yaml(), "recipients") or yaml_part(rules.to_yaml(), "promises")
+    return SameStep(
+        yaml, f"import sfumato as sf\n\n{call}", f"{command(*words, '--dry-run')}\n{command(*words)}"
+    )
 
 
 routes = [

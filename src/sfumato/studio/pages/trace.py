@@ -13,7 +13,7 @@ from sfumato.core.errors import WrongCall
 from sfumato.studio.folder import DataChoice, OpenedFolder
 from sfumato.studio.page import SentForm, action, render, studio_of, to
 from sfumato.studio.question import LEDGER, ledger_path, question_of
-from sfumato.studio.same_step import SameStep, command
+from sfumato.studio.same_step import SameStep, command, yaml_part
 from sfumato.studio.studio import Studio
 from sfumato.studio.trace_view import TraceView, trace_leak
 from sfumato.studio.uploads import receive_file
@@ -30,7 +30,7 @@ def show(request: Request) -> Response:
         request,
         "trace.html",
         step=STEP,
-        same=_same(leak),
+        same=_same(leak, studio.policy.text or ""),
         begun=ledger_path(studio).exists(),
         question=question_of(studio),
         leak=leak,
@@ -103,11 +103,13 @@ def _emptied(studio: Studio) -> OpenedFolder:
     return leaks
 
 
-def _same(leak: DataChoice | None) -> SameStep:
+def _same(leak: DataChoice | None, policy: str) -> SameStep:
     name = "leak.csv" if leak is None else leak.name
     ledger = f"sqlite:///{LEDGER}"
     python = f"import sfumato as sf\n\nsf.trace({name!r}, ledger={ledger!r})"
-    return SameStep("", python, command("sfumato", "trace", name, "--ledger", ledger))
+    return SameStep(
+        yaml_part(policy, "recipients"), python, command("sfumato", "trace", name, "--ledger", ledger)
+    )
 
 
 routes = [
