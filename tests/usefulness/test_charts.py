@@ -26,7 +26,9 @@ def drawn():
     )
     policy = sf.Policy.from_dict({"columns": COLUMNS, "promises": [{"k-anonymity": {"k": 2}}]})
     plan = sf.protect(raw, policy)
-    return {chart.title.partition(":")[0]: chart for chart in sf.compare(raw, plan.apply(raw), policy).charts()}
+    return {
+        chart.title.partition(":")[0]: chart for chart in sf.compare(raw, plan.apply(raw), policy).charts()
+    }
 
 
 def test_a_chart_says_what_its_bars_are():
