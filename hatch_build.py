@@ -1,4 +1,6 @@
-"""Machine code in the wheel: every kernel is compiled while the package is built.
+"""What a wheel holds beside the source: the pages of the guide, and machine code.
+
+Pages are what `sfumato help` shows. Every kernel is compiled while the package is built.
 
 A wheel gets code that runs on any processor of its kind, an editable installation code for this very machine.
 Where that fails, or SFUMATO_WITHOUT_MACHINE_CODE is set, the package has none and compiles when called.
@@ -14,14 +16,21 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+GUIDE = ("tutorials", "how-to", "reference", "explanation", "limitations.md")
 PREBUILT = "src/sfumato/kernels/prebuilt"
 SECONDS = 1800
 
 
-class MachineCodeHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's own parameter
-    """Compiles the kernels and adds their machine code to what is built."""
+class PackageHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's own parameter
+    """Adds the guide to a wheel, compiles the kernels, and adds their machine code."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name == "wheel" and version != "editable":
+            docs = Path(self.root, "docs")
+            for page in sorted(docs.rglob("*.md")):
+                place = page.relative_to(docs).as_posix()
+                if place.startswith(GUIDE):
+                    build_data["force_include"][str(page)] = f"sfumato/cli/guide_pages/{place}"
         if self.target_name != "wheel" or os.environ.get("SFUMATO_WITHOUT_MACHINE_CODE"):
             return
         source = Path(self.root, "src")

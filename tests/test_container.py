@@ -143,7 +143,7 @@ def test_what_a_wheel_is_made_of_gets_in_and_nothing_else():
     copied = {word for line in of(TEXT, "COPY") for word in line.split()[:-1]}
     assert rules[0] == "*" and let_in == copied
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert {project["project"]["readme"], "hatch_build.py", "pyproject.toml", "src"} <= copied
+    assert {project["project"]["readme"], "hatch_build.py", "pyproject.toml", "src", "docs"} <= copied
 
 
 def test_its_extras_exist():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
+
+from sfumato.cli.guide_page import guide_pages
 
 HERE = Path(__file__).parent.parent
 LOCKS = HERE / "requirements"
@@ -51,6 +55,7 @@ def test_a_wheel_is_the_same_bytes_again(tmp_path):
         copy = tmp_path / str(number) / "sfumato"
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.nb?")
         shutil.copytree(HERE / "src", copy / "src", ignore=ignored)
+        shutil.copytree(HERE / "docs", copy / "docs")
         for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py"):
             shutil.copy(HERE / name, copy / name)
         for file in copy.rglob("*"):
@@ -68,6 +73,10 @@ def test_a_wheel_is_the_same_bytes_again(tmp_path):
         subprocess.run(build, cwd=copy, check=True, capture_output=True, env=without_machine_code)
         wheels.append(next((tmp_path / f"out{number}").glob("*.whl")).read_bytes())
     assert wheels[0] == wheels[1]
+    with zipfile.ZipFile(io.BytesIO(wheels[0])) as wheel:
+        packed = {name for name in wheel.namelist() if "/guide_pages/" in name}
+    told = {page.place.removeprefix("docs/") for page in guide_pages().values()}
+    assert packed == {f"sfumato/cli/guide_pages/{place}" for place in told}, "`sfumato help` shows these"
 
 
 SQL = re.compile(r"noqa: S608")

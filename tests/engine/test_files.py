@@ -91,8 +91,8 @@ REFUSED_SHEETS = {
         "1 of 2 columns have no name",
     ),
     "merged names": ([("a", None, "c"), (SECRET, 2, 3)], "A1:B1", "1 of 3 columns have no name"),
-    "merged cells": ([("a", "b"), (SECRET, 2), (None, 3)], "A2:A3", "1 groups of cells are merged"),
-    "an error": ([("a", "b"), (SECRET, "#DIV/0!")], "", "1 cells hold an error"),
+    "merged cells": ([("a", "b"), (SECRET, 2), (None, 3)], "A2:A3", "1 group of cells is merged"),
+    "an error": ([("a", "b"), (SECRET, "#DIV/0!")], "", "1 cell holds an error"),
     "nothing": ([], "", "the sheet is empty"),
     "names that are equal": ([("a", "a"), (SECRET, 2)], "", "columns 1 and 2"),
 }

@@ -29,7 +29,7 @@ def golden(name, text, same=str):
 VERBS = [line.split() for line in ("", "discover", "protect", "audit", "attack", "declare", "policy", "demo")]
 VERBS += [["init"], ["doctor"], ["studio"]]
 VERBS += [["policy", "check"], ["policy", "schema"], ["policy", "confirm"], ["policy", "patterns"], ["trace"]]
-VERBS += [["knowledge"], ["erase"]]
+VERBS += [["knowledge"], ["erase"], ["help"]]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

@@ -114,6 +114,15 @@ def complete_attack(ctx: typer.Context, incomplete: str) -> Iterable[str]:
     return known()
 
 
+@_quiet
+def complete_page(ctx: typer.Context, incomplete: str) -> Iterable[str]:
+    """The names of the pages of the guide."""
+    from sfumato.cli.guide_page import guide_pages
+
+    del ctx, incomplete
+    return guide_pages()
+
+
 def _ledger_file(ctx: typer.Context) -> str:
     """The address of the ledger of a command, if it is a file."""
     given = (ctx.params.get(key) for key in ("ledger", "url", "against"))

@@ -22,6 +22,8 @@ from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.doctor import doctor
 from sfumato.cli.erase import erase
+from sfumato.cli.guide_page import page_name
+from sfumato.cli.help import help_
 from sfumato.cli.help_pages import help_page
 from sfumato.cli.init import init
 from sfumato.cli.interruptions import CarriedError, carry_interruptions
@@ -76,6 +78,7 @@ for verb in (
     doctor,
 ):
     app.command()(carry_interruptions(verb))
+app.command("help")(carry_interruptions(help_))
 app.command("compile")(carry_interruptions(compile_))
 app.command("utility")(carry_interruptions(compare))
 app.add_typer(policy, name="policy")
@@ -176,7 +179,7 @@ def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
     if error.remedy:
         talk(error.remedy)
     if page := help_page(error):
-        talk(f"This page helps: {page}")
+        talk(f"This page helps: {page} (sfumato help {page_name(page)})")
     if error.values and "--show-values" in arguments:
         talk("values: " + ", ".join(repr(value) for value in error.values))
     if "--json" in arguments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fractions import Fraction
 
 from sfumato.attacks.audit import Audit
@@ -64,6 +65,11 @@ class Certified:
     policy: str
     versions: Mapping[str, str]
     verdicts: Sequence[JsonMapping]
+
+    @property
+    def released(self) -> str:
+        """When it was released, to the minute, as reports write times."""
+        return datetime.fromisoformat(self.at).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def certificate_facts(certified: Certified | None) -> list[tuple[Text, Text]]:
     place = {"sequence": f"{certified.sequence:,}", "chain": certified.chain}
     pairs: list[tuple[Text, Text]] = [
         (Phrase(W.RELEASE), Phrase(W.RELEASE_OF, place)),
-        (Phrase(W.RELEASED), certified.at),
+        (Phrase(W.RELEASED), certified.released),
         (Phrase(W.ENTRY), f"{certified.number:,}"),
         (Phrase(W.ENTRY_HASH), certified.hash),
         (Phrase(W.MANIFEST_DIGEST), certified.manifest),

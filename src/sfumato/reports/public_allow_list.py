@@ -81,7 +81,7 @@ def _of_the_certificate(evidence: PublishedEvidence) -> Iterator[str]:
     certified = evidence.certified
     if certified is None:
         return
-    yield from (certified.chain, certified.at, certified.hash, certified.signer, certified.manifest)
+    yield from (certified.chain, certified.released, certified.hash, certified.signer, certified.manifest)
     yield from (f"{certified.sequence:,}", f"{certified.number:,}")
     yield certified.recipient or ""
     yield ", ".join(f"{name} {number}" for name, number in certified.versions.items())

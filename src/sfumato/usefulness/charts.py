@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from sfumato.show.chart import Chart, Figure, PairedBars
 from sfumato.usefulness.column_figures import ColumnFigures, PairFigures
 from sfumato.usefulness.paired_column import MOST_GROUPS, PairedColumn
 
 MOST_BARS = 30
+REST = "all others"
+"""The last bar of a column with many values in no order: those that are not among the most frequent."""
 
 
 def charts_of(
@@ -42,15 +42,22 @@ def charts_of(
 
 
 def _side_by_side(column: PairedColumn, number: int) -> PairedBars:
-    groups = np.arange(MOST_GROUPS)
-    before = [float(column.raw_shares[column.group_of_leaf == g].sum()) for g in groups]
-    after = [float(column.safe_shares[column.group_of_leaf == g].sum()) for g in groups]
     used = int(column.group_of_leaf.max(initial=0)) + 1
-    kind = "tenths of the original, in order" if column.ordered else "most frequent values first"
+    before = [float(column.raw_shares[column.group_of_leaf == g].sum()) for g in range(used)]
+    after = [float(column.safe_shares[column.group_of_leaf == g].sum()) for g in range(used)]
+    labels, order = [str(number) for number in range(1, used + 1)], list(range(used))
+    each = column.leaves <= MOST_GROUPS
+    if column.ordered:
+        kind = "each value, in order" if each else "tenths of the original, in order"
+    else:
+        kind = "most frequent values first"
+        rest = order[:0] if each else order[-1:]
+        order = sorted(order[: used - len(rest)], key=lambda group: -before[group]) + rest
+        labels[used - len(rest) :] = [REST for _ in rest]
     return PairedBars(
         f"column-{number:02}",
         f"{column.name}: {kind}",
         ("group", "share of the rows"),
         ("original", "safe"),
-        [(str(g + 1), before[g], after[g]) for g in range(used)],
+        [(label, before[group], after[group]) for label, group in zip(labels, order, strict=True)],
     )

@@ -96,7 +96,8 @@ def commonest(classes: Classes, column: str) -> tuple[Integers, Integers, Intege
 def _sentence(published: PublishedTable, column: str, confidence: Fraction, exposed: int, people: int) -> str:
     if not published.rows:
         return f"nothing is published, so {column} stays unknown"
+    often = "every time in some groups" if confidence == 1 else f"{confidence} of the time at best"
     return (
-        f"{column} guessed right {confidence} of the time at best; certain for {crowd(exposed)}, "
+        f"{column} guessed right {often}; certain for {crowd(exposed)}, "
         f"easier than allowed for {crowd(people)}"
     )

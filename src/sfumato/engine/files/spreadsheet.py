@@ -1,8 +1,9 @@
 """Spreadsheets as readers: XLSX, XLS and ODS, a sheet of them.
 
 The first row that holds something names the columns. Numbers, dates and truths keep their types; a column in
-which these are mixed with texts is read as text. Rows without a cell hold nobody. What a reader cannot know
-is refused: names that are missing or merged, cells that hold an error, sheets of which none was chosen.
+which these are mixed with texts is read as text. A text without a character, as formulas give it, is an empty
+cell. Rows without a cell hold nobody. What a reader cannot know is refused: names that are missing or merged,
+cells that hold an error, sheets of which none was chosen.
 """
 
 from __future__ import annotations
@@ -56,15 +57,17 @@ class SpreadsheetReader(LoadedFileReader):
             raise
         except Exception:  # of the library, whose message may quote cells
             raise self._unreadable() from None
-        if errors is not None and errors.errors:
-            row, column = min(error.position for error in errors.errors)
+        if places := _errors_in(workbook, name, errors.errors if errors is not None else []):
+            row, column = min(places)
+            told = "1 cell holds" if len(places) == 1 else f"{len(places)} cells hold"
             raise BadData(
-                f"{len(errors.errors)} cells hold an error such as #N/A, the first in row {row + 1} of column"
+                f"{told} an error such as #N/A, the first in row {row + 1} of column"
                 f" {safe_name(names[column])}",
                 where=self.path.name,
                 remedy="Correct their formulas, or clear the cells if nothing is known.",
             )
-        return _without_empty_rows(pa.table([as_dates(column) for column in rows.columns], names=names))
+        columns = [_without_empty_texts(as_dates(column)) for column in rows.columns]
+        return _without_empty_rows(pa.table(columns, names=names))
 
     def needed_bytes(self) -> int:
         """Returns what it takes to open the file: texts that sheets share are read at once."""
@@ -144,8 +147,9 @@ class SpreadsheetReader(LoadedFileReader):
         except (BadZipFile, KeyError, OSError):
             return  # the library has read it
         if merged:
+            told = "1 group of cells is" if len(merged) == 1 else f"{len(merged)} groups of cells are"
             raise BadData(
-                f"{len(merged)} groups of cells are merged, the first in row {int(merged[0][1])}",
+                f"{told} merged, the first in row {int(merged[0][1])}",
                 where=self.path.name,
                 remedy="Unmerge them, and write the value into each cell that it is about.",
             )
@@ -169,6 +173,32 @@ def _sheet_parts(file: ZipFile) -> list[str]:
     listed = re.findall(r"<(?:\w+:)?sheet\s[^>]*?\w+:id=\"([^\"]*)\"", book)
     found = [targets.get(key, "") for key in listed]
     return [target[1:] if target.startswith("/") else f"xl/{target}" for target in found]
+
+
+def _errors_in(workbook: Any, sheet: str, errors: list[Any]) -> list[tuple[int, int]]:
+    """Returns the row and column of every cell that holds an error.
+
+    The library also counts empty texts in a column of numbers, such as formulas give: these cells are empty.
+    """
+    if not errors:
+        return []
+    columns = sorted({error.position[1] for error in errors})
+    texts = workbook.load_sheet(
+        sheet, header_row=0, schema_sample_rows=None, dtypes=dict.fromkeys(columns, "string")
+    )
+    read = texts.to_arrow_with_errors()[0]
+    return [
+        error.position
+        for error in errors
+        if read.column(error.position[1])[error.offset_position[0]].as_py() != ""
+    ]
+
+
+def _without_empty_texts(column: pa.Array) -> pa.Array:
+    """Returns a column in which a text without a character is an empty cell, as it looks."""
+    if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
+        return column
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
 
 
 def _without_empty_rows(table: pa.Table) -> pa.Table:
