@@ -79,7 +79,7 @@ ORDERED = st.lists(st.tuples(st.sampled_from(LEAVES["n"]), st.sampled_from("xy")
 
 
 @settings(max_examples=2, deadline=None)
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", [name for name in SEARCHES if name != "best"])  # which runs the others
 @pytest.mark.parametrize("key", ["q", "n"])
 @given(data=st.data())
 def test_downcoding_against_every_labelled_table(search, key, data):
