@@ -19,6 +19,7 @@ MODULES = {
 }
 NOUNS_IN_ING = {
     "confidence_bounding": "the privacy template of Wang, Fung and Yu (2007) has this name",
+    "cell_meaning": "what cells tell of their column",
     "downcoding": "the attack of Cohen (2022) has this name",
     "differencing": "statistical offices call the attack so",
     "packing": "several codes in one key, the class Packing",

@@ -55,6 +55,6 @@ def test_missing_cells_and_other_forms_of_dates():
 
 def test_the_date_of_a_diagnosis_is_a_date():
     days = [f"{1 + i % 28:02}-0{1 + i % 9}-1984" for i in range(ROWS)]
-    rule = guess("diagdateb", column(days), ROWS)
+    rule = guess("diagnosed_on", column(days), ROWS)
     assert rule.role is Role.QUASI and isinstance(rule.taxonomy, Dates) and "health" in rule.reason
     assert guess("diagnosis", column(["flu", "gout"] * 60), ROWS).role is Role.SENSITIVE
