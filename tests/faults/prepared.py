@@ -12,6 +12,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -80,7 +81,9 @@ def serve():
 
 def load(*arguments):
     """Loads whatever a call loads."""
-    names = Path(f"/tmp/sfumato-prepared-{os.getpid()}")
+    handle, place = tempfile.mkstemp(prefix="sfumato-prepared-")
+    os.close(handle)
+    names = Path(place)
     pid = start(os.devnull, None, *arguments, names=names)
     while not (ended := poll(pid)):
         time.sleep(0.05)

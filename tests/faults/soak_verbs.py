@@ -53,10 +53,10 @@ WITH_CHOICE = frozenset({0, 1, 2, 3})
 """The damaged file names columns or attacks that a word of the call then does not fit."""
 VERBS = (
     Verb("discover DATA --k 5 --mode all"),
-    Verb("discover DATA --k 2 --fraction 5/100 --record-risk 2 --suggest NEW --charts CHARTS", 0, WITH_CHOICE),
+    Verb("discover DATA --k 2 --count 9 --record-risk 2 --suggest NEW --charts CHARTS", 0, WITH_CHOICE),
     Verb("declare DATA -o NEW"),
-    Verb("init DATA -o NEW --row person --audience partners --once --recipients 1 --rule 5 --nothing-exact", 0,
-         WITH_CHOICE),
+    Verb("init DATA -o NEW --row person --audience partners --once --recipients 1 --rule 5 --nothing-exact",
+         0, WITH_CHOICE),
     Verb("doctor DATA -p POLICY"),
     Verb("policy check POLICY DATA"),
     Verb("policy check READY", 3),
