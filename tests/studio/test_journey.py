@@ -76,7 +76,7 @@ class Tour:
         with Image.open(BytesIO(content)) as opened:
             picture = opened.convert("RGB")
         if os.environ.get("SFUMATO_PICTURES") == "write":
-            picture.quantize(64).save(KEPT / f"{name}.png", optimize=True)
+            picture.quantize(256).save(KEPT / f"{name}.png", optimize=True)
             screenshots.keep(KEPT / f"{name}.png", html)
         with Image.open(KEPT / f"{name}.png") as kept:
             assert kept.size == picture.size

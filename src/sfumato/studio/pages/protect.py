@@ -18,7 +18,7 @@ from sfumato.journey.choices import CountedLattice, LatticeAnswer, least_people
 from sfumato.journey.model_scores import ModelScores
 from sfumato.policy.policy import Policy
 from sfumato.studio.jobs import BackgroundJob
-from sfumato.studio.lattice_drawing import LatticeDrawing
+from sfumato.studio.lattice_picture import LatticePicture
 from sfumato.studio.page import SentForm, action, fragment, render, studio_of, to
 from sfumato.studio.policy_edit import PolicyEdit, apply_edit
 from sfumato.studio.protect_view import (
@@ -161,12 +161,12 @@ def _training(studio: Studio, question: Question, targets: tuple[str, ...]) -> B
 
 def _map(
     view: LatticeView | None, answer: LatticeAnswer | Infeasible | None, asked: tuple[int, int] | None
-) -> LatticeDrawing | None:
+) -> LatticePicture | None:
     """Returns the lattice to be drawn, where it is small and something was asked."""
     if view is None or view.map is None or asked is None:
         return None
     chosen = tuple(answer.levels.values()) if isinstance(answer, LatticeAnswer) else None
-    return LatticeDrawing.of(view.map, asked[0], Fraction(asked[1], PER_MILLE), chosen)
+    return LatticePicture.of(view.map, asked[0], Fraction(asked[1], PER_MILLE), chosen)
 
 
 def accept(request: Request, form: SentForm) -> Response:

@@ -29,7 +29,7 @@ class DrawnSpot:
 
 
 @dataclass(frozen=True)
-class LatticeDrawing:
+class LatticePicture:
     """A lattice as a picture: its size, lines from spot to spot, and the spots."""
 
     columns: tuple[str, ...]
@@ -41,7 +41,7 @@ class LatticeDrawing:
     @classmethod
     def of(
         cls, lattice: LatticeMap, k: int, suppress: Fraction, chosen: tuple[int, ...] | None
-    ) -> LatticeDrawing:
+    ) -> LatticePicture:
         """Returns the picture at a k and a limit; the most general combination stands at the top."""
         widest = max(Counter(map(sum, lattice.nodes)).values())
         width, height = SPOT * (widest + 1), ROW * sum(lattice.heights) + 2 * MARGIN
