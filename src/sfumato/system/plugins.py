@@ -70,7 +70,7 @@ def all_entry_points() -> EntryPoints:
     """Returns what every installed distribution offers to anybody: the system is searched once."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import, seldom needed
 
-    return entry_points()
+    return entry_points().select()
 
 
 def names(group: str, *, taken: Collection[str]) -> tuple[str, ...]:
