@@ -85,9 +85,10 @@ def _usage(ctx: typer.Context, words: Sequence[str]) -> str | None:
     """The help text of a command; nothing where there is none of this name."""
     command, below = ctx.find_root().command, ctx.find_root()
     for word in words:
-        command = getattr(command, "commands", {}).get(word)
-        if command is None:
+        inner = getattr(command, "commands", {}).get(word)  # only groups have commands
+        if inner is None:
             return None
+        command = inner
         below = typer.Context(command, parent=below, info_name=word)
     return str(command.get_help(below))
 
@@ -97,6 +98,8 @@ def _show(text: str, content: dict[str, object], *, as_json: bool) -> None:
     if as_json:
         document(content)
     elif sys.stdout.isatty():
-        typer.echo_via_pager(text)
+        from pydoc import pager  # seldom needed, and not quick to load
+
+        pager(text)
     else:
         say(text.rstrip("\n"))

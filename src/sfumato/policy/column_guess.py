@@ -213,7 +213,9 @@ def _counts_people(profile: ColumnProfile) -> bool:
     if profile.reading.kinds != {"measure_word"} or not profile.header.lower().strip().endswith("size"):
         return False
     numbers = profile.numbers
-    return bool(numbers) and profile.whole and min(numbers) >= 1 and 3 <= max(numbers) <= MOST_PEOPLE
+    if not numbers or not profile.whole:
+        return False
+    return min(numbers) >= 1 and 3 <= max(numbers) <= MOST_PEOPLE
 
 
 def _is_sampling_weight(profile: ColumnProfile) -> bool:

@@ -297,13 +297,11 @@ class _Unbeaten:
         """Returns the combinations that are left, in ascending order, and what was counted of them."""
         if not self._waiting:
             return self._kept
-        fresh = (
-            np.array([levels for levels, _ in self._waiting], np.int16),
-            *(np.stack([line[part] for _, line in self._waiting]) for part in range(3)),
-        )
-        nodes, suppressed, classes, loss = (
-            np.concatenate(both) for both in zip(self._kept, fresh, strict=True)
-        )
+        lines = [line for _, line in self._waiting]
+        nodes = np.concatenate([self._kept[0], np.array([levels for levels, _ in self._waiting], np.int16)])
+        suppressed = np.concatenate([self._kept[1], np.stack([line[0] for line in lines])])
+        classes = np.concatenate([self._kept[2], np.stack([line[1] for line in lines])])
+        loss = np.concatenate([self._kept[3], np.stack([line[2] for line in lines])])
         wins = np.zeros(len(nodes), bool)
         for i in range(suppressed.shape[1]):
             order = np.lexsort((loss[:, i], suppressed[:, i]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sfumato.core.errors import WrongCall
 
@@ -70,7 +70,7 @@ def all_entry_points() -> EntryPoints:
     """Returns what every installed distribution offers to anybody: the system is searched once."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import, seldom needed
 
-    return entry_points().select()
+    return cast("EntryPoints", entry_points())  # before Python 3.12 another class, which selects alike
 
 
 def names(group: str, *, taken: Collection[str]) -> tuple[str, ...]:

@@ -54,6 +54,10 @@ def open_file(
         return RowSource(CsvReader(path, options, expected=expected, note=note))
     if csv is not None:
         raise WrongCall("csv options are for CSV files", where=str(path))
+    if fspath(path) != fspath(path).encode("utf-8", "replace").decode():
+        raise BadData(
+            "the path is not written in UTF-8", where=path.name, remedy="Rename the file, or move it."
+        )
     if name.endswith(PARQUET_ENDINGS):
         _check_form(form, "a Parquet file")
         return RowSource(ParquetReader(path))

@@ -11,6 +11,7 @@ snapshot could be older than the lock.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from sfumato.core.errors import BadLedger, WrongCall
+from sfumato.core.errors import BadLedger, LedgerConflict, WrongCall
 from sfumato.releases.ledger.failures import translated
 
 ADVISORY_LOCK = 0x5F0A70
@@ -142,10 +143,24 @@ class LedgerDatabase:
             with self.engine.connect() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT")
                 connection.execute(text(f"SET lock_timeout = {int(self.patience * 1000)}"))
+                self._outwait_readers(connection)
                 for table in ("entries", "people"):
                     connection.execute(text(f"VACUUM FULL {table}"))
         except SQLAlchemyError as error:
             raise translated(error) from None
+
+    def _outwait_readers(self, connection: Connection) -> None:
+        """Waits until nobody can still see what was deleted: a table written anew keeps it for them."""
+        until = time.monotonic() + self.patience
+        begun = connection.execute(text("SELECT now()")).scalar()
+        others = text(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND xact_start <= :begun"
+        )
+        while connection.execute(others, {"begun": begun}).scalar():
+            if time.monotonic() > until:
+                raise LedgerConflict("the ledger is in use by another process", remedy="Try again later.")
+            time.sleep(0.05)
 
     def make_file(self) -> None:
         """Makes an empty file that only its owner can read."""
