@@ -15,6 +15,7 @@ from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.promise import Promises
 from sfumato.policy.searches import BUILT_IN
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
+from sfumato.protection.searches import best as best_module
 from sfumato.protection.searches.best import (
     LADDER_OF_PEOPLE,
     LADDER_OF_SUPPRESSION,
@@ -124,11 +125,20 @@ def test_wide_tables_with_many_promises_are_asked_for_fewer_rungs():
     """Every rung of k and l is within the budget of a table that is not wide."""
     few, many = Promises((KAnonymity(2),)), Promises((KAnonymity(2), *(DistinctLDiversity("s0", 2),) * 5))
     plain, wide = crowded(1, rows=600, keys=2), crowded(1, rows=600, keys=9)
-    for name in ("local", "mondrian", "optimum", "top-down"):
+    assert _most_rungs("local", wide, many) <= _most_rungs("local", wide, few)
+    for name in ("mondrian", "optimum", "top-down"):
         assert _most_rungs(name, wide, many) < _most_rungs(name, wide, few)
+    for name in ("local", "mondrian", "optimum", "top-down"):
         assert _most_rungs(name, wide, many) < _most_rungs(name, plain, many)
     small = crowded(1, rows=100, keys=3)
     assert _most_rungs("local", small, few) >= len(LADDER_OF_PEOPLE) * 5
+
+
+def test_tables_of_many_levels_are_recoded_locally_for_fewer_rungs(monkeypatch):
+    """What a rung costs is the boxes that it walks through, not the rows of the table alone."""
+    few, table = Promises((KAnonymity(2),)), crowded(1, rows=600, keys=3)
+    monkeypatch.setattr(best_module, "MOST_BOXES_OF_RUNGS", 10 * table.distinct)
+    assert 1 <= _most_rungs("local", table, few) < _most_rungs("mondrian", table, few)
 
 
 def test_what_is_made_of_the_table_alone_is_made_once(monkeypatch):

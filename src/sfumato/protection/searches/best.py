@@ -18,7 +18,15 @@ from sfumato.policy.searches import BUILT_IN, COMPARED
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import lost_columns, shape_of
 from sfumato.protection.searches import registry
-from sfumato.protection.searches.search import Aim, ComparedSearch, Descents, Outcome, Preparations, Steps
+from sfumato.protection.searches.search import (
+    MOST_LEVEL_VECTORS,
+    Aim,
+    ComparedSearch,
+    Descents,
+    Outcome,
+    Preparations,
+    Steps,
+)
 
 ORDER = COMPARED
 LADDER_OF_PEOPLE = (2, 3, 5, 10, 20, 50, 100)
@@ -38,6 +46,8 @@ MOST_ROWS_OF_RUNGS = {
 """Distinct rows that a search may look at again, all rungs of the ladders together."""
 MOST_CELLS_OF_RUNGS = {"local": 400_000, "mondrian": 700_000, "optimum": 100_000, "top-down": 700_000}
 """The same in cells: distinct rows times key columns times promises about values, at least one."""
+MOST_BOXES_OF_RUNGS = 60_000_000
+"""The same for the boxes that local recoding walks through: distinct rows times combinations of levels."""
 MOST_STEPS_OF_OPTIMUM = 30_000
 """Steps of the exact search for cuts for what was asked, and as many for all requests for more together."""
 MOST_RUNGS = 200
@@ -208,7 +218,11 @@ def _most_rungs(name: str, table: Microdata, promises: Promises) -> int:
         return most
     values = max(1, sum(not promise.by_size for promise in promises))
     cells = table.distinct * len(table.keys) * values
-    return min(most, MOST_CELLS_OF_RUNGS[name] // max(1, cells))
+    most = min(most, MOST_CELLS_OF_RUNGS[name] // max(1, cells))
+    if name != "local":
+        return most
+    nodes = min(MOST_LEVEL_VECTORS, prod(column.taxonomy.height + 1 for column in table.keys))
+    return min(most, max(1, MOST_BOXES_OF_RUNGS // max(1, nodes * table.distinct)))
 
 
 def _stricter(promise: Promise, table: Microdata) -> list[Promise]:

@@ -24,9 +24,8 @@ from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.searches.group_judge import GroupJudge
 from sfumato.protection.searches.group_neighbours import meeting_levels
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
+from sfumato.protection.searches.search import MOST_LEVEL_VECTORS
 
-MOST_LEVEL_VECTORS = 40_000
-"""Lattices up to this size are walked whole."""
 MOST_ENTRIES = 1 << 25
 """Entries that the tables of both halves may have."""
 JUDGED_TOGETHER = 1 << 18

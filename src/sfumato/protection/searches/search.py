@@ -19,6 +19,10 @@ from sfumato.show.card import figure, several
 Made = TypeVar("Made")
 
 
+MOST_LEVEL_VECTORS = 40_000
+"""Lattices up to this size are walked whole by local recoding."""
+
+
 @dataclass(frozen=True)
 class Aim:
     """What a search aims at.
