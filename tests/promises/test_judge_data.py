@@ -85,6 +85,7 @@ EVERY = [
             "returns": False,
             "moves": (),
             "corrected": False,
+            "companions": 0,
         },
     ),
     (Freeform(HALF, columns=FREE), {"threat": HALF, "observability": Fraction(1)}),

@@ -22,6 +22,8 @@ KEEP = "Publish the same columns in the same roles, or start a new chain with pe
 
 def in_same_columns(releases: Sequence[RememberedRelease]) -> list[RememberedRelease]:
     """Returns releases with the same columns each, those of the newest first; raises where that fails."""
+    if not releases:
+        return []
     newest = releases[-1]
     if all((r.names, r.unchanged) == (newest.names, newest.unchanged) for r in releases):
         return list(releases)
