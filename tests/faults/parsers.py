@@ -14,7 +14,7 @@ import sfumato as sf
 from engine import files_of_rows
 from policy.test_arx_project import project
 from sfumato import demo
-from sfumato.cli.erase import _keys_in
+from sfumato.cli.erase import _lines_in
 from sfumato.cli.knowledge import read_vocabulary
 from sfumato.core.data_file import DataFile
 from sfumato.core.errors import SfumatoError
@@ -142,7 +142,7 @@ PARSERS = {
     "key": Parser("ledger.db.key", Key.load, 8),
     "last head": Parser("ledger.db.key.seen", lambda path: last_seen(path.with_suffix("")), 8),
     "anchor": Parser("anchor.json", read_anchor, 8),
-    "keys of people": Parser("keys.txt", lambda path: _keys_in(str(path)), 8),
+    "keys of people": Parser("keys.txt", lambda path: _lines_in(str(path), "--person-file"), 8),
     "csv": Parser("hospital.csv", read_table, 2),
     "small csv": Parser("people.csv", read_table),
     "packed csv": Parser("people.csv.gz", read_table),

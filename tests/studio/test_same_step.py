@@ -89,10 +89,10 @@ def test_what_releases_and_traces_runs_as_shown(studio):
     said = shown(client, "/release?to=north%2C+south&into=by-command")
     assert said["YAML"].startswith("recipients:") and "tolerance" in said["YAML"]
     run_commands(said["Command line"])
-    named = shown(client, "/release?to=north&into=by-python&chain=other")
+    named = shown(client, "/release?to=east&into=by-python&chain=other")
     run_python(named["Python"])
     history = [(r.chain, r.recipient) for r in sf.Ledger("sqlite:///ledger.db", readonly=True).history()]
-    assert sorted(history) == [("main", "north"), ("main", "south"), ("other", "north")]
+    assert sorted(history) == [("main", "north"), ("main", "south"), ("other", "east")]
     (studio.folder.path / "leak.csv").write_text(
         (studio.folder.path / "by-command" / "north" / "data.csv").read_text(encoding="utf-8"),
         encoding="utf-8",

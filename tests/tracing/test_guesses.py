@@ -50,7 +50,7 @@ def test_whoever_holds_it_is_charged_although_a_few_rows_are_somebody_elses(who)
     alone = traced(own, c_max=1)
     assert alone.certain == (f"P{who}",)
     assert alone.false_charge.guessed.probability <= 0.05
-    assert "unless others guessed what they did not hold (chance" in str(alone).splitlines()[0]
+    assert "others guessed what they did not hold (chance" in str(alone).splitlines()[0]
     made_up = np.stack([rng.permutation(column) for column in own.T], axis=1)[:8]
     mixed = traced(np.concatenate([own, made_up]), c_max=1)
     assert mixed.rows["foreign"] > 0
