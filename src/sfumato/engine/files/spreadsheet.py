@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 from zipfile import BadZipFile, ZipFile
+from zlib import error as damaged_part
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +31,10 @@ BYTES_PER_BYTE = 4
 PACKED = 3
 """Cells of old binary files take less room than those of unpacked sheets: how much less is a guess."""
 MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*ref=\"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)\"")
+UNREADABLE = (
+    BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, UnicodeError, OSError, damaged_part
+)  # fmt: skip
+"""What a packed file raises that is damaged, or of another kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,7 @@ class SpreadsheetReader(LoadedFileReader):
         try:
             with ZipFile(self.path) as file:
                 parts = _sheet_parts(file)
-        except (BadZipFile, KeyError, OSError):  # no XLSX: ODS has one part, older files are not packed
+        except UNREADABLE:  # no XLSX: ODS has one part, older files are not packed
             parts = []
         size = self._unpacked(parts[place] if place < len(parts) else ODS_CONTENT)
         self.check_room((size or self.path.stat().st_size * PACKED) * BYTES_PER_BYTE)
@@ -88,7 +93,7 @@ class SpreadsheetReader(LoadedFileReader):
         try:
             with ZipFile(self.path) as file:
                 return file.getinfo(part).file_size
-        except (BadZipFile, KeyError, OSError):
+        except UNREADABLE:
             return 0
 
     def _workbook(self) -> Any:  # a reader of fastexcel, which has no types for it
@@ -144,7 +149,7 @@ class SpreadsheetReader(LoadedFileReader):
             with ZipFile(self.path) as file:
                 parts = _sheet_parts(file)
                 merged = MERGED.findall(file.read(parts[sheet])) if sheet < len(parts) else []
-        except (BadZipFile, KeyError, OSError):
+        except UNREADABLE:
             return  # the library has read it
         if merged:
             told = "1 group of cells is" if len(merged) == 1 else f"{len(merged)} groups of cells are"
