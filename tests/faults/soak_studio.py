@@ -108,7 +108,7 @@ class Studio(Task):
             self.file,
         )
         faulthandler.dump_traceback_later(CLOCK, exit=True)
-        begun = time.process_time()
+        begun, held = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         name, answers = kinds[number % len(kinds)](chance)
         seconds = time.process_time() - begun
         faulthandler.cancel_dump_traceback_later()
@@ -117,7 +117,8 @@ class Studio(Task):
             must("a bug:" not in answer.text, f"{name}: {answer.text[answer.text.find('a bug:') :][:200]}")
             must(CANARY not in answer.text, f"{name}: a cell was shown")
         must(seconds < SECONDS, f"{name}: {seconds:.1f} s of processor time")
-        must(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < BYTES, f"{name}: too large")
+        taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held
+        must(taken * 1024 < BYTES, f"{name}: {taken} kB more than before")
         return f"{name} {answers[0].status_code}"
 
     def form(self, chance):
