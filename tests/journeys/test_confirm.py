@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.microdata import Role
 from sfumato.journey.confirm import confirm_file
 from sfumato.journey.policy_check import check_policy
 from sfumato.journey.protect_file import protect_file
@@ -217,3 +218,43 @@ def test_words_that_are_no_names_are_published():
 def test_a_check_of_a_policy_lists_what_waits(folder):
     found = [(d.name, d.where) for d in check_policy(folder / "policy.yaml", folder / "data.csv")]
     assert ("unconfirmed", "column weight") in found and ("unconfirmed", "column visits") in found
+
+
+SMALL_FIRST = ["ada", "alan", "anna", "carl", "clara", "david", "emma", "frank", "george", "grace", "henry"]
+SMALL_FIRST += ["jack", "james", "jane", "john", "julia", "laura", "mary", "paul", "rose", "sarah", "thomas"]
+SMALL_LAST = [
+    f"{start}{end}"
+    for start in ("whit", "black", "stone", "fair", "nor")
+    for end in ("field", "wood", "ham", "ton", "well")
+]
+SMALL_JOBS = [
+    f"{start}{end}"
+    for start in ("farm", "bank", "law", "garden", "teach")
+    for end in ("er", "hand", "clerk", "aide", "s")
+]
+
+
+def drafted_role(header, cells):
+    return (
+        sf.declare(pa.table({header: cells * 4, "sex": ["f", "m"] * (2 * len(cells))})).columns[header].role
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "cells"),
+    [("first", SMALL_FIRST), ("last", SMALL_LAST), ("x", SMALL_FIRST), ("Surname", SMALL_LAST)],
+)
+def test_names_without_capitals_are_found(header, cells):
+    assert drafted_role(header, cells) is Role.IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("header", "cells"),
+    [
+        ("job", SMALL_JOBS),
+        ("last", ["2020-01-01", "2020-02-03", "2021-05-06"] * 9),
+        ("first", ["yes", "no", "no"] * 9),
+    ],
+)
+def test_other_words_without_capitals_are_no_names(header, cells):
+    assert drafted_role(header, cells) is not Role.IDENTIFIER

@@ -20,10 +20,14 @@ LOOK_ALIKE = Fraction(4, 5)
 """So many of the cells look like names where a column holds names."""
 KNOWN_SHARE = Fraction(3, 10)
 """So many hold a given name that is known: most given names are in no list."""
+SMALL_KNOWN_SHARE = Fraction(1, 2)
+"""The same without capitals, where words of other kinds look like names."""
 MANY_NAMES = 20
 FEW_NAMES = 8
 """Different names of a column that is called so; fewer prove nothing."""
 LONGEST_NAME = 60
+BARE_HEADERS = frozenset({"first", "last"})
+"""Which name of a person, where no other word stands in the header; of other things, the cells tell."""
 _PERSON = re.compile(r"[^\W\d_]+(?:[’'.-][^\W\d_]+)*\.?")
 
 
@@ -37,6 +41,8 @@ class NameEvidence:
     different: int
     most_differ: bool
     header: str
+    small: bool = False
+    """Whether no cell has a capital, so that nothing but the words themselves can tell."""
 
     @cached_property
     def called(self) -> bool:
@@ -56,19 +62,21 @@ class NameEvidence:
         """Whether a person should say that these are no names before they are published."""
         if self.alike < LOOK_ALIKE or self.different < 2:
             return False
-        if self.known >= KNOWN_SHARE and self.different >= MANY_NAMES:
+        if self.known >= (SMALL_KNOWN_SHARE if self.small else KNOWN_SHARE) and self.different >= MANY_NAMES:
             return True
         return self.called and (self.most_differ or self.different > MANY_NAMES)
 
     @property
     def possible(self) -> bool:
         """Whether most cells are several words with capitals, and most of them differ."""
-        alike = self.alike >= LOOK_ALIKE and self.several_words >= LOOK_ALIKE
+        alike = self.alike >= LOOK_ALIKE and self.several_words >= LOOK_ALIKE and not self.small
         return alike and self.most_differ and self.different > MANY_NAMES
 
 
 def called_names(header: str) -> bool:
     """Whether a header says that the column holds names of people."""
+    if header.strip().lower() in BARE_HEADERS:
+        return True
     read = lexicon().read(header)
     return read.role is Role.IDENTIFIER and bool(read.kinds & {"person_name", "name_word"})
 
@@ -77,7 +85,8 @@ def name_evidence(header: str, texts: Sequence[str], counts: Sequence[int]) -> N
     """Returns the evidence in the different cells of a column, each with how often it occurs."""
     present = sum(counts) or 1
     pairs = list(zip(texts, counts, strict=True))
-    named = [(text, count) for text, count in pairs if looks_like_a_name(text)]
+    small = written_small(texts)
+    named = [(text, count) for text, count in pairs if looks_like_a_name(text, small=small)]
     return NameEvidence(
         Fraction(sum(count for _, count in named), present),
         Fraction(sum(count for text, count in named if has_given_name(text)), present),
@@ -85,11 +94,17 @@ def name_evidence(header: str, texts: Sequence[str], counts: Sequence[int]) -> N
         len(named),
         2 * len(texts) > present,
         header,
+        small,
     )
 
 
-def looks_like_a_name(text: str) -> bool:
-    """Whether a cell is one to five words of letters, most of them with capitals.
+def written_small(texts: Sequence[str]) -> bool:
+    """Whether no cell has a capital: such columns lost their capitals, names too."""
+    return all(text == text.lower() for text in texts)
+
+
+def looks_like_a_name(text: str, *, small: bool = False) -> bool:
+    """Whether a cell is one to five words of letters, most with capitals unless the column is `small`.
 
     >>> [looks_like_a_name(text) for text in ("Ada Lovelace", "O'Neil, Jim", "flu", "Room 7")]
     [True, True, False, False]
@@ -97,7 +112,7 @@ def looks_like_a_name(text: str) -> bool:
     parts = text.replace(",", " ").split()
     if not 1 <= len(parts) <= 5 or len(text) > LONGEST_NAME:
         return False
-    capitals = sum(part[0].isupper() for part in parts)
+    capitals = len(parts) if small else sum(part[0].isupper() for part in parts)
     return capitals * 2 > len(parts) and all(_PERSON.fullmatch(part) for part in parts)
 
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 from sfumato.discovery.identifiers.cells import ColumnCells
-from sfumato.policy.person_names import KNOWN_SHARE, looks_like_a_name, name_evidence
+from sfumato.policy.person_names import KNOWN_SHARE, looks_like_a_name, name_evidence, written_small
 from sfumato.policy.taxonomies.date import day
 from sfumato.policy.taxonomies.numbers import number
 
@@ -41,11 +42,14 @@ _LONGITUDE = _set("lon lng long longitude")
 
 
 def names(header: str, cells: ColumnCells) -> Resemblance | None:
-    """Words of letters with capitals; given names among them, a telling header, or many different ones."""
-    if cells.kind != "text" or not cells.worth_a_look(looks_like_a_name, least=HALF):
+    """Words with capitals, if the column has any; given names among them, a telling header, or many."""
+    if cells.kind != "text":
+        return None
+    small = written_small(cells.spread(SAMPLED_CELLS))
+    if not cells.worth_a_look(partial(looks_like_a_name, small=small), least=HALF):
         return None
     seen = name_evidence(header, cells.texts, cells.counts)
-    said = f"{cells.spoken(seen.alike)} words with capitals"
+    said = f"{cells.spoken(seen.alike)} words{'' if seen.small else ' with capitals'}"
     if seen.known >= KNOWN_SHARE and (seen.certain or seen.likely):
         word: Literal["certain", "likely"] = "certain" if seen.certain else "likely"
         return Resemblance(seen.alike, word, f"{said}, common given names among them")
