@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import SfumatoError
@@ -82,11 +83,14 @@ def with_warnings(
 
 
 def _warnings(policy: Policy) -> Sequence[Diagnosis]:
-    """The warnings that need no table."""
+    """The warnings that need no table; what waits for confirmation may be planned, so it is one of them."""
     from sfumato.policy.doctor.policy import UNCONFIRMED, Severity, examine
 
-    found = examine(policy)
-    return [each for each in found if each.gravity is Severity.WARNING or each.name == UNCONFIRMED]
+    found = [
+        replace(each, gravity=Severity.WARNING) if each.name == UNCONFIRMED else each
+        for each in examine(policy)
+    ]
+    return [each for each in found if each.gravity is Severity.WARNING]
 
 
 def _warnings_of_table(policy: Policy, columns: Survey, sets: Survey) -> Sequence[Diagnosis]:
