@@ -19,12 +19,10 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import classes_under
 from sfumato.protection.searches.best import too_much
-from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.search import MOST_LEVEL_VECTORS, Aim
 
 SAMPLE = 20_000
 """Rows that are grouped to learn how long a step takes."""
-LEVEL_VECTORS = 40_000
-"""Level vectors that local recoding walks at most."""
 STATES = 50_000
 """Recodings that the exact search of cuts looks at, at most."""
 VALUES_JUDGED = 3
@@ -65,7 +63,7 @@ STEPS: Mapping[str, tuple[Callable[[_Size], float], float, bool]] = {
     "lattice": (lambda s: s.rows * s.nodes, 0.15, True),
     "mondrian": (lambda s: s.rows * s.keys * log2(2 + s.rows / s.least) * s.descents, 0.05, False),
     "optimum": (lambda s: s.rows * STATES, 1.0, True),
-    "local": (lambda s: s.rows * (1000 + min(s.nodes, LEVEL_VECTORS) / 4), 0.3, False),
+    "local": (lambda s: s.rows * (1000 + min(s.nodes, MOST_LEVEL_VECTORS) / 4), 0.3, False),
 }
 """Per search: its steps, how long one is beside the grouping of a row, and whether these are the most."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.policy.policy import Policy
 from sfumato.policy.searches import BEST, ability_of
 from sfumato.protection.column_shape import lost_columns
+from sfumato.protection.searches.search import MOST_LEVEL_VECTORS
 from sfumato.show.card import figure, several
 
 SHARES = tuple(Fraction(thousandth, 1000) for thousandth in (1, 5, 10, 20, 50, 100))
@@ -24,7 +26,11 @@ SHARES = tuple(Fraction(thousandth, 1000) for thousandth in (1, 5, 10, 20, 50, 1
 MOST_ROWS = {"top-down": 300_000, "mondrian": 300_000, "lattice": 300_000}
 """Distinct rows that plans for offers may look at together, by search; any other has `MOST_ROWS_ELSE`."""
 MOST_ROWS_ELSE = 40_000
+MOST_WALKED = 100_000_000
+"""Boxes of rows that local recoding may look at for offers: it walks every vector of levels."""
 MOST_PLANS = 16
+MOST_WHOLE_PLANS = 2
+"""So many offers are planned by all searches of the policy, before none is made."""
 SMALL_LOSS = 0.1
 """With less lost, and no column lost, nothing is offered."""
 MUCH_LESS = 0.75
@@ -116,10 +122,19 @@ def outlook_of(plan: PlannedTable, replan: Replan) -> Outlook:
     tied = policy.recipients is not None or policy.promises.of_table or table.joints
     if tied or plan.recoding.rewritten or not (bare.lost or plan.loss >= SMALL_LOSS):
         return bare
-    most = MOST_ROWS.get(plan.search, MOST_ROWS_ELSE) // max(1, table.distinct)
-    plans = _Plans(plan, replan, min(MOST_PLANS, most))
+    plans = _Plans(plan, replan, _plans_within_budget(plan.search, table))
     offer = _more_rows(plans) or _coarser_column(plans)
     return bare if offer is None else replace(bare, offer=offer)
+
+
+def _plans_within_budget(search: str, table: Microdata) -> int:
+    """Returns how many plans by this search may be made for offers: a matter of counts, never of time."""
+    distinct = max(1, table.distinct)
+    most = min(MOST_PLANS, MOST_ROWS.get(search, MOST_ROWS_ELSE) // distinct)
+    if search == "local":
+        vectors = prod(column.taxonomy.ceiling + 1 for column in table.keys)
+        most = min(most, MOST_WALKED // (distinct * min(vectors, MOST_LEVEL_VECTORS)))
+    return most
 
 
 class _Plans:
@@ -128,7 +143,7 @@ class _Plans:
     def __init__(self, plan: PlannedTable, replan: Replan, left: int) -> None:
         self.plan, self.policy, self.table = plan, plan.policy, plan.recoding.table
         self.lost = lost_columns(plan.recoding)
-        self._replan, self._left = replan, left
+        self._replan, self._left, self._whole_left = replan, left, MOST_WHOLE_PLANS
 
     @property
     def are_whole(self) -> bool:
@@ -137,9 +152,10 @@ class _Plans:
 
     def made(self, table: Microdata, policy: Policy, *, whole: bool = False) -> PlannedTable | None:
         """Returns a plan, by all searches of the policy if `whole`; `None` if there is none, or no more."""
-        if not (self._left or whole):
+        if not (self._whole_left if whole else self._left):
             return None
         self._left -= not whole
+        self._whole_left -= whole
         try:
             if not (whole or self.are_whole):
                 policy = replace(policy, protect=replace(policy.protect, search=self.plan.search))
