@@ -66,7 +66,8 @@ class PresenceTargets:
         self.chain = chain
         self._pairs: dict[Pair, PairBounds] = {} if known is None else known._pairs.copy()
         self._before = known
-        self._kept: dict[tuple[int, ...], PresenceCells] = {}
+        self._kept: dict[tuple[int, ...], _MetReleases] = {}
+        self._trail: list[_MetReleases] = []
 
     def followed_by(self, release: ClassTable, shared: Sequence[Counts]) -> PresenceTargets:
         """The same with one more release."""
@@ -112,36 +113,54 @@ class PresenceTargets:
 
     def cells(self, presence: Sequence[int], rows: PlacedRows | None = None) -> PresenceCells:
         """The targets of one presence, and where people of exactly that presence are among them."""
-        here = np.zeros(0, np.intp) if rows is None else np.flatnonzero(rows.with_presence(presence))
-        start = self._start(presence, rows, here)
-        table, classes, inside = start.table, start.classes, start.inside
-        for j in presence[len(start.presence) :]:
+        met = self._met(tuple(presence))
+        inside = np.zeros(0, np.int32)
+        if rows is not None:
+            here = np.flatnonzero(rows.with_presence(presence))
+            inside = rows.class_in[presence[0]][here]
+            for j, step in zip(presence[1:], met.steps, strict=True):
+                inside = step.cell_of(inside, rows.class_in[j][here])
+        return PresenceCells(met.presence, met.classes, met.table, inside)
+
+    def _met(self, presence: tuple[int, ...]) -> _MetReleases:
+        """The releases of a presence side by side.
+
+        Where departures are unknown, what is beside them changes nothing in these: those before the newest
+        release are kept for all that may follow, and of the others what the last presence began with.
+        """
+        unknown, before = self.chain.leavers is Leavers.UNKNOWN, self._before
+        if unknown and before is not None and presence[-1] < len(before.chain):
+            return before._met(presence)
+        if not unknown:
+            return self._followed(self._first(presence), presence)
+        if presence in self._kept:
+            return self._kept[presence]
+        while self._trail and self._trail[-1].presence != presence[: len(self._trail[-1].presence)]:
+            self._trail.pop()
+        if before is not None and len(presence) > 1 and presence[-2] < len(before.chain):
+            met = before._met(presence[:-1])
+        else:
+            met = self._trail[-1] if self._trail else self._first(presence)
+        for length in range(len(met.presence), len(presence)):
+            met = self._followed(met, presence[: length + 1])
+            self._trail.append(met)
+        if presence[-1] == len(self.chain) - 1:
+            self._kept[presence] = met
+        return met
+
+    def _first(self, presence: tuple[int, ...]) -> _MetReleases:
+        table = self.capped(presence[0], presence)
+        return _MetReleases(presence[:1], np.arange(len(table), dtype=np.int32)[:, None], table, ())
+
+    def _followed(self, met: _MetReleases, presence: tuple[int, ...]) -> _MetReleases:
+        """The same with the other releases of a presence."""
+        table, classes, steps = met.table, met.classes, met.steps
+        for j in presence[len(met.presence) :]:
             other = self.capped(j, presence)
             table, (mine, theirs), _ = crossed(self.chain.trees, table, other)
             classes = np.hstack([classes[mine], theirs[:, None]])
-            if rows is not None and len(here):
-                inside = _cell_of(mine, theirs, len(other), inside, rows.class_in[j][here])
-        return PresenceCells(tuple(presence), classes, table, inside)
-
-    def _start(
-        self, presence: Sequence[int], rows: PlacedRows | None, here: NDArray[np.intp]
-    ) -> PresenceCells:
-        """The targets of the first release of a presence, or of all its releases before the newest.
-
-        Where departures are unknown, the newest release changes nothing in these: they are kept.
-        """
-        before, earlier = self._before, tuple(presence[:-1])
-        unknown = self.chain.leavers is Leavers.UNKNOWN
-        if unknown and before is not None and earlier and presence[-1] == len(before.chain):
-            if earlier not in before._kept or (rows is None) != (len(before._kept[earlier].inside) == 0):
-                placed = None if rows is None else PlacedRows(rows.class_in[:-1])
-                before._kept[earlier] = before.cells(earlier, placed)
-            return before._kept[earlier]
-        first = presence[0]
-        table = self.capped(first, presence)
-        classes = np.arange(len(table), dtype=np.int32)[:, None]
-        inside = np.zeros(0, np.int32) if rows is None else rows.class_in[first][here]
-        return PresenceCells((first,), classes, table, inside)
+            steps = (*steps, _Step(mine, theirs, len(other)))
+        return _MetReleases(presence, classes, table, steps)
 
     def all_cells(
         self, rows: PlacedRows | None = None, *, only: Sequence[Sequence[int]] | None = None
@@ -151,11 +170,30 @@ class PresenceTargets:
             yield self.cells(presence, rows)
 
 
-def _cell_of(mine: NDArray[np.integer], theirs: Codes, width: int, cell: Codes, class_now: Codes) -> Codes:
-    """The cell of rows whose cell so far and class in one more release are known; -1 where there is none."""
-    known = mine.astype(np.int64) * max(1, width) + theirs
-    asked = cell.astype(np.int64) * max(1, width) + class_now
-    if not len(known):
-        return np.full(len(asked), -1, np.int32)
-    at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-    return np.where((known[at] == asked) & (cell >= 0), at, -1).astype(np.int32)
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """Cells with one more release: which cell and which of `width` classes each was made of."""
+
+    mine: NDArray[np.integer]
+    theirs: Codes
+    width: int
+
+    def cell_of(self, cell: Codes, class_now: Codes) -> Codes:
+        """The cells of rows by their cells so far and their classes in the release; -1: none."""
+        width = max(1, self.width)
+        known = self.mine.astype(np.int64) * width + self.theirs
+        asked = cell.astype(np.int64) * width + class_now
+        if not len(known):
+            return np.full(len(asked), -1, np.int32)
+        at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+        return np.where((known[at] == asked) & (cell >= 0), at, -1).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class _MetReleases:
+    """Some releases side by side: the classes and counts of every cell, and how it was made, step by step."""
+
+    presence: tuple[int, ...]
+    classes: Codes
+    table: ClassTable
+    steps: tuple[_Step, ...]

@@ -32,7 +32,7 @@ from sfumato.judge.chain.world_equations import (
     CellTable,
     TooLarge,
     WorldEquations,
-    cells_of,
+    cells_of_each,
     components_of,
     joins,
 )
@@ -176,8 +176,8 @@ def target_bounds(chain: LeftChain) -> tuple[Numbers, list[CellTable]]:
     offset = np.cumsum([0, *(len(table.owner) for table in chain.tables)])
     most, every, unknowns = [], [], 0
     limits = {pair: _limits(chain, *pair) for pair in chain.shared}
-    for presence in chain.presences:
-        cells = cells_of(chain.tables, presence, offset)
+    cells_of = cells_of_each(chain.tables, chain.presences, offset)
+    for presence, cells in zip(chain.presences, cells_of, strict=True):
         unknowns += len(cells.owner)
         if unknowns > LARGEST:
             raise TooLarge

@@ -11,7 +11,7 @@ in no sum of j any more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,9 +59,9 @@ class WorldEquations:
         ]
         offset = np.cumsum([0, *(len(table.owner) for table in tables)])
         pieces, targets, times = [], 0, []
-        for time in range(len(tables)):
-            binding = [j for j in range(time, len(tables)) if told[j] < time]
-            cells = cells_of(tables, binding, offset)
+        every = range(len(tables))
+        bindings = [[j for j in every[time:] if told[j] < time] for time in every]
+        for time, cells in enumerate(cells_of_each(tables, bindings, offset)):
             pieces.append((cells.owner + targets, cells.sums))
             times.append(np.full(cells.count, time, np.int64))
             targets += cells.count
@@ -141,17 +141,33 @@ class CellTable:
         return len(self.low)
 
 
-def cells_of(tables: Sequence[ReleaseTable], binding: Sequence[int], offset: Numbers) -> CellTable:
-    """Returns the cells that the binding releases share, with the values that all of them have there."""
-    first = tables[binding[0]]
-    some = np.flatnonzero(first.count)
+def cells_of_each(
+    tables: Sequence[ReleaseTable], bindings: Iterable[Sequence[int]], offset: Numbers
+) -> Iterator[CellTable]:
+    """Yields the cells that the releases of each binding share, with the values that all of them have there.
+
+    What a binding begins with as the one before it did is not made again.
+    """
+    known: list[tuple[int, CellTable]] = []
+    for binding in bindings:
+        alike = 0
+        while alike < min(len(known), len(binding)) and known[alike][0] == binding[alike]:
+            alike += 1
+        del known[alike:]
+        for j in binding[alike:]:
+            cells = _met(known[-1][1], tables[j], int(offset[j])) if known else _of_one(tables, j, offset)
+            known.append((j, cells))
+        yield known[-1][1]
+
+
+def _of_one(tables: Sequence[ReleaseTable], j: int, offset: Numbers) -> CellTable:
+    """Returns the cells of a release alone: its classes."""
+    table = tables[j]
+    some = np.flatnonzero(table.count)
     cells = CellTable(
-        first.low, first.high, first.owner[some], first.value[some], (offset[binding[0]] + some)[:, None]
+        table.low, table.high, table.owner[some], table.value[some], (offset[j] + some)[:, None]
     )
-    cells = _without_empty(cells)
-    for j in binding[1:]:
-        cells = _met(cells, tables[j], int(offset[j]))
-    return cells
+    return _without_empty(cells)
 
 
 def _met(cells: CellTable, table: ReleaseTable, offset: int) -> CellTable:
