@@ -33,7 +33,7 @@ from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import Packing
+from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
@@ -287,12 +287,7 @@ def _refuse_lost_rows(
         weight.append(part.counts[there])
     then = packing.pack([*(release.nodes[release.owner, j] for j in columns), release.values])
     every = np.concatenate([*packed, then], axis=1)
-    _, group = np.unique(every, axis=1, return_inverse=True)
-    group = group.ravel()
-    left = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
-    cut = len(group) - len(release.counts)
-    np.add.at(left, group[cut:], release.counts)
-    np.subtract.at(left, group[:cut], np.concatenate(weight))
+    _, left = sort_and_count(every, np.concatenate([*(-some for some in weight), release.counts]))
     if np.any(left < 0):
         raise RefusedByHistory(
             f"{int(-left[left < 0].sum())} rows of release {i + 1} do not give what was published of them",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -55,11 +56,16 @@ class PeopleMarks:
         if not document.get("people"):
             return None
         marks = unpacked(document["batches"], "<u8").astype(np.uint64).reshape(-1, 2)
-        return cls(np.unique(marks, axis=0), int(document.get("erased", 0)))
+        return cls(marks, int(document.get("erased", 0)))
+
+    @cached_property
+    def different(self) -> Marks:
+        """The marks, each once."""
+        return np.unique(self.marks, axis=0)
 
     def may_share(self, other: PeopleMarks, count: int) -> bool:
         """Whether two releases can have so many people in common; who was erased may have been in both."""
-        every = np.concatenate([self.marks, other.marks])
+        every = np.concatenate([self.different, other.different])
         every = every[np.lexsort((every[:, 1], every[:, 0]))]
         seen = int(np.all(every[1:] == every[:-1], axis=1).sum())
         return seen <= count <= seen + min(self.erased, other.erased)
