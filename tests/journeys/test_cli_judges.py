@@ -131,12 +131,12 @@ def test_the_checklist_of_safe_harbor(sfumato, hospital):
 
 def test_the_demo_runs_twice(sfumato, tmp_path):
     folder = tmp_path / "demo-out"
-    first = sfumato("demo", folder, "--rows", "1200")
+    first = sfumato("demo", folder, "--rows", "400")
     assert first.code == 0, first.err
     names = ["disease.csv", "hospital.csv", "job.csv", "policy.yaml", "report.html", "safe.csv"]
     assert sorted(p.name for p in folder.iterdir()) == names
     safe = (folder / "safe.csv").read_bytes()
-    assert sfumato("demo", folder, "--rows", "1200").out == first.out
+    assert sfumato("demo", folder, "--rows", "400").out == first.out
     assert (folder / "safe.csv").read_bytes() == safe
     before, after = first.out.split("plan by")
     assert "BREACH" in before and "BROKEN" in before

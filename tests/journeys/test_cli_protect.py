@@ -21,7 +21,7 @@ def test_a_safe_file_and_a_card(sfumato, hospital, tmp_path):
     out = tmp_path / "safe.csv"
     said = sfumato("protect", hospital / "hospital.csv", "-p", hospital / "policy.yaml", "-o", out)
     assert said.code == 0
-    assert said.out.startswith("plan by best of 5 searches: ")
+    assert said.out.startswith("plan by lattice")
     assert "\n  k-anonymity, k = 5" in said.out
     assert said.err == f"published {out}\n"
     header, *rows = out.read_text(encoding="utf-8").splitlines()

@@ -14,6 +14,7 @@ from sfumato.core.errors import BadData
 from sfumato.journey.protect_file import protect_file
 
 ROWS = 900
+POLICY = sf.demo.policy().with_(search="lattice")
 
 
 def rows_of(frame):
@@ -43,21 +44,21 @@ def as_kind(kind):
 @pytest.fixture(scope="module")
 def expected():
     frame = sf.demo.hospital(ROWS)
-    return rows_of(sf.protect(frame, sf.demo.policy()).apply(frame))
+    return rows_of(sf.protect(frame, POLICY).apply(frame))
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow", "duckdb"])
 def test_the_same_kind_comes_out(kind, expected):
     people = as_kind(kind)
-    plan = sf.protect(people, sf.demo.policy())
+    plan = sf.protect(people, POLICY)
     safe = plan.apply(people)
     assert type(safe) is type(people)
     assert rows_of(safe) == expected
-    assert sf.audit(safe, sf.demo.policy()).holds
+    assert sf.audit(safe, POLICY).holds
 
 
 def test_row_order_does_not_matter(tmp_path):
-    policy, people = sf.demo.policy(), sf.demo.hospital(ROWS)
+    policy, people = POLICY, sf.demo.hospital(ROWS)
     outputs = []
     for i, frame in enumerate((people, people.reverse(), people.sample(fraction=1, shuffle=True, seed=3))):
         out = tmp_path / f"{i}.csv"
@@ -68,7 +69,7 @@ def test_row_order_does_not_matter(tmp_path):
 
 def test_frames_and_files_agree(hospital, tmp_path):
     frame = sf.demo.hospital(1500)
-    protect_file(frame, sf.demo.policy(), tmp_path / "frame.csv")
+    protect_file(frame, POLICY, tmp_path / "frame.csv")
     protect_file(hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "file.csv")
     assert (tmp_path / "frame.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
 
@@ -123,7 +124,7 @@ def test_html_is_escaped():
 
 def test_a_plan_is_for_the_table_it_was_made_for(hospital):
     people = sf.demo.hospital(ROWS)
-    plan = sf.protect(people, sf.demo.policy())
+    plan = sf.protect(people, POLICY)
     with pytest.raises(BadData):
         plan.apply(people.head(100))
     file = hospital / "hospital.csv"

@@ -63,7 +63,7 @@ def test_from_reading_to_judging(hospital, tmp_path):
     assert {
         "counting",
         "sorting",
-        "top-down",
+        "lattice",
         "proving",
         "recoding",
         "ordering",

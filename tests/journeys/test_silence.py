@@ -192,7 +192,7 @@ def test_progress_is_for_terminals_only(hospital):
         out, _ = program.communicate(timeout=120)
     os.close(ours)
     assert json.loads(out)["rows"] == 1500
-    assert b"mondrian" in shown
+    assert b"lattice" in shown
     assert b"\x1b[3" not in shown
 
 

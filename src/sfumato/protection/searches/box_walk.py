@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
@@ -49,6 +49,7 @@ def walk_boxes(
     vector sorts the free groups that lose so much there into its boxes; a box that keeps the promises
     becomes a class.
     """
+    lattice = lattice.without_small(judge.least, groups.weight)
     class_of = np.full(len(groups), NOBODY, np.int32)
     buckets = empty_buckets(len(groups))
     count, stamp = 0, 0
@@ -133,10 +134,29 @@ class LevelLattice:
             one.price.max(axis=1)[first].astype(np.int64) + two.price.max(axis=1)[second],
         )
 
+    def without_small(self, least: int, weight: Counts) -> LevelLattice:
+        """Returns the lattice with prices in boxes that half of the columns already make too small.
+
+        A box has no more rows than its values in one half have: fewer than `least` are never a class. Nodes
+        keep their order.
+        """
+        one, two = self.halves
+        return replace(self, halves=(_priced_out(one, least, weight), _priced_out(two, least, weight)))
+
     def nodes_in(self, band: Counts) -> Counts:
         """Returns the level vectors at which some row may lose as much as the band says."""
         chosen: Counts = self.nodes[(self.least <= band[1]) & (self.most > band[0])]
         return chosen
+
+
+def _priced_out(half: Half, least: int, weight: Counts) -> Half:
+    """Returns a half in which values are too dear where fewer than `least` rows share their box."""
+    rows = np.bincount(half.value, weight, half.price.shape[1]).astype(np.int64)
+    price = half.price.copy()
+    for level, box in enumerate(half.box):
+        sizes = np.bincount(box, rows)
+        price[level, sizes[box] < least] = TOO_DEAR
+    return half._replace(price=price)
 
 
 def _two_sides(levels: list[int]) -> tuple[list[int], list[int]]:
