@@ -14,7 +14,7 @@ from pathlib import Path
 from faults.made_up import check_all
 from faults.prepared import Prepared
 from faults.stage import fill_disk
-from sfumato import demo
+from quick_demo import write_quick_demo
 
 CLOCK = 120.0
 """Seconds by the clock after which a program hangs, however busy the machine is."""
@@ -58,9 +58,7 @@ class Released(Task):
             return
         self.begun = number // BATCH
         shutil.rmtree(self.folder, ignore_errors=True)
-        demo.write(self.folder, ROWS)
-        policy = self.folder / "policy.yaml"
-        policy.write_text(policy.read_text(encoding="utf-8").replace("search: best", "search: lattice"))
+        write_quick_demo(self.folder, ROWS)
         home = self.home()
         self.out, self.key = home / "out", home / "ledger.key"
         self.out.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato import demo
+from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 from sfumato.releases import private_file
 from sfumato.releases.ledger.ledger import Ledger
@@ -19,7 +19,7 @@ from sfumato.system.memory import machine_memory
 def place(tmp_path_factory):
     """A release that was made elsewhere, and its ledger."""
     folder = tmp_path_factory.mktemp("no_locks")
-    demo.write(folder, 200)
+    write_quick_demo(folder, 200)
     assert run([*released(folder, "out"), "--to", "press"]) == 0
     return folder
 
@@ -40,7 +40,7 @@ def released(folder, name):
 
 @pytest.mark.usefixtures("without_locks")
 def test_nothing_is_released_and_no_ledger_made(place, tmp_path, capsys):
-    demo.write(tmp_path, 50)
+    write_quick_demo(tmp_path, 50)
     assert run(released(tmp_path, "out")) == 2
     assert "no locks on folders" in capsys.readouterr().err
     assert not (tmp_path / "ledger.db").exists()

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 import pytest
 
 from faults.made_up import check_all, issue, prepared, release, visible
-from sfumato import demo
+from quick_demo import write_quick_demo
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.recovery import forget, recover, recover_into
@@ -173,7 +173,7 @@ def test_a_path_too_long_for_what_is_written_below_it(tmp_path, ledger):
 
 @pytest.mark.parametrize("into", ["", ".", "..", "/", "x/..", "n" * 300])
 def test_odd_targets_by_the_command_line(tmp_path, into):
-    demo.write(tmp_path, 300)
+    write_quick_demo(tmp_path, 300)
     words = ["release", "hospital.csv", "-p", "policy.yaml", "--into", into, "--to", "us"]
     told = subprocess.run(
         [sys.executable, "-m", "sfumato", *words], cwd=tmp_path, capture_output=True, text=True, check=False

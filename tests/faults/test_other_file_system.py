@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from faults.made_up import check_all, release
-from sfumato import demo
+from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 from sfumato.core.errors import SfumatoError, Unfinished
 from sfumato.releases.ledger.ledger import Ledger
@@ -36,7 +36,7 @@ def test_a_release_to_another_disk(tmp_path, elsewhere):
 
 
 def test_a_file_on_another_disk(tmp_path, elsewhere):
-    demo.write(tmp_path, 200)
+    write_quick_demo(tmp_path, 200)
     words = [
         "protect",
         tmp_path / "hospital.csv",

@@ -14,7 +14,7 @@ import pytest
 
 from faults.conftest import report
 from faults.made_up import check_all, visible
-from sfumato import demo
+from quick_demo import write_quick_demo
 from sfumato.releases.steps import STEPS
 
 COMMIT = STEPS.index("committed")
@@ -44,7 +44,7 @@ main()
 
 @pytest.fixture
 def place(tmp_path):
-    demo.write(tmp_path, 300)
+    write_quick_demo(tmp_path, 300)
     (tmp_path / "out").mkdir()
     return tmp_path
 

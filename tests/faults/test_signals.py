@@ -13,7 +13,7 @@ import pytest
 
 from faults.conftest import report
 from faults.made_up import check_all
-from sfumato import demo
+from quick_demo import write_quick_demo
 
 STOPPED = """
 import os, signal, sys, time
@@ -89,7 +89,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @pytest.fixture
 def place(tmp_path):
-    demo.write(tmp_path, 300)
+    write_quick_demo(tmp_path, 300)
     (tmp_path / "out").mkdir()
     return tmp_path
 

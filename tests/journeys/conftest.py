@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from sfumato import demo
+from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 
 
@@ -39,16 +39,9 @@ def sfumato(capsys):
 
 @pytest.fixture(scope="session")
 def hospital(tmp_path_factory):
-    """hospital.csv, policy.yaml and the hierarchies of 1,500 patients; not to be written to.
-
-    The policy asks for one quick search: what all of them find is for the tests of searches.
-    """
+    """hospital.csv, policy.yaml and the hierarchies of 1,500 patients; not to be written to."""
     folder = tmp_path_factory.mktemp("hospital")
-    demo.write(folder, 1500)
-    policy = folder / "policy.yaml"
-    words = policy.read_text(encoding="utf-8")
-    assert "search: best" in words
-    policy.write_text(words.replace("search: best", "search: lattice"), encoding="utf-8")
+    write_quick_demo(folder, 1500)
     return folder
 
 

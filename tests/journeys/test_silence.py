@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from sfumato import demo
+from quick_demo import write_quick_demo
 from sfumato.core.errors import SfumatoError
 from sfumato.journey import judgement, protect_file
 from sfumato.journey.protect import protect
@@ -135,7 +135,7 @@ def test_a_file_that_the_second_judge_rejects_is_not_published(sfumato, clinic, 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_program_leaves_nothing(tmp_path, number):
-    demo.write(tmp_path, 300)
+    write_quick_demo(tmp_path, 300)
     before = sorted(tmp_path.iterdir())
     program = subprocess.Popen(
         [sys.executable, "-c", SLOW, "protect", tmp_path / "hospital.csv", "-p", tmp_path / "policy.yaml",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 from sfumato.core.errors import BadData, OutOfReach, WrongCall
 from sfumato.journey.doctor import doctor
@@ -19,7 +20,7 @@ from sfumato.system.address import Address
 
 @pytest.fixture
 def place(buckets, tmp_path, monkeypatch):
-    sf.demo.write(tmp_path, 400)
+    write_quick_demo(tmp_path, 400)
     monkeypatch.chdir(tmp_path)
     return buckets.new()
 

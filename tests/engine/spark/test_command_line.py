@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
+from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine import open_source
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 def test_protect_by_spark_gives_the_same_plan(spark, tmp_path, capsys):
     del spark  # the session of the tests is the one that is found
-    sf.demo.write(tmp_path, 200)
+    write_quick_demo(tmp_path, 200)
     table, policy, safe = tmp_path / "hospital.csv", tmp_path / "policy.yaml", tmp_path / "safe.parquet"
     words = ["protect", str(table), "--policy", str(policy), "-o", str(safe)]
     assert run([*words, "--engine", "spark"]) == 0
@@ -63,7 +64,7 @@ def test_csv_files_that_are_refused(spark, tmp_path):
 def test_every_verb_says_the_same_by_spark(spark, tmp_path, capsys):
     """Declared, released, audited, attacked and traced by Spark, then without it."""
     del spark
-    sf.demo.write(tmp_path, 150)
+    write_quick_demo(tmp_path, 150)
     table, policy = str(tmp_path / "hospital.csv"), ["--policy", str(tmp_path / "policy.yaml")]
     ledger, made = ["--ledger", f"sqlite:///{tmp_path}/ledger.db"], tmp_path / "march" / "data.parquet"
 
@@ -93,7 +94,7 @@ def test_every_verb_says_the_same_by_spark(spark, tmp_path, capsys):
 
 def test_what_spark_cannot_read_is_said(spark, tmp_path, capsys):
     del spark
-    sf.demo.write(tmp_path, 20)
+    write_quick_demo(tmp_path, 20)
     words = ["protect", "no_such_table", "--policy", str(tmp_path / "policy.yaml"), "--dry-run"]
     assert run([*words, "--engine", "spark"]) == 3
     assert "Spark cannot read this table" in capsys.readouterr().err
