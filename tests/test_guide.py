@@ -117,6 +117,13 @@ class TestPythonNames:
         here = {name for name in module.__all__ if f"### {name}\n" in told or f"| `{name}` |" in told}
         assert here == set(module.__all__)
 
+    def test_a_constant_or_an_alias_is_told_by_what_stands_below_it(self):
+        """Not by the docstring of its type: `dict`, an array, the class that a measure is of."""
+        told = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page("reference/extend.md"), re.MULTILINE))
+        measures = [told[name] for name in ("CANDIDATES", "CERTAINTY", "RECOGNITION", "SHIFT", "VALUES")]
+        assert len({*measures, told["AttackMeasure"]}) == 6
+        assert "None" in told["Label"] and "ndarray" not in told["Truth"] and "Mapping" not in told["Cuts"]
+
     @pytest.mark.parametrize("name", sorted(sfumato.__all__))
     def test_a_name_has_a_docstring(self, name):
         assert (getattr(sfumato, name).__doc__ or "").strip()
