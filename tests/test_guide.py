@@ -90,6 +90,12 @@ class TestCommands:
         assert all(parameter.help for parameter in command_options.parameters(name))
         assert f"(#sfumato-{name.replace(' ', '-')})" in text
 
+    def test_nothing_is_told_twice(self):
+        text = page("reference/commands.md")
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert sorted(headings) == sorted(set(headings))
+        assert "repeated. May be repeated" not in text
+
     def test_every_exit_code_is_told(self):
         codes = {found.exit_code for found in error_messages.classes().values()}
         assert set(error_messages.EXIT_CODES) == codes | {0}
