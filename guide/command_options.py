@@ -84,8 +84,9 @@ def _default(parameter) -> str:
 
 
 def _sentence(parameter) -> str:
-    again = " May be repeated." if getattr(parameter, "multiple", False) else ""
-    return _cell((parameter.help or "") + again)
+    said = parameter.help or ""
+    again = getattr(parameter, "multiple", False) and "repeated" not in said
+    return _cell(f"{said} May be repeated." if again else said)
 
 
 def _cell(text: str) -> str:

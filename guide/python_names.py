@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
 
 PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
 
@@ -51,8 +54,29 @@ def summary(module: str) -> str:
     """Returns every stable name of a module with its first sentence."""
     home = importlib.import_module(module)
     stable = sorted(home.__all__, key=str.lower)
-    lines = (f"| `{name}` | {_cell(_first(getattr(home, name)))} |" for name in stable)
+    lines = (f"| `{name}` | {_cell(_said_of(home, name))} |" for name in stable)
     return "\n".join(["| name | what it is |", "|---|---|", *lines])
+
+
+def _said_of(home, name: str) -> str:
+    """Returns the first sentence about a name: of a constant or an alias, what stands below it."""
+    thing = getattr(home, name)
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        return _first(thing)
+    places = [module for module, names in home._MODULES.items() if name in names]
+    return next((said[name] for said in map(_said_below, places) if name in said), _first(thing))
+
+
+@cache
+def _said_below(module: str) -> dict[str, str]:
+    """Returns the texts of a module that stand right below an assignment, by the name that is assigned."""
+    body = ast.parse(inspect.getsource(importlib.import_module(module))).body
+    return {
+        target.id: inspect.cleandoc(text.value.value)
+        for assigned, text in pairwise(body)
+        if isinstance(assigned, ast.Assign) and isinstance(target := assigned.targets[0], ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
 
 
 def _signature(thing: object) -> str:

@@ -19,13 +19,13 @@ def _section(entry: ReadyEntry) -> str:
     if entry.rule:
         words = ", ".join(f"{key}: {value}" for key, value in rule.spec.items()).replace("'", "")
         lines.append(f"| stands for | `{{{words}}}` |")
-    path = [f"`{label}`" for label in example_of(rule)]
+    path = [f"`{label}`" for label in example_of(rule, entry.example)]
     lines.append(f"| a value becomes | {', '.join(path)} |")
     if isinstance(rule, ReadyTaxonomy):
         sizes = [len(set(level.tolist())) for level in rule.listed().levels]
         lines.append(f"| values, and groups at each level | {', '.join(f'{size:,}' for size in sizes)} |")
     if entry.near:
         near = ", ".join(f"{miss} ({leaf})" for miss, leaf in entry.near.items())
-        lines.append(f"| near misses that the doctor knows | {near} |")
+        lines.append(f"| near misses that `policy check` knows | {near} |")
     lines += [f"| source | {entry.source} |", f"| date | {entry.date} |", f"| licence | {entry.licence} |"]
     return "\n".join(lines)

@@ -90,6 +90,12 @@ class TestCommands:
         assert all(parameter.help for parameter in command_options.parameters(name))
         assert f"(#sfumato-{name.replace(' ', '-')})" in text
 
+    def test_nothing_is_told_twice(self):
+        text = page("reference/commands.md")
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert sorted(headings) == sorted(set(headings))
+        assert "repeated. May be repeated" not in text
+
     def test_every_exit_code_is_told(self):
         codes = {found.exit_code for found in error_messages.classes().values()}
         assert set(error_messages.EXIT_CODES) == codes | {0}
@@ -116,6 +122,13 @@ class TestPythonNames:
         told = page("reference/api.md" if module is sfumato else "reference/extend.md")
         here = {name for name in module.__all__ if f"### {name}\n" in told or f"| `{name}` |" in told}
         assert here == set(module.__all__)
+
+    def test_a_constant_or_an_alias_is_told_by_what_stands_below_it(self):
+        """Not by the docstring of its type: `dict`, an array, the class that a measure is of."""
+        told = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page("reference/extend.md"), re.MULTILINE))
+        measures = [told[name] for name in ("CANDIDATES", "CERTAINTY", "RECOGNITION", "SHIFT", "VALUES")]
+        assert len({*measures, told["AttackMeasure"]}) == 6
+        assert "None" in told["Label"] and "ndarray" not in told["Truth"] and "Mapping" not in told["Cuts"]
 
     @pytest.mark.parametrize("name", sorted(sfumato.__all__))
     def test_a_name_has_a_docstring(self, name):

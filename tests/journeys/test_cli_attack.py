@@ -37,6 +37,18 @@ def test_one_release_alone_gives_who_holds_several_nothing_to_strike(sfumato, na
 
 
 @pytest.mark.usefixtures("pair")
+def test_an_unknown_name_is_answered_by_all_that_there_are(sfumato):
+    said = sfumato("attack", "nobody", "two.csv", "-p", "policy.yaml")
+    assert said.code == 2
+    assert all(name in said.err for name in (*HOLDERS, "linkage", "downcoding", "term-removal"))
+
+
+@pytest.mark.usefixtures("pair")
+def test_minimality_without_a_ledger_tells_of_the_register(sfumato):
+    assert "--register" in sfumato("attack", "minimality", "two.csv", "-p", "policy.yaml").err
+
+
+@pytest.mark.usefixtures("pair")
 def test_files_of_releases_are_held_against_each_other(sfumato):
     call = ("one.csv", "two.csv", "-p", "policy.yaml")
     said = sfumato("attack", "correspondence", *call)

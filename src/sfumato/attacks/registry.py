@@ -65,7 +65,10 @@ def make(name: str) -> Attack:
     ours = _find(name)
     offered = plugins.find(GROUP, name, taken=() if ours is None else (name,))
     if ours is None and offered is None:
-        raise WrongCall(f"there is no attack {name!r}", remedy=f"Known attacks: {', '.join(known())}.")
+        raise WrongCall(
+            f"there is no attack {name!r}",
+            remedy=f"Known attacks: {', '.join(known())}; and, on the command line, term-removal.",
+        )
     attack: Attack = offered() if ours is None else ours()
     return attack
 

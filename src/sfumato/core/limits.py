@@ -30,13 +30,15 @@ class AttackMeasure:
 
 
 RECOGNITION = AttackMeasure("the chance of recognizing a person", Fraction(1, 5))
-"""Where no promise limits it: nobody is recognized with a better chance than one in five."""
+"""The chance of recognizing a person: at most one in five where no promise says otherwise."""
 VALUES = AttackMeasure("the different sensitive values of a class", Fraction(2), at_least=True)
-"""Where no promise limits it: no class gives a sensitive value away with certainty."""
+"""How many values a class holds: at least two where no promise says otherwise, so that none is certain."""
 CERTAINTY = AttackMeasure("the chance of guessing a sensitive value", Fraction(1))
+"""The chance of guessing a sensitive value: any where no promise says otherwise (`VALUES` bars certainty)."""
 CANDIDATES = AttackMeasure("the records that may be a person's, by all releases", Fraction(5), at_least=True)
+"""How many records may be a person's, by all releases: at least five where no promise says otherwise."""
 SHIFT = AttackMeasure("the distance of a class from the whole table", Fraction(1, 2))
-"""Half the sum of absolute differences. Where no promise limits it: at most halfway."""
+"""How far a class is from the table (half the sum of gaps): at most 1/2 where no promise says otherwise."""
 
 EVENNESS = AttackMeasure("the equally likely values that a belief is worth", Fraction(1), at_least=True)
 """e to the entropy of a belief."""

@@ -38,7 +38,9 @@ from sfumato.core.watch import Watch
 from sfumato.core.weights import WeightedClass
 
 Cuts = Mapping[str, Cut]
+"""For every key column, by name, how it is published."""
 Truth = NDArray[np.bool_]
+"""An array of yes and no, one entry per class or per row."""
 
 
 class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):

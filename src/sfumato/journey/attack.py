@@ -28,7 +28,8 @@ class AttackVerb:
 
     Four adversaries answer questions of their own: `sf.attack.correspondence(releases, policy)`,
     `sf.attack.posterior_belief(tables, policy)`, `sf.attack.freeform(table, policy)` and
-    `sf.attack.quasi_sensitive(table, policy)`.
+    `sf.attack.quasi_sensitive(table, policy)`. Three know how the table is made, and no audit plays them:
+    `sf.attack.downcoding`, `sf.attack.minimality` (with a register) and `sf.attack.term_removal`.
     """
 
     def __call__(

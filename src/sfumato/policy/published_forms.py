@@ -175,10 +175,11 @@ def _written_tree(rule: TaxonomyRule) -> Taxonomy | None:
         return None
 
 
-def example_of(rule: TaxonomyRule | None) -> tuple[str, ...]:
+def example_of(rule: TaxonomyRule | None, value: str = "") -> tuple[str, ...]:
     """Returns a made-up value, or the first of a written hierarchy, and what each level makes of it.
 
-    No value of a table is used; nothing where the policy gives no taxonomy.
+    No value of a table is used; nothing where the policy gives no taxonomy. A `value` that is given is tried
+    first.
 
     >>> from sfumato.policy.taxonomies.prefix import Prefix
     >>> example_of(Prefix((3, 1)))
@@ -186,15 +187,15 @@ def example_of(rule: TaxonomyRule | None) -> tuple[str, ...]:
     """
     if rule is None:
         return ()
-    for value in chain(_written_value(rule), _made_up(rule.spec)):
+    for leaf in chain([value] if value else (), _written_value(rule), _made_up(rule.spec)):
         try:
-            tree = rule.build((value,))
+            tree = rule.build((leaf,))
         except BadTaxonomy:
             continue
-        rank = tree.rank(value)
+        rank = tree.rank(leaf)
         if rank is not None:
             path = [str(tree.labels[node]) for node in tree.levels[:, rank].tolist()]
-            return (value, *(label for label in dict.fromkeys(path) if label != value))
+            return (leaf, *(label for label in dict.fromkeys(path) if label != leaf))
     return ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ import sfumato as sf
 from sfumato.core.errors import BadPolicy, BadTaxonomy, WrongCall
 from sfumato.journey.policy_check import check_policy
 from sfumato.journey.ready_taxonomies import ready_list, ready_text
+from sfumato.policy.published_forms import example_of
 from sfumato.policy.taxonomies import Dates, Intervals, Prefix, ReadyTaxonomy, rule_from
 from sfumato.policy.taxonomies.file import HierarchyFile
 from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyKind
@@ -138,6 +140,15 @@ def test_a_taxonomy_that_stands_for_another_is_that_one():
     assert isinstance(rule_from({"ready": "dates"}), Dates)
     assert rule_from({"ready": "atc"}) == Prefix((5, 4, 3, 1))
     assert rule_from({"ready": "nuts"}).build(["DE212"]).labels[-1] == "DE212"
+
+
+@pytest.mark.parametrize("name", ["isco-08", "atc", "nuts"])
+def test_an_example_of_codes_without_a_list_is_such_a_code(name):
+    entry = CATALOGUE[name]
+    assert re.fullmatch(entry.shape, entry.example)
+    code, *coarser, root = example_of(rule_from({"ready": name}), entry.example)
+    assert (code, root) == (entry.example, "*")
+    assert all(len(text) == len(code) for text in coarser)
 
 
 def test_a_name_that_there_is_not():

@@ -38,7 +38,10 @@ class Minimality:
     knows: ClassVar[str] = "the release, its trees, k, and that no further specialization was possible"
     seeks: ClassVar[str] = "the value behind a generalized one"
     succeeds: ClassVar[str] = "most of a class must share one of two hidden values"
-    needs: ClassVar[str] = "a ledger to hold the table against, and promises about class sizes alone"
+    needs: ClassVar[str] = (
+        "a ledger to hold the table against, and promises about class sizes alone; "
+        "`sfumato attack minimality --register` looks for sensitive values instead"
+    )
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity", "continuous")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

@@ -29,7 +29,8 @@ class ReadyEntry:
 
     `rule` has the words that it stands for, `file` the list that it is made from. `near` maps values that
     are in no list to the one that is probably meant. `headers` are words of headers under which short codes
-    are taken to be such values, and `shape` is the pattern of such codes.
+    are taken to be such values, and `shape` is the pattern of such codes. `example` is a value of a rule that
+    has no list.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ReadyEntry:
     mark: str = ""
     ordered: bool = False
     shape: str = ""
+    example: str = ""
     headers: tuple[str, ...] = ()
     near: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,7 +81,7 @@ def _entry(name: str, words: Mapping[str, object]) -> ReadyEntry:
     )
 
 
-TEXTS = ("title", "source", "date", "licence", "file", "mark", "shape")
+TEXTS = ("title", "source", "date", "licence", "file", "mark", "shape", "example")
 
 CATALOGUE: Mapping[str, ReadyEntry] = _read()
 """The ready taxonomies, by the name that a policy gives."""
