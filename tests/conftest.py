@@ -9,15 +9,17 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from buckets import Buckets, used
 
 PROFILE = os.environ.get("SFUMATO_HYPOTHESIS", "quick")
-FEW = 8
-"""So many random cases of each test are tried by `make check`, where a test says more."""
+FEW = {"check": 8, "quick": 30}
+"""So many random cases of each test are tried by `make check` and `make test`, where a test asks for more."""
 
-settings.register_profile(
-    "check", max_examples=FEW, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile(
-    "quick", max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+for name, few in FEW.items():
+    settings.register_profile(
+        name,
+        max_examples=few,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.register_profile(
     "soak", max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
@@ -185,7 +187,7 @@ SLOW = (
 
 
 def pytest_collection_modifyitems(items):
-    """Mark tests by what they need; in `make check`, try fewer random cases."""
+    """Mark tests by what they need; but in `make soak`, try fewer random cases."""
     for item in items:
         name = item.nodeid.removeprefix("tests/")
         for start, mark in (*NEEDS.items(), *((start, "slow") for start in SLOW)):
@@ -194,15 +196,15 @@ def pytest_collection_modifyitems(items):
         if "cluster" in getattr(item, "fixturenames", ()):  # doctests have no fixtures
             item.add_marker("postgresql")
         test = getattr(item, "obj", None)
-        if PROFILE == "check" and test is not None and is_hypothesis_test(test):
-            _try_few(test)
+        if PROFILE in FEW and test is not None and is_hypothesis_test(test):
+            _try_few(test, FEW[PROFILE])
 
 
-def _try_few(test):
+def _try_few(test, most):
     """Hypothesis has no public way to lower the number of cases that a test asks for itself."""
     bare = getattr(test, "__func__", test)
     asked = bare._hypothesis_internal_use_settings
-    bare._hypothesis_internal_use_settings = settings(asked, max_examples=min(FEW, asked.max_examples))
+    bare._hypothesis_internal_use_settings = settings(asked, max_examples=min(most, asked.max_examples))
 
 
 @pytest.fixture(scope="module")
