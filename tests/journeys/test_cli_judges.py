@@ -77,6 +77,20 @@ def test_declare_writes_a_policy_that_works(sfumato, hospital, tmp_path):
     assert sfumato("audit", safe, "-p", policy).code == 0
 
 
+def test_declare_says_what_comes_next(sfumato, tmp_path):
+    """Whoever types what it says is not refused for a column that waits."""
+    table, policy = tmp_path / "visits.csv", tmp_path / "policy.yaml"
+    rows = "".join(f"{20 + i % 50},{110 + i * 7 % 40}\n" for i in range(100))
+    table.write_text(f"age,tension\n{rows}", encoding="utf-8")
+    said = sfumato("declare", table, "-o", policy).err
+    assert f"confirm what waits (sfumato policy confirm {policy} COLUMN…), then: sfumato protect" in said
+    sfumato("policy", "confirm", policy, "tension")
+    assert sfumato("protect", table, "-p", policy, "-o", tmp_path / "safe.csv").code == 0
+    table.write_text("age\n" + "".join(f"{20 + i % 20}\n" for i in range(200)), encoding="utf-8")
+    said = sfumato("declare", table, "-o", policy, "--overwrite").err
+    assert "correct the roles, then: sfumato protect" in said
+
+
 def test_declare_as_json(sfumato, hospital, tmp_path):
     document = sfumato("declare", hospital / "hospital.csv", "--json").document
     assert document["written"] is None

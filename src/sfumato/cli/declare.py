@@ -63,4 +63,8 @@ def declare(
     elif out is None:
         say(text.rstrip("\n"))
     else:
-        talk(f"wrote {out}; read it, correct the roles, then: sfumato protect {data} -p {out} -o safe.csv")
+        waits = f"confirm what waits (sfumato policy confirm {out} COLUMN…), " if policy.confirm else ""
+        talk(
+            f"wrote {out}; read it, correct the roles, {waits}"
+            f"then: sfumato protect {data} -p {out} -o safe.csv"
+        )

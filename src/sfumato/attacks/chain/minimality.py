@@ -38,7 +38,9 @@ class Minimality:
     knows: ClassVar[str] = "the release, its trees, k, and that no further specialization was possible"
     seeks: ClassVar[str] = "the value behind a generalized one"
     succeeds: ClassVar[str] = "most of a class must share one of two hidden values"
-    needs: ClassVar[str] = "a ledger to hold the table against, and promises about class sizes alone"
+    needs: ClassVar[str] = (
+        "a ledger to hold the table against, promises about class sizes alone, and a chain that nobody leaves"
+    )
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity", "continuous")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
