@@ -89,6 +89,9 @@ def test_declare_says_what_comes_next(sfumato, tmp_path):
     table.write_text("age\n" + "".join(f"{20 + i % 20}\n" for i in range(200)), encoding="utf-8")
     said = sfumato("declare", table, "-o", policy, "--overwrite").err
     assert "correct the roles, then: sfumato protect" in said
+    proposed = tmp_path / "proposed.yaml"
+    said = sfumato("discover", table, "--k", "2", "--mode", "any", "--suggest", proposed).err
+    assert f"then: sfumato protect {table} -p {proposed} -o safe.csv" in said
 
 
 def test_declare_as_json(sfumato, hospital, tmp_path):
