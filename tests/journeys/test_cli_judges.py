@@ -130,13 +130,14 @@ def test_the_doctor_counts_what_a_taxonomy_lacks_and_shows_values_on_request(sfu
     folder = clinic(columns={**roles, "zip": tree})
     call = ("policy", "check", folder / "policy.yaml", folder / "data.csv")
     said = sfumato(*call)
-    assert (said.code, said.err) == (3, "")
+    assert (said.code, said.err) == (3, "--show-values prints the values, and the lines to add\n")
     assert said.out.startswith("error: column zip: 3 values that the taxonomy lacks, in 6 cells")
     document = sfumato(*call, "--json").document
     assert document["sound"] is False
     assert document["ailments"][0]["count"] == 3
     assert "020" not in json.dumps(document) + said.out
     shown = sfumato(*call, "--show-values")
+    assert "--show-values" not in shown.err
     assert "020" in shown.err
     assert "020" not in shown.out
 

@@ -78,6 +78,8 @@ def check(
                 if lines:
                     talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
                     talk("\n".join(f"  {line}" for line in lines))
+    elif not as_json and any(diagnosis.repair for diagnosis in diagnoses):
+        talk("--show-values prints the values, and the lines to add")
     raise typer.Exit(3 if errors else 0)
 
 
