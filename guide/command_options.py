@@ -61,7 +61,7 @@ def commands_table() -> str:
 def _call(parameter) -> str:
     if parameter.param_type_name == "argument":
         name = parameter.metavar or parameter.name.upper()
-        return f"`{name}{'…' if parameter.nargs == -1 else ''}`"
+        return f"`{name}{'…' if parameter.nargs == -1 and not name.endswith('...') else ''}`"
     value = "" if parameter.is_flag else f" {parameter.metavar or parameter.name.upper().replace('_', '-')}"
     return ", ".join(f"`{opt}{value}`" for opt in _spelled(parameter))
 
@@ -84,9 +84,9 @@ def _default(parameter) -> str:
 
 
 def _sentence(parameter) -> str:
-    said = parameter.help or ""
-    again = getattr(parameter, "multiple", False) and "repeated" not in said
-    return _cell(f"{said} May be repeated." if again else said)
+    text = parameter.help or ""
+    repeats = getattr(parameter, "multiple", False) and "repeat" not in text
+    return _cell(text + (" May be repeated." if repeats else ""))
 
 
 def _cell(text: str) -> str:

@@ -113,6 +113,7 @@ def test_an_audit_says_who_had_nothing_to_strike_and_why(sfumato):
     last = said.out[said.out.index("not tried: ") :].replace("\n", " ")
     for word in ("correspondence", "differencing", "two or more releases", "freeform: it needs the promise"):
         assert word in " ".join(last.split())
+    assert "not tried: composition, correspondence: they need two or more releases" in " ".join(last.split())
     untold = sfumato("audit", "two.csv", "-p", "plain.yaml", "--json").document["not_tried"]
     assert {*HOLDERS, "homogeneity", "gain"} <= set(untold)
     assert "linkage" not in untold

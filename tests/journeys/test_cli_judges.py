@@ -77,6 +77,23 @@ def test_declare_writes_a_policy_that_works(sfumato, hospital, tmp_path):
     assert sfumato("audit", safe, "-p", policy).code == 0
 
 
+def test_declare_says_what_comes_next(sfumato, tmp_path):
+    """Whoever types what it says is not refused for a column that waits."""
+    table, policy = tmp_path / "visits.csv", tmp_path / "policy.yaml"
+    rows = "".join(f"{20 + i % 50},{110 + i * 7 % 40}\n" for i in range(100))
+    table.write_text(f"age,tension\n{rows}", encoding="utf-8")
+    said = sfumato("declare", table, "-o", policy).err
+    assert f"confirm what waits (sfumato policy confirm {policy} COLUMN…), then: sfumato protect" in said
+    sfumato("policy", "confirm", policy, "tension")
+    assert sfumato("protect", table, "-p", policy, "-o", tmp_path / "safe.csv").code == 0
+    table.write_text("age\n" + "".join(f"{20 + i % 20}\n" for i in range(200)), encoding="utf-8")
+    said = sfumato("declare", table, "-o", policy, "--overwrite").err
+    assert "correct the roles, then: sfumato protect" in said
+    proposed = tmp_path / "proposed.yaml"
+    said = sfumato("discover", table, "--k", "2", "--mode", "any", "--suggest", proposed).err
+    assert f"then: sfumato protect {table} -p {proposed} -o safe.csv" in said
+
+
 def test_declare_as_json(sfumato, hospital, tmp_path):
     document = sfumato("declare", hospital / "hospital.csv", "--json").document
     assert document["written"] is None
@@ -113,13 +130,14 @@ def test_the_doctor_counts_what_a_taxonomy_lacks_and_shows_values_on_request(sfu
     folder = clinic(columns={**roles, "zip": tree})
     call = ("policy", "check", folder / "policy.yaml", folder / "data.csv")
     said = sfumato(*call)
-    assert (said.code, said.err) == (3, "")
+    assert (said.code, said.err) == (3, "--show-values prints the values, and the lines to add\n")
     assert said.out.startswith("error: column zip: 3 values that the taxonomy lacks, in 6 cells")
     document = sfumato(*call, "--json").document
     assert document["sound"] is False
     assert document["ailments"][0]["count"] == 3
     assert "020" not in json.dumps(document) + said.out
     shown = sfumato(*call, "--show-values")
+    assert "--show-values" not in shown.err
     assert "020" in shown.err
     assert "020" not in shown.out
 

@@ -35,10 +35,9 @@ def home(clinic, monkeypatch, sfumato):
         "Berg",
     )
     (folder / "policy.yaml").write_text(json.dumps(words), encoding="utf-8")
-    assert (
-        "does not list the key"
-        in sfumato(*sign, "--until", "2099-01-01", "--key", "b.key", "-o", "0.json").err
-    )
+    early = sfumato(*sign, "--until", "2099-01-01", "--key", "b.key", "-o", "0.json").err
+    assert f"does not list the key {public_key(folder / 'b.key')} yet" in early
+    assert "Add it under recipients.overriders, then sign again" in early
     words["recipients"]["overriders"] = [public_key(folder / "b.key")]
     (folder / "policy.yaml").write_text(json.dumps(words), encoding="utf-8")
     said = sfumato(*sign, "--until", "2099-01-01", "--key", "b.key", "-o", "o.json", "--json")

@@ -120,6 +120,11 @@ def test_the_best_search_says_what_the_others_gave(sfumato, tmp_path):
 
 
 def test_the_best_search_may_be_local_and_stands_alone(go):
-    assert go(policy("best"), "one").record.figures["alone"] == "best"
+    receipt = go(policy("best"), "one")
+    assert receipt.record.figures["alone"] == "best"
+    assert "search best may publish a value differently from class to class: no release may follow" in str(
+        receipt
+    )
+    assert "alone best" not in str(receipt)
     with pytest.raises(RefusedByHistory, match="search best publishes the same value differently"):
         go(policy("top-down"), "two")

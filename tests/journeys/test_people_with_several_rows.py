@@ -125,7 +125,11 @@ def test_an_identifier_that_repeats_without_a_person_is_warned_of(sfumato, tmp_p
     for said in (checked.out + checked.err, planned.err):
         assert "column ticket: 8 different values in 12 rows" in said
         assert "Say person: ticket" in said
+        assert "If not, nothing has to change." in said
     assert "rows" in planned.out and "people" not in planned.out
+    SAFE.assign(who="Q1").rename(columns={"who": "ticket"}).to_csv(tmp_path / "one.csv", index=False)
+    one = sfumato("policy", "check", policy, tmp_path / "one.csv")
+    assert "column ticket: 1 different value in 12 rows" in one.out + one.err
     many = tmp_path / "many.yaml"
     many.write_text(policy.read_text().replace("k: 2", "k: 200"))
     short = sfumato("protect", table, "--policy", many, "--dry-run")

@@ -259,7 +259,11 @@ def _not_tried(reasons: Mapping[str, str]) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)
-    return [f"not tried: {', '.join(some)}: {why}" for why, some in names.items()]
+    return [f"not tried: {', '.join(some)}: {_of(some, why)}" for why, some in names.items()]
+
+
+def _of(attacks: Sequence[str], why: str) -> str:
+    return why if len(attacks) == 1 else why.replace("it needs", "they need", 1)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         list[str],
         typer.Argument(
             metavar="DATA",
-            help="A CSV or Parquet file; several releases, oldest first, for who holds them all.",
+            help="A published file; several releases, oldest first, for who holds them all.",
         ),
     ],
     policy: PolicyFile,

@@ -10,11 +10,11 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import table_read_by
-from sfumato.cli.options import AsJson, Charts, MemoryLimit, SpillFolder, reads_data
+from sfumato.cli.options import ROWS, AsJson, Charts, MemoryLimit, SpillFolder, reads_data
 from sfumato.cli.terminal import progress_bar, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 
-Raw = Annotated[str, typer.Argument(metavar="RAW", help="The original: a CSV or Parquet file.")]
+Raw = Annotated[str, typer.Argument(metavar="RAW", help=f"The original: a {ROWS}")]
 Safe = Annotated[str, typer.Argument(metavar="SAFE", help="What was published of it.")]
 PolicyOfSafe = Annotated[
     Path | None,

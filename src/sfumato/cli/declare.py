@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.completion import complete_preset
+from sfumato.cli.drafted_policy import write_draft
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
@@ -53,14 +54,12 @@ def declare(
         policy = declare_(
             table_read_by(engine, data, form), preset=preset, header=header, warn=warn, progress=progress
         )
-    text = policy.to_yaml()
-    if out is not None:
-        out.write_text(text, encoding="utf-8")
+    said = policy.to_yaml().rstrip("\n") if out is None else write_draft(policy, out, data)
     if as_json:
         reasons = {name: rule.reason for name, rule in policy.columns.items() if rule.reason}
         written = None if out is None else str(out)
         document({"policy": policy.to_dict(), "reasons": reasons, "written": written})
     elif out is None:
-        say(text.rstrip("\n"))
+        say(said)
     else:
-        talk(f"wrote {out}; read it, correct the roles, then: sfumato protect {data} -p {out} -o safe.csv")
+        talk(said)

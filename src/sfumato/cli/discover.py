@@ -10,6 +10,7 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.completion import complete_preset
+from sfumato.cli.drafted_policy import write_draft
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     AsJson,
@@ -157,12 +158,10 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             progress=progress,
         )
         drawn = draw_charts(discovery, charts)
-    if suggest is not None:
-        suggest.write_text(discovery.suggest(preset).to_yaml(), encoding="utf-8")
+    written = "" if suggest is None else write_draft(discovery.suggest(preset), suggest, data)
     tell(discovery, as_json=as_json)
-    if suggest is not None:
-        then = f"sfumato protect {data} -p {suggest}"
-        talk(f"wrote {suggest}; read the reasons, correct the roles, then: {then}")
+    if written:
+        talk(written)
     tell_drawn(drawn)
 
 

@@ -19,9 +19,9 @@ def valued(flag: str, mark: str, meaning: str) -> Any:  # as Typer declares its 
     return typer.Option(flag, metavar=mark, help=meaning)
 
 
-Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A file of rows (CSV, Parquet, XLSX, SPSS, …) or a database.")
-]
+ROWS = "file of rows (CSV, Parquet, XLSX, SPSS, …) or a database."
+"""What every command that reads data takes, in words."""
+Data = Annotated[str, typer.Argument(metavar="DATA", help=f"A {ROWS}")]
 Encoding = Annotated[str | None, valued("--encoding", "NAME", "Of a text file: utf-8, windows-1252, …")]
 Delimiter = Annotated[str | None, valued("--delimiter", "MARK", "What separates cells: , ; | or tab.")]
 Decimal = Annotated[

@@ -65,7 +65,10 @@ def override(
         signed = sign_override(
             policy, to=to, k=k, reason=reason, by=by, until=until, key=key, out=out, chain=chain
         )
-        unlisted = f"; the policy does not list the key {signed.override.public_key} yet"
+        unlisted = (
+            f"; the policy does not list the key {signed.override.public_key} yet. Add it under"
+            " recipients.overriders, then sign again: this file is for the policy as it is now"
+        )
     else:
         raise WrongCall(
             "an override is for a recipient with a smaller k, or for a weaker policy",

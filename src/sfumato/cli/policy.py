@@ -12,7 +12,7 @@ from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.completion import complete_preset, complete_waiting
 from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues, reads_data
+from sfumato.cli.options import ROWS, AsJson, Charts, Data, PolicyArgument, ShowValues, reads_data
 from sfumato.cli.terminal import document, progress_bar, say, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 
@@ -39,7 +39,7 @@ def schema() -> None:
 @reads_data
 def check(
     file: PolicyArgument,
-    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help=f"A {ROWS}")] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -78,6 +78,8 @@ def check(
                 if lines:
                     talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
                     talk("\n".join(f"  {line}" for line in lines))
+    elif not as_json and any(diagnosis.repair for diagnosis in diagnoses):
+        talk("--show-values prints the values, and the lines to add")
     raise typer.Exit(3 if errors else 0)
 
 
@@ -164,7 +166,7 @@ def arx(
 @reads_data
 def patterns(
     file: PolicyArgument,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    data: Data,
     quality: Annotated[
         str | None,
         typer.Option("--quality", metavar="METRIC", help="The measure by which versions are equally good."),

@@ -25,6 +25,7 @@ from sfumato.policy.several_tables import (
 )
 from sfumato.protection.plan import Plan
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
+from sfumato.releases.receipt import ALONE
 
 if TYPE_CHECKING:
     from sfumato.judge.chain.together import TogetherRuling
@@ -36,10 +37,6 @@ def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
     if plan.policy.promises.looks_back or (is_global and plan.policy.recipients is not None):
         return plan.imprint.as_dict()
     return None
-
-
-ALONE = "alone"
-"""The figure of a release that no other may follow: the search that made it."""
 
 
 def stands_beside_others(policy: Policy) -> bool:

@@ -25,7 +25,6 @@ from sfumato.engine.rows_to_publish import WriteVersion
 from sfumato.engine.source import Source
 from sfumato.engine.versions import version_writer
 from sfumato.journey.chain_check import (
-    ALONE,
     chain_check,
     check_alone,
     imprint_to_keep,
@@ -54,6 +53,7 @@ from sfumato.releases.ledger.redaction import mark_bytes
 from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.override import Override
 from sfumato.releases.private_file import StageText, discard
+from sfumato.releases.receipt import ALONE
 
 if TYPE_CHECKING:
     from sfumato.journey.recipient_versions import AssignedVersion, RecipientVersions

@@ -40,7 +40,8 @@ class ColumnShape:
         elif self.groups == self.kept == self.values:
             became = "as it is" if not self.start else f"{several(self.groups, 'group')} at its finest level"
         else:
-            finest = "raw values" if not self.start else "at its finest level"
+            raw = "a raw value" if self.kept == 1 else "raw values"
+            finest = raw if not self.start else "at its finest level"
             became = several(self.groups, "group")
             became += f", {figure(self.kept)} of them {finest}" if self.kept else ""
         last = self.height + self.start

@@ -25,6 +25,8 @@ FIGURE_WORDS = {
 }
 """What figures mean that compare a release with others."""
 BESIDE = tuple(FIGURE_WORDS)
+ALONE = "alone"
+"""The figure of a release that no other of its chain may follow: the search that made it."""
 HEADS = {"FA": "earlier (FA)", "BA": "later (BA)", "left": "left", "overlaps": "other columns of"}
 """How the columns of a history are called."""
 
@@ -83,7 +85,7 @@ class Receipt(Printable):
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
-        notes = [figures_line(record.figures), *beside_lines(record.figures)]
+        notes = [figures_line(record.figures), *alone_lines(record.figures), *beside_lines(record.figures)]
         if self.identifying_rows is not None:
             notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
         if self.folder is not None:
@@ -119,9 +121,21 @@ def _remarks(record: Record) -> list[str]:
 
 
 def figures_line(figures: JsonMapping) -> str:
-    """Returns the figures of a release, in their order, without those that compare it with others."""
-    alone = [name for name in _ordered(figures) if name not in BESIDE]
-    return "  ".join(f"{name} {_figure(figures[name])}" for name in alone)
+    """Returns the figures of a release, in their order, without what is said of it beside others."""
+    own = [name for name in _ordered(figures) if name not in (*BESIDE, ALONE)]
+    return "  ".join(f"{name} {_figure(figures[name])}" for name in own)
+
+
+def alone_lines(figures: JsonMapping) -> list[str]:
+    """Returns, in words, that no other release may follow in the chain, where it is so.
+
+    >>> alone_lines({"rows": 200, "alone": "best"})
+    ['search best may publish a value differently from class to class: no release may follow in this chain']
+    """
+    if ALONE not in figures:
+        return []
+    how = f"search {figures[ALONE]} may publish a value differently from class to class"
+    return [f"{how}: no release may follow in this chain"]
 
 
 def beside_lines(figures: JsonMapping) -> list[str]:

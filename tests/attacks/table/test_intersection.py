@@ -52,6 +52,7 @@ def test_it_finds_the_person_in_the_old_output_and_nobody_in_the_new():
     assert sizes.min().tolist() == [5, 3], "k = 5 and l = 3 in every class"
     [found] = sf.attack("intersection", old, OLD / "policy.yaml").findings
     assert (found.breach, found.people, found.confidence) == (True, 1, 1)
+    assert "at least 1 value of disease possible for each; certain for 1 person" in found.sentence
     plan = sf.protect(old, OLD / "policy.yaml")
     witness = open_source(old).recode(plan.recoding, drop=())
     assert set(witness["who"]) == set(old["who"]) - {"1"}, "the person is left out with both rows"

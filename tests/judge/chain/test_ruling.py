@@ -177,6 +177,8 @@ def test_the_verdict_of_a_promise():
     said, left_open = chain_verdict(documents(*CUBE), Continuous(2).judge_data())
     assert (said.promise, said.holds, said.measured, said.limit) == ("continuous, k = 2", False, 1, 2)
     assert said.reason == "beside 2 other releases" and left_open == 0
+    pair, _ = chain_verdict(documents(*CUBE)[:2], Continuous(2).judge_data())
+    assert pair.reason == "beside 1 other release"
 
 
 def test_a_promise_without_a_number_is_not_decided():

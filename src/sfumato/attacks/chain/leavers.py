@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import SEVERAL_RELEASES
 from sfumato.attacks.chain.departed_people import HeldChain
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.attacks.registry import register
@@ -30,7 +29,7 @@ class PresenceAttack:
     who: ClassVar[str]
     seeks: ClassVar[str] = "which record was theirs"
     succeeds: ClassVar[str] = "fewer records than promised remain possible"
-    needs: ClassVar[str] = SEVERAL_RELEASES
+    needs: ClassVar[str] = "two or more releases of a chain that somebody has left"
     threatens: ClassVar[tuple[str, ...]] = ("continuous",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

@@ -17,6 +17,7 @@ from sfumato.core.limits import VALUES, AttackLimits
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.positions import positions
 from sfumato.core.verdict import Finding
+from sfumato.show.card import several
 
 Longs = NDArray[np.int64]
 Ints = NDArray[np.integer]
@@ -59,8 +60,8 @@ class Intersection:
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
             sentence=(
-                f"{column} is one of {fewest} values or more for {crowd(len(people))} with several rows;"
-                f" certain for {crowd(exposed)}, fewer than allowed for {crowd(broken)}"
+                f"{crowd(len(people))} with several rows, at least {several(fewest, 'value')} of {column}"
+                f" possible for each; certain for {crowd(exposed)}, fewer than allowed for {crowd(broken)}"
             ),
             confidence=sure,
             people=broken,

@@ -129,7 +129,8 @@ def chain_verdict(
     else:
         ruling = judge_departures(documents, k, str(known), by_key=by_key)
     bound = "" if ruling.certain else "; a bound, not the exact number"
-    reason = f"beside {len(documents) - 1} other releases{bound}"
+    others = len(documents) - 1
+    reason = f"beside {others} other {'release' if others == 1 else 'releases'}{bound}"
     found = Verdict(str(told), ruling.holds, ruling.least, k, evidence=told.evidence, reason=reason)
     return found, ruling.open
 

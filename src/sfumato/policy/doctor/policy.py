@@ -211,9 +211,9 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
             continue
         rows = survey.rows - column.missing
-        seen = (
-            f"{column.distinct:,} different values in {rows:,} rows" if column.complete else "values repeat"
-        )
+        seen = "values repeat"
+        if column.complete:
+            seen = f"{several(column.distinct, 'different value')} in {rows:,} rows"
         yield Diagnosis(
             SEVERAL_ROWS,
             Severity.WARNING,
@@ -221,7 +221,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             f"{seen}: if these are people with several rows, then rows are counted where people are promised",
             rows - column.distinct,
             f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
-            " together is then judged.",
+            " together is then judged. If not, nothing has to change.",
         )
 
 
