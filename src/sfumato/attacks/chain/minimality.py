@@ -39,8 +39,8 @@ class Minimality:
     seeks: ClassVar[str] = "the value behind a generalized one"
     succeeds: ClassVar[str] = "most of a class must share one of two hidden values"
     needs: ClassVar[str] = (
-        "a ledger to hold the table against, promises about class sizes alone, and a chain that nobody leaves; "
-        "`sfumato attack minimality --register` looks for sensitive values instead"
+        "a ledger to hold the table against, promises about class sizes alone, and a chain that nobody "
+        "leaves; `sfumato attack minimality --register` looks for sensitive values instead"
     )
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity", "continuous")
 
