@@ -359,21 +359,6 @@ def test_what_cannot_be_judged_together_is_refused(labels, said):
     assert not any(p.derived for p in fine.promises), "unrelated labels need no joint judgement"
 
 
-@pytest.mark.parametrize(
-    "first, second",
-    [
-        (["Lupus", "Gout"], ["lupus", "gout"]),
-        (["Lupus", "Gout"], ["Lupus ", "Gout "]),
-        (["Lupus", "Gout"], ["L.u.p.u.s.", "Gout"]),
-        (["Lupus", "LUPUS"], ["Gout"]),
-    ],
-)
-def test_spellings_of_a_label_are_not_taken_for_unrelated_labels(first, second):
-    tables = [[(label, ("1",)) for label in some] for some in (first, second)]
-    with pytest.raises(BadPolicy, match="spelling"):
-        Policy.from_dict(policy_of(tables, [Asked("diversity", few=1)] * 2))
-
-
 def test_promises_about_the_same_labels_need_the_same_prevalence():
     tables = [[("A", ("1",)), ("B", ("2",))]] * 2
     words = policy_of(tables, [Asked("diversity", few=1)] * 2)
