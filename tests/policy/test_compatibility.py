@@ -306,7 +306,7 @@ def test_two_promises_about_the_same_labels_need_one_prevalence():
     ],
 )
 def test_spellings_of_a_label_are_not_taken_for_unrelated_labels(first, second):
-    """Each column alone leaves two labels; both are judged together only if the labels are known to be one."""
+    """Each column alone leaves two labels; both are judged together if their labels are known to be one."""
     columns = {"a": {"role": "quasi-sensitive"}, "b": {"role": "quasi-sensitive"}}
     promises = [
         {"quasi-sensitive": {"of": of, "knowledge": {label: ["x"] for label in labels}, "l": 2, "c": 1}}
