@@ -294,3 +294,23 @@ def test_two_promises_about_the_same_labels_need_one_prevalence():
         said({"Flu": 2, "Gout": 1}, {"Flu": 1, "Gout": 2})
     with pytest.raises(BadPolicy, match="1 of 2 labels"):
         said({"Flu": 2}, {"Flu": 2})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["Lupus", "Gout"], ["lupus", "gout"]),
+        (["Lupus", "Gout"], ["Lupus ", "Gout "]),
+        (["Lupus", "Gout"], ["L.u.p.u.s.", "Gout"]),
+        (["Lupus", "LUPUS"], ["Flu", "Cold"]),
+    ],
+)
+def test_spellings_of_a_label_are_not_taken_for_unrelated_labels(first, second):
+    """Each column alone leaves two labels; both are judged together if their labels are known to be one."""
+    columns = {"a": {"role": "quasi-sensitive"}, "b": {"role": "quasi-sensitive"}}
+    promises = [
+        {"quasi-sensitive": {"of": of, "knowledge": {label: ["x"] for label in labels}, "l": 2, "c": 1}}
+        for of, labels in (("a", first), ("b", second))
+    ]
+    with pytest.raises(BadPolicy, match="spelling"):
+        Policy.from_dict({"columns": columns, "promises": promises})

@@ -22,6 +22,15 @@ def same_name(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).split())
 
 
+def look_of(name: str) -> str:
+    """Returns what people see of a name who overlook case and width.
+
+    >>> look_of("Main"), look_of("\N{FULLWIDTH LATIN SMALL LETTER M}ain ")
+    ('main', 'main')
+    """
+    return same_name(unicodedata.normalize("NFKC", same_name(name)).casefold())
+
+
 def checked_name(name: str, what: str, *, most: int = LONGEST_NAME) -> str:
     """Returns the one spelling of a name that was given.
 

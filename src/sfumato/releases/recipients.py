@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 from sfumato.core.errors import WrongCall
-from sfumato.releases.names import checked_name
+from sfumato.releases.names import checked_name, look_of
 
 FORBIDDEN = frozenset('/\\:*?"<>|')
 RESERVED = frozenset(
@@ -46,7 +45,7 @@ def folders_of(names: Sequence[str]) -> dict[str, str]:
                 f"a recipient's version is a folder of that name, and a name cannot {why}",
                 remedy="Name the recipient in letters and digits.",
             )
-        folded = unicodedata.normalize("NFKC", name).casefold()
+        folded = look_of(name)
         if folded in seen:
             raise WrongCall(
                 "two recipients have names that some systems do not tell apart",

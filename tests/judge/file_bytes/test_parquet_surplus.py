@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 from decimal import Decimal
 
 import duckdb
@@ -17,6 +18,9 @@ from hypothesis import strategies as st
 
 from judge.both import recheck
 from sfumato.core.errors import BadData
+from sfumato.core.microdata import Coding, Role
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.engine import open_source
 from sfumato.judge.file_bytes.parquet_layout import layout_of
 from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
 from sfumato.policy.policy import Policy
@@ -97,6 +101,27 @@ def test_an_entry_that_rows_of_another_group_have_is_none_of_these(tmp_path):
     cells = pa.DictionaryArray.from_arrays(pa.array([0, 0, 1, 1]), pa.array(["x", "y"]))
     pq.write_table(pa.table({"a": cells}), tmp_path / "t.parquet", row_group_size=2)
     assert said(tmp_path / "t.parquet") == []
+
+
+def test_equal_cells_that_a_dictionary_tells_apart(tmp_path):
+    """Two entries of one value, and rows that name either: nobody sees it who reads values alone."""
+    path, cells = tmp_path / "t.parquet", [3.0, 3.0, 4.0, 4.0]
+    pq.write_table(pa.table({"a": cells}), path, compression="none", write_statistics=False)
+    assert said(path) == []
+    replaced(path, struct.pack("<d", 4), struct.pack("<d", 3))
+    assert pq.read_table(path)["a"].to_pylist() == [3.0] * 4
+    assert said(path) == [
+        ("a dictionary holds a value twice, so that equal cells can be told apart", ("a",), True)
+    ]
+
+
+def test_texts_that_a_dictionary_holds_twice_are_not_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = pa.table({"town": ["North"] * 3 + ["Sorth"] * 3})
+    pq.write_table(table, path, compression="none", write_statistics=False)
+    replaced(path, b"Sorth", b"North")
+    with pytest.raises(BadData, match="lacks, or has twice"):
+        open_source(path).count([Coding("town", Role.IDENTIFIER, Taxonomy.flat)])
 
 
 @pytest.mark.parametrize("index", [False, True])

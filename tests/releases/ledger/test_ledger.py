@@ -207,6 +207,22 @@ def test_an_entry_moved_to_another_chain_is_missed(filled, tmp_path):
         filled.history("main")
 
 
+@pytest.mark.parametrize("column", ["release", "chain", "kind", "previous", "body", "kept", "signer", "hash"])
+def test_a_text_that_became_bytes_is_a_change(filled, tmp_path, column):
+    """SQLite keeps whatever is written into a column; the same letters as bytes are not what was sealed."""
+    change(tmp_path / "ledger.db", f"UPDATE entries SET {column} = CAST({column} AS BLOB) WHERE number = 2")
+    assert not filled.verify().holds
+    with pytest.raises(BadLedger):
+        filled.history("main")
+
+
+def test_a_signature_that_became_bytes_is_a_change(filled, tmp_path):
+    change(tmp_path / "ledger.db", "UPDATE entries SET signature = CAST(signature AS BLOB)")
+    assert {str(fault).split(": ")[1] for fault in filled.verify().faults} == {"its signature is wrong"}
+    with pytest.raises(BadLedger):
+        filled.history("main")
+
+
 def test_a_cut_tail_is_found(filled, tmp_path):
     change(tmp_path / "ledger.db", "DELETE FROM entries WHERE number = 5")
     assert str(filled.verify().faults[0]).startswith("entry 5: the last entries were cut off")

@@ -66,6 +66,27 @@ class TestNames:
         assert ledger.verify().holds
         assert ledger.history("main") == ledger.history("  main") == ledger.history()
 
+    @pytest.mark.parametrize("given", ["MAIN", "Main", "\uff4d\uff41\uff49\uff4e", " mAin "])
+    def test_a_name_that_differs_in_case_or_width_alone_is_refused(self, url, tmp_path, given):
+        """Another chain has another floor, and another recipient another history."""
+        ledger = Ledger(url)
+        release(ledger, tmp_path / "one", chain="main", recipient="main")
+        for name in ({"chain": given}, {"chain": "other", "recipient": given}):
+            with pytest.raises(RefusedByHistory, match="differs from it in case or width alone") as no:
+                release(ledger, tmp_path / "two", **name)
+            assert "Write main" in no.value.remedy
+        assert not (tmp_path / "two").exists() and len(ledger.history()) == 1
+
+    def test_names_that_are_known_already_go_on(self, url, tmp_path, monkeypatch):
+        """Ledgers of older versions may hold both."""
+        ledger = Ledger(url)
+        with monkeypatch.context() as before:
+            before.setattr("sfumato.releases.ledger.elsewhere.check_names", lambda *_: None)
+            release(ledger, tmp_path / "one", chain="main", recipient='the "Lab"')
+            release(ledger, tmp_path / "two", chain="MAIN", recipient='THE "LAB"')
+        third = release(ledger, tmp_path / "three", chain="MAIN", recipient='the "Lab"')
+        assert third.record.sequence == 2
+
 
 def ids(ledger):
     return [record.release for record in ledger.history()]

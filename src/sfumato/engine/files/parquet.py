@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.core.errors import BadData
 from sfumato.engine.column_names import check_names, safe_name
@@ -67,7 +68,9 @@ class ParquetReader:
         try:
             with pq.ParquetFile(self.path, read_dictionary=text, pre_buffer=False) as file:
                 rows = self._rows_at_a_time(file.metadata, set(names))
-                yield from file.iter_batches(rows, columns=list(names))
+                for batch in file.iter_batches(rows, columns=list(names)):
+                    self._check_dictionaries(batch)
+                    yield batch
         except (pa.ArrowException, OSError):
             raise self._unreadable() from None
 
@@ -95,6 +98,19 @@ class ParquetReader:
                 f"unpacking values of about {each:,} bytes in column {safe_name(column.path_in_schema)}",
                 "shorten its values beforehand, or leave the column out of the file.",
             )
+
+    def _check_dictionaries(self, batch: pa.RecordBatch) -> None:
+        """Arrow drops an entry that a dictionary holds twice, and leaves the numbers of those behind it."""
+        for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+            if pa.types.is_dictionary(cells.type) and len(cells) > cells.null_count:
+                last = pc.max(cells.indices).as_py()
+                if last >= len(cells.dictionary):
+                    what = f"cells of column {safe_name(name)} name entries that its dictionary"
+                    raise BadData(
+                        f"{what} lacks, or has twice",
+                        where=self.path.name,
+                        remedy="Write the file again: readers do not agree on what such cells are.",
+                    )
 
     def native(self, table: pa.Table) -> pa.Table:
         return table

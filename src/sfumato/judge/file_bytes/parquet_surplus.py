@@ -53,6 +53,8 @@ def _of_part(part: Path) -> Iterator[Surplus]:
     if layout.stray:
         yield Surplus(f"{layout.stray:,} bytes of the file belong to no column")
     yield from _behind_values(layout.chunks)
+    if twice := tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks if _has_twice(chunk))):
+        yield Surplus("a dictionary holds a value twice, so that equal cells can be told apart", twice)
     try:
         # Dictionaries stay what they are: one long value in many rows takes the room of one.
         texts = [field.name for field in pq.read_schema(part) if _is_text(field.type)]
@@ -83,6 +85,11 @@ def _behind_values(chunks: Sequence[ColumnChunk]) -> Iterator[Surplus]:
     unknown = tuple(dict.fromkeys(chunk.path[0] for chunk in chunks if chunk.pages.unknown))
     if unknown:
         yield Surplus("what stands in pages behind the last value could not be told", unknown, certain=False)
+
+
+def _has_twice(chunk: ColumnChunk) -> bool:
+    """Whether cells of one value may be written as different numbers."""
+    return len(set(chunk.claims.entries)) < len(chunk.claims.entries)
 
 
 def _claims(file: pq.ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Surplus]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.knowledge import Knowledge, merged_rows
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Place, Problem, short
 from sfumato.core.promise import Promises
+from sfumato.core.spelling import meaning
 from sfumato.core.term_sets import VALUE_MARK
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.content import PolicyContent
@@ -81,6 +82,14 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
             if not limit.parts:
                 tables.setdefault((limit.column, limit.knowledge.digest), limit.knowledge)
                 places.setdefault((limit.column, limit.knowledge.digest), place)
+    if spelled := _label_spelled_twice(tables):
+        yield Problem(
+            places[spelled],
+            "labels of the knowledge differ in nothing but their spelling (case, blanks, points): they would"
+            " count as different ones.",
+            "Write every label in one way, in all tables of knowledge.",
+        )
+        return
     seen: dict[frozenset[str], list[Knowledge]] = {}
     for table, knowledge in tables.items():
         labels = frozenset(knowledge.labels)
@@ -113,3 +122,12 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
             )
             remedy = "Give labels fewer rows, or join the tables into one."
             yield Problem(("promises",), f"{what} most {MOST_MERGED_ROWS:,} are judged.", remedy)
+
+
+def _label_spelled_twice(tables: Mapping[tuple[str, str], Knowledge]) -> tuple[str, str] | None:
+    """Returns the first of these tables with another spelling of a label, of its own or of one before it."""
+    written: dict[str, str] = {}
+    for table, knowledge in tables.items():
+        if any(written.setdefault(meaning(label) or label, label) != label for label in knowledge.labels):
+            return table
+    return None

@@ -15,6 +15,7 @@ from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
 from sfumato.releases.ledger.entry import RELEASE
 from sfumato.releases.ledger.links import damaged
+from sfumato.releases.ledger.lookalikes import check_names
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.redaction import Redactions, marks_of, salted_table
 from sfumato.releases.ledger.seals import digest
@@ -54,8 +55,9 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     """Raises where another chain holds the same table, or one of the same people, for the same recipient.
 
     A release to nobody in particular is in everybody's hands. Chains that a record names in `despite` are let
-    be: nothing is promised of what both tell together.
+    be: nothing is promised of what both tell together. Names that look like known ones are refused before.
     """
+    check_names(connection, records)
     check_beside(connection, records)
     retired, redactions = retired_entries(connection), Redactions.of(connection)
     for record in records:

@@ -52,14 +52,14 @@ class Entry:
 
     @classmethod
     def of(cls, row: JsonMapping) -> Entry:
-        """Returns the entry of a row; a value of a wrong type shows when the entry is verified."""
+        """Returns the entry of a row; a value of a wrong type shows when the entry is verified.
+
+        SQLite keeps bytes in a column of texts, if somebody writes them there: they become another text.
+        """
         memory = row["memory"]
-        return cls(
-            **{
-                **row,
-                "memory": bytes(memory) if isinstance(memory, bytes | memoryview) else UNREADABLE_MEMORY,
-            }
-        )
+        texts = {name: repr(v) for name, v in row.items() if isinstance(v, bytes) and name != "memory"}
+        whole = bytes(memory) if isinstance(memory, bytes | memoryview) else UNREADABLE_MEMORY
+        return cls(**{**row, **texts, "memory": whole})
 
     def seal(self, key: Key) -> Entry:
         """Returns the same entry, hashed and signed."""

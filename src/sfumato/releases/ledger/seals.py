@@ -44,9 +44,10 @@ def head_message(number: int, sealed: str) -> bytes:
 def signed(message: bytes, signature: str, public: str) -> bool:
     """Whether the holder of the key signed the message (Ed25519).
 
-    Signature and key have one spelling: capitals or blanks, which mean the same bytes, are a change.
+    Signature and key have one spelling: capitals or blanks, which mean the same bytes, are a change. So are
+    bytes, which a cell of a database may hold instead of a text.
     """
-    if not HEXADECIMAL.fullmatch(signature) or not HEXADECIMAL.fullmatch(public):
+    if not HEXADECIMAL.fullmatch(str(signature)) or not HEXADECIMAL.fullmatch(str(public)):
         return False
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(bytes.fromhex(signature), message)
