@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import faulthandler
 import random
-import resource
 import shutil
 import time
 from urllib.parse import quote, urlencode
 
 from faults.damage import TOKENS, damaged
 from faults.soak_releases import CLOCK, Task, must
-from faults.soak_verbs import BYTES, SECONDS
+from faults.soak_verbs import BYTES, SECONDS, most_held
 from studio.stage import CANARY, OURS, StudioClient, open_studio
 
 FORMS = {
@@ -108,7 +107,7 @@ class Studio(Task):
             self.file,
         )
         faulthandler.dump_traceback_later(CLOCK, exit=True)
-        begun, held = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        begun, held = time.process_time(), most_held()
         name, answers = kinds[number % len(kinds)](chance)
         seconds = time.process_time() - begun
         faulthandler.cancel_dump_traceback_later()
@@ -117,7 +116,7 @@ class Studio(Task):
             must("a bug:" not in answer.text, f"{name}: {answer.text[answer.text.find('a bug:') :][:200]}")
             must(CANARY not in answer.text, f"{name}: a cell was shown")
         must(seconds < SECONDS, f"{name}: {seconds:.1f} s of processor time")
-        taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held
+        taken = most_held() - held
         must(taken * 1024 < BYTES, f"{name}: {taken} kB more than before")
         return f"{name} {answers[0].status_code}"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import faulthandler
 import random
-import resource
 import shutil
 import time
 from typing import NamedTuple
@@ -29,7 +28,7 @@ from faults.soak_releases import (
     must,
 )
 from faults.soak_studio import Studio
-from faults.soak_verbs import BYTES, SECONDS, Commands, Verbs
+from faults.soak_verbs import BYTES, SECONDS, Commands, Verbs, most_held
 from sfumato.core.errors import SfumatoError
 
 
@@ -57,7 +56,7 @@ class Parsers(Task):
         path.write_bytes(damaged(original, random.Random(f"parsers {number}")))
         path.chmod(0o600)
         faulthandler.dump_traceback_later(CLOCK, exit=True)
-        begun, held = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        begun, held = time.process_time(), most_held()
         try:
             PARSERS[name].read(path)
             outcome = "read"
@@ -70,7 +69,7 @@ class Parsers(Task):
             faulthandler.cancel_dump_traceback_later()
             path.write_bytes(original)
         must(time.process_time() - begun < SECONDS, f"{name}: too slow")
-        taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held
+        taken = most_held() - held
         must(taken * 1024 < BYTES, f"{name}: {taken} kB more than before")
         return f"{name} {outcome}"
 
