@@ -160,6 +160,28 @@ def test_labels_of_stata(tmp_path):
     assert opened(path)[0].survey().columns["sex"].values == ("f", "m")
 
 
+@pytest.mark.parametrize(
+    "form", ["MONNAME3.", "MONYY7.", "monyy5.", "YYQ6.", "WORDDATE18.", "WEEKV9.", "DATE9."]
+)
+def test_dates_of_sas_are_dates_whatever_of_them_is_shown(form, tmp_path):
+    path = tmp_path / "t.xpt"
+    days = pl.DataFrame({"month": [0.0, -1.0, 13000.0, None]})
+    pyreadstat.write_xport(days, str(path), variable_format={"month": form})
+    assert opened(path)[0].survey().columns["month"].values == (
+        "1959-12-31",
+        "1960-01-01",
+        "1995-08-05",
+        None,
+    )
+
+
+@pytest.mark.parametrize(("form", "cell"), [("MONYY7.", 1e9), ("MONYY7.", 0.5), ("F8.", 13000.0)])
+def test_numbers_of_sas_that_are_no_days_stay_numbers(form, cell, tmp_path):
+    path = tmp_path / "t.xpt"
+    pyreadstat.write_xport(pl.DataFrame({"n": [cell, 1.0]}), str(path), variable_format={"n": form})
+    assert {float(value) for value in opened(path)[0].survey().columns["n"].values} == {cell, 1.0}
+
+
 @pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("csv", "latin-1", "parquet", "sqlite")])
 def test_damaged_files_are_refused_without_their_content(kind, tmp_path):
     path = write(kind, [{"name": SECRET, "n": i} for i in range(30)], tmp_path)

@@ -135,6 +135,18 @@ def test_parts_notes_and_bytes_between_are_refused(safe):
     refused(path)
 
 
+def test_every_damaged_byte_of_packed_rows_is_refused(safe):
+    path = safe("xlsx")
+    with zipfile.ZipFile(path) as file:
+        entry = next(e for e in file.infolist() if e.filename.endswith("sheet1.xml"))
+    content = path.read_bytes()
+    start = entry.header_offset + 30 + len(entry.filename)
+    last = start + entry.compress_size - 1  # says that the rows are at their end, which their number says too
+    for place in range(start, last):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        refused(path)
+
+
 def test_labels_and_notes_of_statistics_files_are_refused(safe):
     frame = pl.DataFrame({"a": ["x", "y"], "n": [1.0, 2.0]})
     for kind in ("sav", "dta"):

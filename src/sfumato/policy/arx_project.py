@@ -12,7 +12,6 @@ import csv
 import io
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from sfumato.core.interval_texts import PLAIN_NUMBER
 from sfumato.policy.taxonomies.arx import as_line
 from sfumato.policy.taxonomies.file import MOST_FILE_BYTES, HierarchyFile
 from sfumato.policy.taxonomies.rows import Row
+from sfumato.system.packed_file import DAMAGED
 
 MOST_ENTRIES = 10_000
 MOST_XML_BYTES = 16 * 2**20
@@ -81,7 +81,7 @@ class ArxProject:
         except OSError as wrong:
             reason = (wrong.strerror or "cannot be read").lower()
             raise BadInput(f"the project cannot be read: {reason}", where=path.name) from None
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError):
+        except (*DAMAGED, ValueError):
             raise BadInput("this is no project of ARX, or it is damaged", where=path.name) from None
 
     @property

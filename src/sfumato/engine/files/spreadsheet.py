@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import Any
-from zipfile import BadZipFile, ZipFile
-from zlib import error as damaged_part
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +21,7 @@ from sfumato.core.errors import BadData, SfumatoError, WrongCall
 from sfumato.engine.column_names import NO_FIRST_NAME, name_first, safe_name
 from sfumato.engine.files.extra_library import extra_library
 from sfumato.engine.files.loaded_file import LoadedFileReader, as_dates
+from sfumato.system.packed_file import DAMAGED
 
 SPREADSHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 LONGEST_LIST = 8
@@ -31,9 +31,7 @@ BYTES_PER_BYTE = 4
 PACKED = 3
 """Cells of old binary files take less room than those of unpacked sheets: how much less is a guess."""
 MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*ref=\"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)\"")
-UNREADABLE = (
-    BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, UnicodeError, OSError, damaged_part
-)  # fmt: skip
+UNREADABLE = (*DAMAGED, KeyError, OSError)
 """What a packed file raises that is damaged, or of another kind."""
 
 

@@ -1,13 +1,16 @@
 """Files of statistics programs as readers: SPSS, Stata and SAS.
 
 Where codes have labels, the labels are the values. Codes that a file declares to be missing are missing
-cells, and so are empty texts, which these programs do not tell apart from missing ones. Dates are dates.
+cells, and so are empty texts, which these programs do not tell apart from missing ones. Dates are dates,
+also where SAS shows a part of them alone, as the name of a month.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from math import isnan
 from typing import Any
 
@@ -28,6 +31,14 @@ READERS = {
 STATISTICS_ENDINGS = tuple(READERS)
 CAN_TELL_MISSING_CODES = (".sav", ".zsav")
 """Files that declare codes missing; in Stata and SAS these are no numbers, and come as missing cells."""
+
+SAS_ENDINGS = (".sas7bdat", ".xpt")
+SAS_FIRST_DAY = date(1960, 1, 1)
+_SHORT = re.compile(
+    "DAY|DOWNAME|JULDAY|JULIAN|MINGUO|MONNAME|MONTH|MONYY|NENGO|NLDATE|QTRR?|WEEK(DAY|[UVW])|WORDDAT[EX]|YEAR"
+    "|(YYMM|MMYY|YYQR?)[CDNPS]?|YYMON"
+)
+"""Formats of SAS that show days since 1960 and that the library leaves as numbers."""
 
 BYTES_PER_BYTE, BYTES_PER_CELL = 13, 120
 """Memory for each byte of a file, and for each cell: measured were 9.8 to 12.1, and 104 to 115."""
@@ -67,9 +78,12 @@ class StatisticsFileReader(LoadedFileReader):
             ) from None
         labels: Mapping[str, Mapping[Any, str]] = about.variable_value_labels or {}
         ranges: Mapping[str, Sequence[Range]] = about.missing_ranges or {}
+        formats = (about.original_variable_types or {}) if ending in SAS_ENDINGS else {}
         made = {}
         for name, cells in columns.items():
             known, missing = self._known(cells, ranges.get(name, ()))
+            if _SHORT.fullmatch(str(formats.get(name, "")).rstrip("0123456789.").upper()):
+                known = _as_days(known)
             if missing:
                 self.tell(f"{missing} cells of {safe_name(name)} hold codes that the file declares missing")
             made[name] = self._column(name, known, labels.get(name, {}))
@@ -114,6 +128,17 @@ def _is_declared(cell: Any, ranges: Sequence[Range]) -> bool:
         if same_kind and (low <= cell <= high):
             return True
     return False
+
+
+def _as_days(cells: list[Any]) -> list[Any]:
+    """Returns the dates that are so many days after the first of 1960; the cells, if one says no date."""
+    try:
+        days = {cell: SAS_FIRST_DAY + timedelta(days=cell) for cell in set(cells) if cell is not None}
+    except (OverflowError, TypeError, ValueError):
+        return cells
+    if any(cell != int(cell) for cell in days):
+        return cells
+    return [None if cell is None else days[cell] for cell in cells]
 
 
 def _is_nan(cell: Any) -> bool:

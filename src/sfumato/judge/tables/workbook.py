@@ -7,6 +7,7 @@ parts) is no such file. One that another program saved is refused here, and judg
 from __future__ import annotations
 
 import re
+import zlib
 from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +28,10 @@ KNOWN_PARTS = {
 """The parts of a release beside its cells, and the SHA-256 of each: they say nothing of anybody."""
 
 PLAIN_FILE = 0o600 << 16
+UNREADABLE = (
+    BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError, RuntimeError, UnicodeError, OSError
+)  # fmt: skip
+"""What a file raises that is damaged, or no workbook."""
 LOCAL_BYTES, CENTRAL_BYTES, END_BYTES = 30, 46, 22
 """What a ZIP file has, beside names and contents, for each part, in its list of parts, and at its end."""
 BEGIN = (
@@ -92,7 +97,7 @@ def _sheet(path: Path) -> str:
             if any(sha256(file.read(name)).hexdigest() != mark for name, mark in KNOWN_PARTS.items()):
                 raise _more(path)
             return file.read(SHEET).decode("utf-8")
-    except (BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, UnicodeError, OSError):
+    except UNREADABLE:
         raise BadData("the file cannot be read as XLSX", where=path.name, remedy="Write it again.") from None
 
 
