@@ -30,7 +30,7 @@ MOST_WALKED = 100_000_000
 """Boxes of rows that local recoding may look at for offers: it walks every vector of levels."""
 MOST_PLANS = 16
 MOST_WHOLE_PLANS = 2
-"""So many offers are planned by all searches of the policy, before none is made."""
+"""So many plans for offers are made by all searches of the policy; what needs one more is not offered."""
 SMALL_LOSS = 0.1
 """With less lost, and no column lost, nothing is offered."""
 MUCH_LESS = 0.75
