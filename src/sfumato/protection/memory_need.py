@@ -16,6 +16,9 @@ BYTES_PER_TERM_ROW = 2000
 BYTES_PER_POSITION_ROW = 140
 """Bytes per row where people are judged by all their rows: whose rows they are, and sorts of them."""
 
+BYTES_PER_WALKED_ENTRY = 16
+"""Bytes per entry of the tables that local recoding walks: prices, boxes, and a copy of prices to add up."""
+
 
 def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
     """Raises where the policy's search needs more memory than is allowed, and says what would do."""
@@ -39,8 +42,8 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     """Returns the bytes that the search and the proof of its result hold at their peak, besides the table.
 
     Measured at one and at four million different rows (the scale benchmark), and a fifth more. The lattice
-    also holds tables that it has rolled up, some number of entries at most. `best` needs as much as that of
-    its searches which needs most.
+    also holds tables that it has rolled up, and local recoding those of its levels, some number of entries at
+    most. `best` needs as much as that of its searches which needs most.
     """
     keys, width = len(table.keys), 8 * table.packing.words
     named = bool(policy.promises.sensitive)
@@ -61,4 +64,10 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
 
         nodes = prod(len(c.taxonomy.levels) for c in table.keys)
         held = min(MOST_HELD_ENTRIES, nodes * table.distinct) * (width + 8)
+    if "local" in names:
+        from sfumato.protection.searches.box_walk import most_entries  # noqa: PLC0415  # it is compiled
+
+        heights = [len(c.taxonomy.levels) for c in table.keys]
+        leaves = [len(c.taxonomy.leaves) for c in table.keys]
+        held = max(held, most_entries(heights, leaves, table.distinct) * BYTES_PER_WALKED_ENTRY)
     return table.distinct * each + held

@@ -19,6 +19,7 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import DistinctLDiversity, KAnonymity
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.searches import box_walk
+from sfumato.protection.searches.group_judge import GroupJudge
 from sfumato.protection.searches.group_neighbours import neighbours_of
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.protection.searches.lattice import lattice
@@ -123,6 +124,33 @@ def test_large_lattices_are_walked_where_neighbours_meet(monkeypatch):
     part = recode(table, promises)
     assert part.recoding.rows.min() >= 4
     assert part.loss <= 1.5 * whole.loss
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9), st.booleans())
+def test_boxes_that_are_too_small_in_one_half_change_nothing(seed, k, judged):
+    table = crowded(seed, rows=60, keys=4)
+    promises = Promises((KAnonymity(k), *([DistinctLDiversity("s0", 2)] if judged else [])))
+    groups = KeyGroups.of(table, {})
+    lattice = box_walk.LevelLattice.of(groups, neighbours_of(groups))
+    found = box_walk.walk_boxes(groups, lattice, GroupJudge(groups, promises, Aim()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(box_walk.LevelLattice, "without_small", lambda lattice, least, weight: lattice)  # noqa: ARG005
+        plain = box_walk.walk_boxes(groups, lattice, GroupJudge(groups, promises, Aim()))
+    assert found[0].tolist() == plain[0].tolist()
+    assert found[1] == plain[1]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([3, 200, 1 << 25]))
+def test_no_more_entries_are_walked_than_memory_is_asked_for(seed, keys, most):
+    table = crowded(seed, rows=80, keys=keys)
+    groups = KeyGroups.of(table, {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(box_walk, "MOST_ENTRIES", most)
+        lattice = box_walk.LevelLattice.of(groups, neighbours_of(groups))
+        heights = [len(column.taxonomy.levels) for column in table.keys]
+        leaves = [len(column.taxonomy.leaves) for column in table.keys]
+        told = box_walk.most_entries(heights, leaves, table.distinct)
+    assert sum(half.price.size for half in lattice.halves) <= told
 
 
 @given(tables(rows=9, keys=3, leaves=4, min_rows=1))

@@ -149,6 +149,20 @@ class LevelLattice:
         return chosen
 
 
+def most_entries(heights: list[int], leaves: list[int], rows: int) -> int:
+    """Returns how many entries the tables of both halves have at most, by the levels and leaves of columns.
+
+    >>> most_entries([2, 3], [5, 4], 1000)
+    22
+    """
+    sizes = [
+        (min(rows, prod(leaves[j] for j in side)), prod(heights[j] for j in side))
+        for side in _two_sides(heights)
+    ]
+    few = 3 * sum(values for values, _ in sizes)  # one level vector at least, and both ends
+    return min(sum(values * levels for values, levels in sizes), MOST_ENTRIES + few)
+
+
 def _priced_out(half: Half, least: int, weight: Counts) -> Half:
     """Returns a half in which values are too dear where fewer than `least` rows share their box."""
     rows = np.bincount(half.value, weight, half.price.shape[1]).astype(np.int64)
