@@ -20,6 +20,7 @@ from sfumato.engine.rows import RowSource
 from sfumato.engine.set_columns import TEXT, SetReader
 from sfumato.engine.source import CanSample, Source
 from sfumato.engine.survey import FIRST_ROWS, ColumnSurvey, Survey, Surveyor
+from sfumato.engine.text import canonical
 from sfumato.system.memory import Memory
 
 Report = Callable[[Survey, Survey], None]
@@ -38,6 +39,19 @@ def survey_on_first_pass(
     if not isinstance(source, RowSource) or source.memory.limit is not None:
         return None
     return RowSource(SurveyingReader(source.reader, names, forms, report), source.memory)
+
+
+def show_first_texts(
+    source: Source, names: Sequence[str], report: Callable[[Mapping[str, Sequence[Label]]], None]
+) -> Source:
+    """Returns the same source, whose first pass also shows these columns in its first rows, as texts.
+
+    `report` gets them as soon as these rows are read. A source that hands out no rows shows none, nor does
+    one that is held to a limit of memory.
+    """
+    if not names or not isinstance(source, RowSource) or source.memory.limit is not None:
+        return source
+    return RowSource(FirstTextsReader(source.reader, names, report), source.memory)
 
 
 def survey_first_texts(source: Source, names: Sequence[str], report: Callable[[Survey], None]) -> Source:
@@ -158,6 +172,43 @@ class FirstRowsReader(PassingReader):
     def _tell(self, surveyor: Surveyor) -> None:
         self._reported = True
         self.report(surveyor.result())
+
+
+@dataclass(eq=False)
+class FirstTextsReader(PassingReader):
+    """A reader whose first pass also shows the texts of columns in its first rows."""
+
+    names: Sequence[str]
+    report: Callable[[Mapping[str, Sequence[Label]]], None]
+    rows: int = FIRST_ROWS
+    _reported: bool = field(default=False, init=False)
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if self._reported:
+            yield from self.reader.batches(names)
+            return
+        texts: dict[str, list[Label]] = {name: [] for name in self.names}
+        left = self.rows
+        for batch in self.reader.batches(list(dict.fromkeys([*names, *self.names]))):
+            if left > 0:
+                self._add(batch.slice(0, left), texts)
+                left -= len(batch)
+                if left <= 0:
+                    self._tell(texts)
+            yield batch.select(list(names))
+        self._tell(texts)
+
+    def _add(self, batch: pa.RecordBatch, texts: dict[str, list[Label]]) -> None:
+        try:
+            for name in texts:
+                texts[name] += canonical(batch.column(name), name).to_pylist()
+        except SfumatoError:  # whoever reads these rows runs into it, if it concerns them
+            self._reported = True
+
+    def _tell(self, texts: dict[str, list[Label]]) -> None:
+        if not self._reported:
+            self._reported = True
+            self.report(texts)
 
 
 @dataclass(eq=False)

@@ -9,16 +9,17 @@ from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.engine.survey import Survey
-from sfumato.engine.surveying_reader import survey_with_sets
+from sfumato.engine.surveying_reader import show_first_texts, survey_with_sets
 from sfumato.journey.policy_argument import AnyPolicy, check_some_declared, load_policy
 from sfumato.journey.table_argument import open_table
 from sfumato.policy.doctor.diagnosis import Diagnosis
 from sfumato.policy.doctor.knowledge import HeldTermSets
-from sfumato.policy.doctor.policy import examine, examine_held, examine_path, worst_first
+from sfumato.policy.doctor.policy import examine, examine_held, examine_path, examine_rows, worst_first
 from sfumato.policy.doctor.safe_harbor import safe_harbor
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.set_columns import forms_of
+from sfumato.policy.telling_columns import UnchangedColumns
 
 
 def check_policy(
@@ -51,6 +52,8 @@ def examine_beside(source: Source, policy: Policy, progress: Progress) -> tuple[
     check_some_declared(source.columns, policy)
     here = set(source.columns)
     forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
-    columns, sets = survey_with_sets(source, source.columns, forms, progress=progress)
+    unchanged, told = UnchangedColumns.of(policy.columns, source.columns), []
+    shown = show_first_texts(source, unchanged.names, lambda rows: told.extend(examine_rows(unchanged, rows)))
+    columns, sets = survey_with_sets(shown, source.columns, forms, progress=progress)
     held = {name: HeldTermSets(column.values, column.counts) for name, column in sets.columns.items()}
-    return columns, worst_first([*examine(policy, columns), *examine_held(policy, held)])
+    return columns, worst_first([*examine(policy, columns), *examine_held(policy, held), *told])

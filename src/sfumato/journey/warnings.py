@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from sfumato.engine.source import Source
 from sfumato.policy.policy import Policy
 
 if TYPE_CHECKING:
+    from sfumato.core.taxonomy import Label
     from sfumato.engine.survey import Survey
     from sfumato.policy.doctor.diagnosis import Diagnosis
 
@@ -53,15 +54,17 @@ def with_warnings(
     """Report what a policy and its table give reason to warn of; returns the source to read from now on.
 
     What the policy alone tells is reported at once, what the columns hold (identifiers only where the policy
-    does not say what tells people apart) at the end of the first pass over the returned source: the pass that
-    counts is also the one that surveys. A source that cannot do both (one in Spark, or one held to a limit of
-    memory) is surveyed here. Where a survey fails, nothing is reported: what is wrong with the table is for
-    the verb to say.
+    does not say what tells people apart; columns that tell a key) in the first pass over the returned source:
+    the pass that counts is also the one that surveys. A source that cannot do both (one in Spark, or one held
+    to a limit of memory) is surveyed here. Where a survey fails, nothing is reported: what is wrong with the
+    table is for the verb to say.
     """
     if warn is None:
         return source
-    from sfumato.engine.surveying_reader import survey_on_first_pass, survey_with_sets
+    from sfumato.engine.surveying_reader import show_first_texts, survey_on_first_pass, survey_with_sets
+    from sfumato.policy.doctor.policy import examine_rows
     from sfumato.policy.set_columns import forms_of
+    from sfumato.policy.telling_columns import UnchangedColumns
 
     warn_of_policy(policy, warn)
     looked_at = policy.columns if policy.person is None else policy.published
@@ -74,6 +77,13 @@ def with_warnings(
             for diagnosis in _warnings_of_table(policy, columns, sets):
                 warn(diagnosis)
 
+    unchanged = UnchangedColumns.of(policy.columns, source.columns)
+
+    def look(rows: Mapping[str, Sequence[Label]]) -> None:
+        for diagnosis in examine_rows(unchanged, rows):
+            warn(diagnosis)
+
+    source = show_first_texts(source, unchanged.names, look)
     surveying = survey_on_first_pass(source, names, forms, report)
     if surveying is not None:
         return surveying
