@@ -26,17 +26,20 @@ from sfumato.chains.history import (
 )
 from sfumato.chains.other_columns import on_table_columns
 from sfumato.chains.person_versions import CAME, LEFT, WAITS, RowPresence, batch_marks, link_versions
-from sfumato.chains.presence_cells import PlacedRows
+from sfumato.chains.presence_cells import PlacedRows, PresenceTargets
 from sfumato.core.chain import ClassTable, positions
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, matching, numbered_together
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.microdata import Codes, Column, Counts, Microdata, Role
+from sfumato.core.packing import Packing, order_of_keys, sort_and_count
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
+
+MOST_PATTERNS = 1 << 58
+"""Presences are numbered anew where their numbers grow beyond this."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,51 @@ class LivingHistory:
             class_in=tuple(some[kept] for some in self.class_in),
             kept=tuple(some[kept] for some in self.kept),
         )
+
+    @cached_property
+    def targets(self) -> PresenceTargets:
+        """Who can be told apart in the earlier releases; what was asked of them is kept."""
+        return PresenceTargets(self.chain)
+
+    @cached_property
+    def merged(self) -> LivingHistory:
+        """The same history, with people counted together who differ in nothing that a release is judged by.
+
+        They have the same values in all columns but identifiers, and were in the same releases, with the same
+        classes there. It is the history itself where that is not enough to tell what somebody was before.
+        """
+        table, seen = self.table, self._presence_numbers
+        patterns = Taxonomy.flat([str(n) for n in range(int(seen.max(initial=0)) + 1)])
+        columns = [c for c in table.columns if c.role is not Role.IDENTIFIER]
+        codes = [*(table.codes(c.name) for c in columns), seen]
+        columns.append(Column("\0presence", Role.IDENTIFIER, patterns))
+        packing = Packing(tuple(max(1, len(c.taxonomy.leaves)) for c in columns))
+        order, fresh = order_of_keys(packed := packing.pack(codes))
+        first, group = order[fresh], np.empty(table.distinct, np.intp)
+        group[order] = np.cumsum(fresh) - 1
+        same = (self.value, *self.class_in)
+        if not all(np.array_equal(numbers, numbers[first][group]) for numbers in same):
+            return self
+        counts = np.zeros(len(first), np.int64)
+        np.add.at(counts, group, table.counts)
+        return replace(
+            self,
+            table=Microdata(tuple(columns), packing, np.ascontiguousarray(packed[:, first]), counts),
+            value=self.value[first],
+            present=tuple(some[first] for some in self.present),
+            class_in=tuple(some[first] for some in self.class_in),
+            kept=tuple(some[first] for some in self.kept),
+        )
+
+    @property
+    def _presence_numbers(self) -> Codes:
+        """A number per row, equal where rows were in the same releases, and in these with the same value."""
+        found = np.zeros(self.table.distinct, np.int64)
+        for there, same in zip(self.present, self.kept, strict=True):
+            found = found * 4 + there * 2 + same
+            if int(found.max(initial=0)) > MOST_PATTERNS:
+                found = np.unique(found, return_inverse=True)[1].ravel().astype(np.int64)
+        return np.unique(found, return_inverse=True)[1].ravel().astype(np.int32)
 
     @property
     def is_new(self) -> NDArray[np.bool_]:

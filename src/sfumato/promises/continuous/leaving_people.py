@@ -272,7 +272,7 @@ class LeavingPeople(Declared, ABC):
         history = self._living_history(table)
         if self.terms is None and self.person is not None:
             came_with(table, self.earlier, self.person, person=True)
-        return LeaversRule(history, self.k, self._survive if self.survivors else None, hold=self.hold)
+        return LeaversRule(history.merged, self.k, self._survive if self.survivors else None, hold=self.hold)
 
     def _leavers_watch(self, table: Microdata) -> Watch:
         from sfumato.promises.continuous.leavers_watch import leavers_watch  # noqa: PLC0415  # compiled kernels
