@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.chains.alike_people import alike_rows
 from sfumato.chains.departures import Component, LivingChain, Pair, fixed_columns
 from sfumato.chains.history import (
     NEW_CHAIN,
@@ -32,14 +33,11 @@ from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, matching, numbered_together
-from sfumato.core.microdata import Codes, Column, Counts, Microdata, Role
-from sfumato.core.packing import Packing, order_of_keys, sort_and_count
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
-
-MOST_PATTERNS = 1 << 58
-"""Presences are numbered anew where their numbers grow beyond this."""
 
 
 @dataclass(frozen=True)
@@ -159,38 +157,18 @@ class LivingHistory:
         They have the same values in all columns but identifiers, and were in the same releases, with the same
         classes there. It is the history itself where that is not enough to tell what somebody was before.
         """
-        table, seen = self.table, self._presence_numbers
-        patterns = Taxonomy.flat([str(n) for n in range(int(seen.max(initial=0)) + 1)])
-        columns = [c for c in table.columns if c.role is not Role.IDENTIFIER]
-        codes = [*(table.codes(c.name) for c in columns), seen]
-        columns.append(Column("\0presence", Role.IDENTIFIER, patterns))
-        packing = Packing(tuple(max(1, len(c.taxonomy.leaves)) for c in columns))
-        order, fresh = order_of_keys(packed := packing.pack(codes))
-        first, group = order[fresh], np.empty(table.distinct, np.intp)
-        group[order] = np.cumsum(fresh) - 1
+        table, first, group = alike_rows(self.table, (*self.present, *self.kept))
         same = (self.value, *self.class_in)
         if not all(np.array_equal(numbers, numbers[first][group]) for numbers in same):
             return self
-        counts = np.zeros(len(first), np.int64)
-        np.add.at(counts, group, table.counts)
         return replace(
             self,
-            table=Microdata(tuple(columns), packing, np.ascontiguousarray(packed[:, first]), counts),
+            table=table,
             value=self.value[first],
             present=tuple(some[first] for some in self.present),
             class_in=tuple(some[first] for some in self.class_in),
             kept=tuple(some[first] for some in self.kept),
         )
-
-    @property
-    def _presence_numbers(self) -> Codes:
-        """A number per row, equal where rows were in the same releases, and in these with the same value."""
-        found = np.zeros(self.table.distinct, np.int64)
-        for there, same in zip(self.present, self.kept, strict=True):
-            found = found * 4 + there * 2 + same
-            if int(found.max(initial=0)) > MOST_PATTERNS:
-                found = np.unique(found, return_inverse=True)[1].ravel().astype(np.int64)
-        return np.unique(found, return_inverse=True)[1].ravel().astype(np.int32)
 
     @property
     def is_new(self) -> NDArray[np.bool_]:

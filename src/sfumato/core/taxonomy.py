@@ -112,9 +112,8 @@ class Taxonomy:
         given = np.asarray(parent, dtype=np.int32)
         if len(given) != len(labels) or len(given) == 0:
             raise BadTaxonomy("a taxonomy needs at least a root, and one parent per node")
-        roots = np.flatnonzero(given < 0)
-        if len(roots) != 1:
-            raise BadTaxonomy(f"a taxonomy has one root; this one has {len(roots)}")
+        if (roots := int((given < 0).sum())) != 1:
+            raise BadTaxonomy(f"a taxonomy has one root; this one has {roots}")
         depth = _depths(given)
         position = _preorder(given, depth)
         order = np.argsort(position).astype(np.int32)
@@ -307,13 +306,12 @@ class Taxonomy:
         ladder = number[self.levels[level:]][:, self.low[bottom]]
         leaf_of = np.searchsorted(bottom, self.levels[level])
         labels = {self.labels[node] for node in bottom.tolist()}
-        known = self.ranks
         return Taxonomy(
             tuple(self.labels[node] for node in np.flatnonzero(kept).tolist()),
             np.where(parents < 0, -1, number[parents]).astype(np.int32),
             ladder,
             self.ordered,
-            {label: int(leaf_of[rank]) for label, rank in known.items() if label not in labels},
+            {label: int(leaf_of[rank]) for label, rank in self.ranks.items() if label not in labels},
             range_level=max(0, self.range_level - level),
             at_most=None if self.at_most is None else max(0, self.at_most - level),
             start=self.start + level,
@@ -334,9 +332,7 @@ class Taxonomy:
 
     def _nodes_of(self, level: int) -> NDArray[np.intp]:
         """The nodes of a level, ascending."""
-        used = np.zeros(len(self.labels), dtype=bool)
-        used[self.levels[level]] = True
-        return np.flatnonzero(used)
+        return np.flatnonzero(np.bincount(self.levels[level]))
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self.leaves)} leaves, {len(self.labels)} nodes, height {self.height})"
