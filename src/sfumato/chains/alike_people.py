@@ -19,7 +19,7 @@ MOST_PATTERNS = 1 << 58
 def alike_rows(
     table: Microdata, facts: Sequence[Truths]
 ) -> tuple[Microdata, NDArray[np.intp], NDArray[np.intp]]:
-    """A table without identifiers, one of the given rows for each of its rows, and the row of every given one.
+    """A table without identifiers, a given row for each of its rows, and the row of every given one.
 
     Rows are alike if they have the same values in all columns but identifiers, and the same facts.
     """
