@@ -18,7 +18,7 @@ from sfumato.chains.detail import by_cut
 from sfumato.core.chain import ClassTable, positions
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, grouped
-from sfumato.core.marks import label_marks, matching, numbered_together
+from sfumato.core.marks import leaf_marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Microdata, Role
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.promise import Cuts
@@ -176,7 +176,7 @@ def came_with(
     """The release every distinct row came with; nobody is guessed to be old, and nobody has gone."""
     if since is None:
         return np.zeros(table.distinct, np.int32)
-    marks = label_marks(table.column(since).taxonomy.leaf_labels)
+    marks = leaf_marks(table.column(since).taxonomy)
     (now, *then), count = numbered_together([marks, *(imprint.batches for imprint in earlier)])
     present = np.zeros(count, dtype=bool)
     present[now] = True

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.chains.history import NEW_CHAIN
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.core.marks import Marks, label_marks, numbered_together
+from sfumato.core.marks import Marks, label_marks, leaf_marks, numbered_together
 from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.taxonomy import Label
 
@@ -74,7 +74,7 @@ def _with_marks(table: Microdata, earlier: Sequence[Imprint], person: str | None
     """Which rows are about people whose marks a release holds; all of them, where people are not told."""
     if person is None:
         return tuple(np.ones(table.distinct, dtype=bool) for _ in earlier)
-    marks = label_marks(table.column(person).taxonomy.leaf_labels)
+    marks = leaf_marks(table.column(person).taxonomy)
     (now, *then), count = numbered_together([marks, *(imprint.batches for imprint in earlier)])
     found = []
     for some in then:

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.chains.alike_people import alike_rows
 from sfumato.chains.departures import Component, LivingChain, Pair, fixed_columns
 from sfumato.chains.history import (
     NEW_CHAIN,
@@ -26,7 +27,7 @@ from sfumato.chains.history import (
 )
 from sfumato.chains.other_columns import on_table_columns
 from sfumato.chains.person_versions import CAME, LEFT, WAITS, RowPresence, batch_marks, link_versions
-from sfumato.chains.presence_cells import PlacedRows
+from sfumato.chains.presence_cells import PlacedRows, PresenceTargets
 from sfumato.core.chain import ClassTable, positions
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
@@ -142,6 +143,31 @@ class LivingHistory:
             present=tuple(some[kept] for some in self.present),
             class_in=tuple(some[kept] for some in self.class_in),
             kept=tuple(some[kept] for some in self.kept),
+        )
+
+    @cached_property
+    def targets(self) -> PresenceTargets:
+        """Who can be told apart in the earlier releases; what was asked of them is kept."""
+        return PresenceTargets(self.chain)
+
+    @cached_property
+    def merged(self) -> LivingHistory:
+        """The same history, with people counted together who differ in nothing that a release is judged by.
+
+        They have the same values in all columns but identifiers, and were in the same releases, with the same
+        classes there. It is the history itself where that is not enough to tell what somebody was before.
+        """
+        table, first, group = alike_rows(self.table, (*self.present, *self.kept))
+        same = (self.value, *self.class_in)
+        if not all(np.array_equal(numbers, numbers[first][group]) for numbers in same):
+            return self
+        return replace(
+            self,
+            table=table,
+            value=self.value[first],
+            present=tuple(some[first] for some in self.present),
+            class_in=tuple(some[first] for some in self.class_in),
+            kept=tuple(some[first] for some in self.kept),
         )
 
     @property

@@ -16,7 +16,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
 from sfumato.core.leavers import Leavers
-from sfumato.core.marks import Marks, are_known, label_marks, matching, tree_marks
+from sfumato.core.marks import Marks, are_known, leaf_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.recoding import Recoding
@@ -204,8 +204,10 @@ class Imprint:
         keys = tuple(KeyImprint.of(c.name, recoding.cuts[c.name]) for c in table.keys)
         batches = np.zeros((0, 2), np.uint64)
         if since is not None:
-            kept = np.unique(table.codes(since)[recoding.class_of >= 0])
-            batches = label_marks([table.column(since).taxonomy.leaf_labels[i] for i in kept.tolist()])
+            tree = table.column(since).taxonomy
+            kept = np.zeros(len(tree.leaves), dtype=bool)
+            kept[table.codes(since)[recoding.class_of >= 0]] = True
+            batches = leaf_marks(tree)[kept]
         if departures is not None and departures.batches is not None:
             batches = departures.batches
         names, values = tuple(sorted(unchanged)), value.marks[ids]

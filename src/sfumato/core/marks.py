@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ PAIRS_AT_ONCE = 1_000_000
 
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 _SHIFT = np.uint64(29)
+_LEAF_MARKS: WeakKeyDictionary[Taxonomy, Marks] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,16 @@ def label_marks(labels: Sequence[Label]) -> Marks:
     return np.frombuffer(joined, dtype="<u8").astype(np.uint64).reshape(-1, 2)
 
 
+def leaf_marks(taxonomy: Taxonomy) -> Marks:
+    """A mark per leaf; they are made once, for as long as the tree is there, and cannot be written to."""
+    known = _LEAF_MARKS.get(taxonomy)
+    if known is None:
+        known = label_marks(taxonomy.leaf_labels)
+        known.setflags(write=False)
+        _LEAF_MARKS[taxonomy] = known
+    return known
+
+
 def tree_marks(taxonomy: Taxonomy) -> NDArray[np.uint64]:
     """A mark per node, of the labels on its path from the root."""
     own = label_marks(taxonomy.labels)[:, 0]
@@ -123,13 +135,26 @@ def numbered_together(marks: Sequence[Marks]) -> tuple[list[Codes], int]:
     """One numbering for the values of several tables: equal marks get equal numbers."""
     sizes = np.cumsum([0, *(len(m) for m in marks)])
     every = np.concatenate([*marks, np.zeros((0, 2), np.uint64)])
-    order = np.lexsort((every[:, 1], every[:, 0]))
-    fresh = np.ones(len(every), dtype=bool)
-    fresh[1:] = np.any(every[order[1:]] != every[order[:-1]], axis=1)
+    order, fresh = order_of_marks(every)
     number = np.empty(len(every), np.int32)
     number[order] = np.cumsum(fresh) - 1
     parts = [number[a:b] for a, b in pairwise(sizes)]
     return parts, int(fresh.sum())
+
+
+def order_of_marks(marks: Marks) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """An ascending order of marks, and which of them, in that order, differ from the one before.
+
+    Marks whose first halves are equal nearly always are equal: then an order by the first halves is enough.
+    """
+    order = np.argsort(marks[:, 0])
+    first, second = marks[order, 0], marks[order, 1]
+    fresh = np.ones(len(marks), dtype=bool)
+    fresh[1:] = first[1:] != first[:-1]
+    if np.any(second[1:][~fresh[1:]] != second[:-1][~fresh[1:]]):
+        order = np.lexsort((marks[:, 1], marks[:, 0]))
+        fresh[1:] = np.any(marks[order[1:]] != marks[order[:-1]], axis=1)
+    return order, fresh
 
 
 def are_known(marks: Marks, known: Marks) -> NDArray[np.bool_]:

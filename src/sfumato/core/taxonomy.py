@@ -85,7 +85,7 @@ class Taxonomy:
         _frozen(parent)
         _frozen(self.levels)
         self._check_levels()
-        if (named := len(set(self.leaf_labels))) != len(leaves):
+        if (named := len(self._rank_of_leaf)) != len(leaves):
             raise BadTaxonomy(f"{len(leaves) - named} leaves repeat another leaf's label")
         if any(not 0 <= rank < len(leaves) for rank in self.aliases.values()):
             raise BadTaxonomy("an alias stands for a leaf that does not exist")
@@ -112,9 +112,8 @@ class Taxonomy:
         given = np.asarray(parent, dtype=np.int32)
         if len(given) != len(labels) or len(given) == 0:
             raise BadTaxonomy("a taxonomy needs at least a root, and one parent per node")
-        roots = np.flatnonzero(given < 0)
-        if len(roots) != 1:
-            raise BadTaxonomy(f"a taxonomy has one root; this one has {len(roots)}")
+        if (roots := int((given < 0).sum())) != 1:
+            raise BadTaxonomy(f"a taxonomy has one root; this one has {roots}")
         depth = _depths(given)
         position = _preorder(given, depth)
         order = np.argsort(position).astype(np.int32)
@@ -127,9 +126,10 @@ class Taxonomy:
             leaves = np.flatnonzero(~has_child)
             by_rank = np.argsort(position[leaves])
             ladder = position[np.asarray(levels)][:, by_rank].astype(np.int32)
-        at = {int(v): rank for rank, v in enumerate(ladder[0])}
+        at = {v: rank for rank, v in enumerate(ladder[0].tolist())} if aliases else {}
         ranks = {name: at[int(position[leaf])] for name, leaf in (aliases or {}).items()}
-        return cls(tuple(labels[i] for i in order), parents, ladder, ordered, ranks, range_level=range_level)
+        named = tuple(map(labels.__getitem__, order.tolist()))
+        return cls(named, parents, ladder, ordered, ranks, range_level=range_level)
 
     @classmethod
     def flat(cls, values: Sequence[Label], *, ordered: bool = False) -> Taxonomy:
@@ -155,12 +155,16 @@ class Taxonomy:
 
     @cached_property
     def leaf_labels(self) -> tuple[Label, ...]:
-        return tuple(self.labels[v] for v in self.leaves.tolist())
+        return tuple(map(self.labels.__getitem__, self.leaves.tolist()))
+
+    @cached_property
+    def _rank_of_leaf(self) -> dict[Label, int]:
+        return dict(zip(self.leaf_labels, range(len(self.leaves)), strict=True))
 
     @cached_property
     def ranks(self) -> Mapping[Label, int]:
         """Every raw value that the tree knows, aliases included, and the rank of the leaf it is coded as."""
-        return {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
+        return {**self.aliases, **self._rank_of_leaf} if self.aliases else self._rank_of_leaf
 
     @cached_property
     def meanings(self) -> Nodes:
@@ -288,7 +292,9 @@ class Taxonomy:
         """
         if not 0 <= level <= self.height:
             raise BadTaxonomy(f"there is no level {level}: the levels are 0 to {self.height}")
-        bottom = np.unique(self.levels[level])
+        if level == 0 and self.spelling is Spelling.EXACT and not self.aliases:
+            return self
+        bottom = self._nodes_of(level)
         kept = np.zeros(len(self.labels), dtype=bool)
         above = bottom
         while len(above):
@@ -300,13 +306,12 @@ class Taxonomy:
         ladder = number[self.levels[level:]][:, self.low[bottom]]
         leaf_of = np.searchsorted(bottom, self.levels[level])
         labels = {self.labels[node] for node in bottom.tolist()}
-        known = {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
         return Taxonomy(
             tuple(self.labels[node] for node in np.flatnonzero(kept).tolist()),
             np.where(parents < 0, -1, number[parents]).astype(np.int32),
             ladder,
             self.ordered,
-            {label: int(leaf_of[rank]) for label, rank in known.items() if label not in labels},
+            {label: int(leaf_of[rank]) for label, rank in self.ranks.items() if label not in labels},
             range_level=max(0, self.range_level - level),
             at_most=None if self.at_most is None else max(0, self.at_most - level),
             start=self.start + level,
@@ -321,10 +326,13 @@ class Taxonomy:
         lower, upper = levels[:-1], levels[1:]
         if not np.all((upper <= lower) & (lower < self.end[upper])):
             raise BadTaxonomy("a level must generalize the level below it")
-        for level in levels:
-            used = np.unique(level)
-            if int(self.leaf_count[used].sum()) != len(leaves):
+        for level in range(len(levels)):
+            if int(self.leaf_count[self._nodes_of(level)].sum()) != len(leaves):
                 raise BadTaxonomy("a level must cover every leaf exactly once")
+
+    def _nodes_of(self, level: int) -> NDArray[np.intp]:
+        """The nodes of a level, ascending."""
+        return np.flatnonzero(np.bincount(self.levels[level]))
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self.leaves)} leaves, {len(self.labels)} nodes, height {self.height})"

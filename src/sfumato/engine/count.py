@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -96,7 +97,7 @@ def refuse_missing(name: str, cells: int) -> None:
 def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
     """The rank of each text, and of a missing cell at the end; UNKNOWN where the taxonomy lacks it."""
     known = taxonomy.ranks
-    return np.array([known.get(text, UNKNOWN) for text in (*texts, None)], np.int64)
+    return np.fromiter(map(known.get, (*texts, None), repeat(UNKNOWN)), np.int64, len(texts) + 1)
 
 
 def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:

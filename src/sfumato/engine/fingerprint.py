@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core.errors import SfumatoError
-from sfumato.core.marks import Marks, label_marks
+from sfumato.core.marks import Marks, label_marks, order_of_marks
 from sfumato.core.microdata import Coding, Role
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
@@ -111,9 +111,8 @@ def _joined(people: Marks, more: Sequence[Marks]) -> Marks:
     if not any(len(some) for some in more):
         return people
     every = np.concatenate([people, *more])
-    every = every[np.lexsort((every[:, 1], every[:, 0]))]
-    new = np.r_[True, (every[1:] != every[:-1]).any(axis=1)]
-    distinct: Marks = every[new]
+    order, fresh = order_of_marks(every)
+    distinct: Marks = every[order[fresh]]
     return distinct
 
 

@@ -28,6 +28,7 @@ from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Reco
 from sfumato.releases.receipt import ALONE
 
 if TYPE_CHECKING:
+    from sfumato.attacks.chain.departed_people import HeldChain
     from sfumato.judge.chain.together import TogetherRuling
 
 
@@ -115,27 +116,26 @@ def chain_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLA
             for file in record.files:
                 check_counts(file, documents[-1], form)
             return kept_together(policy, together(policy, history, record) if record.files else None)
-        found = judge_beside_earlier(record.files, documents, policy, form)
-        return found if found is None else _with_overlaps(found, history, documents)
+        imprints = tuple(map(Imprint.from_dict, documents)) if len(documents) > 1 else ()
+        found = judge_beside_earlier(record.files, documents, policy, form, imprints=imprints)
+        return found if found is None else _with_overlaps(found, history, imprints)
 
     return check
 
 
 def _with_overlaps(
-    found: HistoryComparison, history: Sequence[Record], documents: Sequence[Mapping[str, object]]
+    found: HistoryComparison, history: Sequence[Record], imprints: Sequence[Imprint]
 ) -> HistoryComparison:
     """Returns the comparison with the numbers of releases that show other columns of the same people."""
     from sfumato.journey.overlapping_releases import overlapping
 
-    places = overlapping([Imprint.from_dict(document) for document in documents])
+    places = overlapping(imprints)
     if not places:
         return found
     return replace(found, figures={**found.figures, "overlaps": [history[i].sequence for i in places]})
 
 
-def _fewest_of_departed(
-    documents: Sequence[Mapping[str, object]], k: int | None, left_open: int
-) -> int | None:
+def _fewest_of_departed(held: HeldChain, k: int | None, left_open: int) -> int | None:
     """Returns the fewest candidates of anybody who has left; raises where these are too few, or not known.
 
     Where people leave, a proof has to come from counts that the adversary has, not from who is where.
@@ -143,7 +143,7 @@ def _fewest_of_departed(
     from sfumato.attacks.chain.leavers import Leaver
     from sfumato.core.limits import AttackLimits
 
-    struck = Leaver(tuple(map(Imprint.from_dict, documents)), k).strike_imprints(AttackLimits.of(()))
+    struck = Leaver(k=k).strike_held(held, AttackLimits.of(()))
     if left_open or any(finding.breach for finding in struck):
         broken = f"fewer than {k} records are possible for somebody who has left"
         unsure = f"it is neither proved nor refuted that everybody keeps {k} candidates"
@@ -160,11 +160,14 @@ def judge_beside_earlier(
     documents: Sequence[Mapping[str, object]],
     policy: Policy,
     form: WrittenForm = PLAIN,
+    *,
+    imprints: Sequence[Imprint] = (),
 ) -> HistoryComparison | None:
     """Returns the fewest candidates of anybody beside the earlier releases; raises where these are too few.
 
     `documents` are the imprints of all releases, oldest first; the last is that of `files`, which are read
-    again here: they must leave it. The second judge decides, and `correspondence` attacks; either may refuse.
+    again here: they must leave it. `imprints` are the same as the documents, where the caller has read them;
+    the second judge reads documents by itself. It decides, and `correspondence` attacks; either may refuse.
     Of what the published tables leave open, k candidates were proved on the data, by who knows a world.
     """
     for file in files:
@@ -172,15 +175,19 @@ def judge_beside_earlier(
     if len(documents) < 2:
         return None
     from sfumato.attacks.chain.correspondence import correspondence
+    from sfumato.attacks.chain.departed_people import HeldChain
 
     verdicts, left_open = judged_in_chain(documents, policy)
-    joint = correspondence([Imprint.from_dict(document) for document in documents], policy)
+    imprints = imprints or [Imprint.from_dict(document) for document in documents]
+    leaving = any(promise.lets_people_leave for promise in policy.promises)
+    held = HeldChain.of(imprints) if leaving else None
+    joint = correspondence(imprints, policy, held=held)
     if joint.holds is False or any(verdict.holds is False for verdict in verdicts):
         raise RefusedByHistory(
             f"next to the earlier releases fewer than {joint.k} people are possible for somebody",
             remedy="Publish less detail, or wait until more people have arrived.",
         )
     figures = {"FA": joint.FA, "BA": joint.BA, **({"open": left_open} if left_open else {})}
-    if any(promise.lets_people_leave for promise in policy.promises):
-        figures["left"] = _fewest_of_departed(documents, joint.k, left_open)
+    if held is not None:
+        figures["left"] = _fewest_of_departed(held, joint.k, left_open)
     return HistoryComparison(figures, tuple(replace(verdict, holds=True) for verdict in verdicts))

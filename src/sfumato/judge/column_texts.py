@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.file_form import FileForm
-from sfumato.judge.tables.relation import Relation, header, number, text_of
+from sfumato.judge.tables.relation import Relation, header, rows_and_empty_cells, text_of
 from sfumato.judge.taxonomies.value_tree import Text
 
 if TYPE_CHECKING:
@@ -50,19 +50,19 @@ def file_texts(
 
     def ask(db: duckdb.DuckDBPyConnection) -> FileTexts:
         table = Relation.of_file(db, path, names, told)
-        rows = number(db, f"SELECT count(*) FROM {table.query}")  # noqa: S608  # columns by number
-        columns = tuple(_column(db, table, name, most if name in listed else 0) for name in names)
-        return FileTexts(rows, columns)
+        rows, empty = rows_and_empty_cells(db, table, names)
+        each = zip(names, empty, strict=True)
+        columns = (_column(db, table, name, gaps, most if name in listed else 0) for name, gaps in each)
+        return FileTexts(rows, tuple(columns))
 
     return strictly(path.name, ask)
 
 
-def _column(db: duckdb.DuckDBPyConnection, table: Relation, name: str, most: int) -> ColumnTexts:
+def _column(db: duckdb.DuckDBPyConnection, table: Relation, name: str, empty: int, most: int) -> ColumnTexts:
     cell, kind = table.cell(name), table.kind(name)
-    empty = number(db, f"SELECT count(*) FROM {table.query} WHERE {cell} IS NULL")  # noqa: S608  # as above
     if not most:
         return ColumnTexts(name, kind, empty)
-    asked = f"SELECT {cell} AS cell, count(*) AS n FROM {table.query} GROUP BY ALL"  # noqa: S608  # as above
+    asked = f"SELECT {cell} AS cell, count(*) AS n FROM {table.query} GROUP BY ALL"  # noqa: S608  # columns by number
     several = f"SELECT cell, n FROM ({asked}) WHERE cell IS NOT NULL LIMIT {most + 1}"  # noqa: S608  # as above
     found = db.execute(several).fetchall()
     if len(found) > most:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.file_form import FileForm
-from sfumato.judge.tables.relation import Relation, header, number, text_of
+from sfumato.judge.tables.relation import Relation, header, rows_and_empty_cells, text_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,19 +51,19 @@ def dictionary_faults(
 
     def ask(db: duckdb.DuckDBPyConnection) -> list[str]:
         table = Relation.of_file(db, path, names, told)
-        wrong = [] if number(db, f"SELECT count(*) FROM {table.query}") == notes["rows"] else ["its rows"]  # noqa: S608
-        for place, column in enumerate(columns, 1):
-            wrong += [f"column {place}: {what}" for what in _column_faults(db, table, column)]
+        rows, empty = rows_and_empty_cells(db, table, [column["column"] for column in columns])
+        wrong = [] if rows == notes["rows"] else ["its rows"]
+        for place, (column, gaps) in enumerate(zip(columns, empty, strict=True), 1):
+            wrong += [f"column {place}: {what}" for what in _column_faults(db, table, column, gaps)]
         return wrong
 
     return faults + strictly(path.name, ask)
 
 
 def _column_faults(
-    db: duckdb.DuckDBPyConnection, table: Relation, column: Mapping[str, Any]
+    db: duckdb.DuckDBPyConnection, table: Relation, column: Mapping[str, Any], empty: int
 ) -> Iterator[str]:
     cell, kind = table.cell(column["column"]), table.kind(column["column"])
-    empty = number(db, f"SELECT count(*) FROM {table.query} WHERE {cell} IS NULL")  # noqa: S608
     if bool(empty) != column["empty_cells"]:
         yield "empty cells"
     listed = {text for form in column.get("forms") or () for text in form["texts"] or ()}

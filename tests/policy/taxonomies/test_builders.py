@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.taxonomies import BUILDERS, Flat, Mask, NestedTree, Prefix, WrittenRows, rule_from
+from sfumato.policy.taxonomies.flat import in_natural_order
+from sfumato.policy.taxonomies.levels import Level, tree_of_levels
 
 
 def path_of(tree, value):
@@ -232,3 +234,19 @@ def test_many_values_do_not_take_long():
     assert len(tree.leaves) == 120_000 and tree.height == 3
     assert isinstance(NestedTree.read({"tree": {"A": values}}).build(values), Taxonomy)
     assert len(WrittenRows.of(tree).rows) == 120_000
+
+
+@given(
+    st.lists(
+        st.none() | st.sampled_from(["*", "7", "07", "1e1", "10", "-3"]) | st.text(max_size=3), unique=True
+    ),
+    st.booleans(),
+)
+def test_a_flat_tree_is_the_tree_of_one_level(values, ordered):
+    leaves = in_natural_order([value for value in values if value is not None])
+    expected = tree_of_levels([Level.of(leaves)], ordered=ordered, missing=None in values)
+    built = Flat(ordered=ordered).build(values)
+    assert (built.labels, built.digest) == (expected.labels, expected.digest)
+    assert built.range_level == expected.range_level
+    again = built.from_level(0)
+    assert (again.labels, again.digest, again.ranks) == (built.labels, built.digest, built.ranks)

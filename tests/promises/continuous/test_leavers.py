@@ -7,6 +7,7 @@ import pytest
 
 from oracles.living_chains import LivingCase, random_case
 from oracles.tiny_chains import two
+from sfumato.chains.presence import LivingHistory
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, BadPolicy, HeldBack, Infeasible, RefusedByHistory
 from sfumato.core.imprint import Imprint
@@ -17,6 +18,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.policy import Policy
 from sfumato.promises import Continuous, DistinctLDiversity
+from sfumato.promises.continuous.leavers_watch import LeaversRule
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
 
@@ -38,7 +40,7 @@ def table(trees, people, now):
     codes = [[t.rank(p[j]) for p in known] for j, t in enumerate(trees)]
     codes += [[p[-2] for p in known], [SINCE.rank(BATCHES[min(p[-1])]) for p in known]]
     codes.append([UNTIL.rank(BATCHES[g] if g <= now else None) for g in gone])
-    codes.append([people.index(p) if isinstance(p, tuple) else 0 for p in known])
+    codes.append([n for n, p in enumerate(people) if min(p[-1]) <= now])
     return Microdata.of_codes(columns, [np.array(c, np.int32) for c in codes]).without_departed("until")
 
 
@@ -258,3 +260,29 @@ def test_the_policy_says_what_it_promises():
     assert "is or was in a release" in found.in_words() and "in every part" in found.in_words()
     again = read(**found.parameters())
     assert again.promises.of_table[0] == found
+
+
+@pytest.mark.parametrize("known", list(Leavers))
+@pytest.mark.parametrize("count", [2, 3])
+def test_people_who_are_alike_are_judged_together(known, count):
+    """Counted together or one by one: the same candidates, the same shared people, under all cuts."""
+    merged = 0
+    for seed in range(20):
+        case = random_case(seed, count=count, keys=4 - count, rows=12, values=2)
+        if all(max(p[-1]) < count - 1 for p in case.people):
+            continue
+        people = [(*p[:-1], frozenset(p[-1])) for p in case.people for _ in range(2)]
+        earlier = released(case.trees, people, case.cuts[:-1], known)
+        terms = promise(2, earlier, known).of_table[0]._living_terms
+        apart = LivingHistory.of(table(case.trees, people, count - 1), earlier, terms)
+        together = apart.merged
+        merged += together.table.distinct < apart.table.distinct
+        for cut in (*case.cuts, [Cut.root(t) for t in case.trees], [Cut.leaves(t) for t in case.trees]):
+            cuts = {f"q{j}": x for j, x in enumerate(cut)}
+            one, other = LeaversRule(apart, 2), LeaversRule(together, 2)
+            for every in (False, True):
+                kept = one.candidates(cuts, all_of_them=every)
+                assert other.candidates(cuts, all_of_them=every) == kept
+            shared = [h.shared_with(*h.released(cuts)) for h in (apart, together)]
+            assert [s.tolist() for s in shared[0]] == [s.tolist() for s in shared[1]]
+    assert merged

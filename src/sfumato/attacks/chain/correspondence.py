@@ -177,6 +177,7 @@ def correspondence(
     since: str | None = None,
     register: bool | None = None,
     k: int | None = None,
+    held: HeldChain | None = None,
 ) -> Correspondence:
     """Attacks cumulative releases, oldest first, with everything they say together.
 
@@ -184,7 +185,8 @@ def correspondence(
     integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
     the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
     `since` where there are several batches. `register` and `k` are those of the policy unless given: against
-    a register, cells that cannot hold k people are known to be empty.
+    a register, cells that cannot hold k people are known to be empty. `held` are the same releases side by
+    side, where people leave and a caller has put them so.
     """
     if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
         raise WrongCall(
@@ -192,12 +194,13 @@ def correspondence(
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
     k = policy.promises.limits.asked_k if policy and k is None else k
-    chain = Chain.of(releases)
     leaving = policy is not None and any(p.lets_people_leave for p in policy.promises)
     if leaving or any(release.departures is not None for release in releases):
         if scope != "feasible":
             raise WrongCall("people may have left: only targets that are feasible are known")
-        return Correspondence(tuple(_still_in(HeldChain.of(releases), k)), scope, method, k, chain)
+        held = HeldChain.of(releases) if held is None else held
+        return Correspondence(tuple(_still_in(held, k)), scope, method, k, held.whole)
+    chain = Chain.of(releases)
     known = against_register(policy) if policy and register is None else bool(register)
     if known and k is not None and scope == "feasible":
         empty_left_out = _without_empty_cells(Overlap(chain), k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,13 +23,15 @@ from sfumato.kernels.chains.overlaps import NO_OVERLAP
 class HeldChain:
     """The releases somebody holds, and what they know of departures.
 
-    Without the ledger's counts nothing is known of these: then everybody may have left.
+    Without the ledger's counts nothing is known of these: then everybody may have left. `whole` are the
+    releases in all key columns, `chain` in those that cannot change. What is bounded once is kept.
     """
 
     chain: LivingChain
-    names: tuple[str, ...]
+    whole: Chain
     moves: tuple[str, ...]
     corrected: bool
+    _bounds: dict[int | None, list[PresenceBounds]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, releases: Sequence[Imprint]) -> HeldChain:
@@ -45,7 +47,12 @@ class HeldChain:
         bare = LivingChain(trees, tables, leavers, {}, returns)
         pairs = [(i, j) for j in range(len(tables)) for i in range(j)] if leavers != Leavers.UNKNOWN else []
         shared = {(i, j): _shared(bare, releases[j], i, j) for i, j in pairs}
-        return cls(LivingChain(trees, tables, leavers, shared, returns), whole.names, moves, corrected)
+        return cls(LivingChain(trees, tables, leavers, shared, returns), whole, moves, corrected)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The key columns."""
+        return self.whole.names
 
     def bounds(self, presences: Sequence[tuple[int, ...]], k: int | None) -> list[PresenceBounds]:
         """The candidates of the targets of these presences, at least and at most."""
@@ -55,8 +62,9 @@ class HeldChain:
                 f"with returns at most {MOST_RETURN_RELEASES} releases are looked at together",
                 remedy="Give fewer of them.",
             )
-        found = bound_targets(PresenceTargets(self.chain), k)
-        return [bound for bound in found if bound.cells.presence in chosen]
+        if k not in self._bounds:
+            self._bounds[k] = bound_targets(PresenceTargets(self.chain), k)
+        return [bound for bound in self._bounds[k] if bound.cells.presence in chosen]
 
     def corrected_least(self) -> int | None:
         """The fewest candidates of somebody whose value was corrected; `None` where nobody's can be."""

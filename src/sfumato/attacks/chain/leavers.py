@@ -38,10 +38,11 @@ class PresenceAttack:
 
     def strike_imprints(self, limits: AttackLimits) -> list[Finding]:
         """Returns what is found in the releases alone."""
-        if len(self.releases) < 2:
-            return []
-        held, k = HeldChain.of(self.releases), self.k or limits.asked_k or UNASKED
-        return self._findings(held, k)
+        return self.strike_held(HeldChain.of(self.releases), limits) if len(self.releases) > 1 else []
+
+    def strike_held(self, held: HeldChain, limits: AttackLimits) -> list[Finding]:
+        """Returns the same, where the releases stand side by side already."""
+        return self._findings(held, self.k or limits.asked_k or UNASKED)
 
     def _presences(self, held: HeldChain) -> Sequence[tuple[int, ...]]:
         """The sets of releases that the people it looks for can be in."""

@@ -12,7 +12,7 @@ from sfumato.chains.overlap import Overlap, candidates_of
 from sfumato.core.chain import Chain, ClassTable, positions
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.imprint import Imprint
-from sfumato.core.marks import are_known, label_marks
+from sfumato.core.marks import are_known, leaf_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 
@@ -84,7 +84,7 @@ def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> C
     if since is None:
         return np.zeros(table.distinct, np.int32)
     tree = table.column(since).taxonomy
-    marks = label_marks(tree.leaf_labels)
+    marks = leaf_marks(tree)
     first = np.full(len(marks), len(imprints) - 1, np.int32)
     for t in reversed(range(len(imprints))):
         first[are_known(marks, imprints[t].batches)] = t

@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.core.errors import BadData
 from sfumato.judge.chain.corrections import fewest_of_corrected
-from sfumato.judge.chain.marks import Marks
+from sfumato.judge.chain.marks import Marks, in_order
 from sfumato.judge.chain.remembered_release import (
     Numbers,
     ReleaseTable,
@@ -66,7 +66,7 @@ class PeopleMarks:
     def may_share(self, other: PeopleMarks, count: int) -> bool:
         """Whether two releases can have so many people in common; who was erased may have been in both."""
         every = np.concatenate([self.different, other.different])
-        every = every[np.lexsort((every[:, 1], every[:, 0]))]
+        every = every[in_order(every)]
         seen = int(np.all(every[1:] == every[:-1], axis=1).sum())
         return seen <= count <= seen + min(self.erased, other.erased)
 

@@ -30,6 +30,15 @@ def text_marks(texts: Sequence[Text]) -> Marks:
     return np.frombuffer(joined, dtype="<u8").astype(np.uint64).reshape(-1, 2)
 
 
+def in_order(marks: Marks) -> NDArray[np.intp]:
+    """Returns an ascending order of marks; equal ones are side by side."""
+    order = np.argsort(marks[:, 0])
+    head, tail = marks[order, 0], marks[order, 1]
+    if np.any((head[1:] == head[:-1]) & (tail[1:] != tail[:-1])):  # rare: half of two marks is the same
+        return np.lexsort((marks[:, 1], marks[:, 0]))
+    return order
+
+
 def mixed(marks: Marks, more: Marks) -> Marks:
     """Returns one mark of two; their order counts. Sums and products are taken modulo 2**64.
 

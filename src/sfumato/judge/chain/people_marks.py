@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.judge.chain.marks import in_order
 from sfumato.judge.chain.remembered_release import unpacked
 
 
@@ -50,7 +51,7 @@ def _marks(document: Mapping[str, Any]) -> NDArray[np.uint64]:
 def _presences(marks: Sequence[NDArray[np.uint64]]) -> list[NDArray[np.bool_]]:
     """Release by release, which of all people are in it; everybody has a number, in the order of marks."""
     every = np.concatenate([*marks, np.zeros((0, 2), np.uint64)])
-    order = np.lexsort((every[:, 1], every[:, 0]))
+    order = in_order(every)
     last = np.concatenate([[False], np.all(every[order[1:]] == every[order[:-1]], axis=1)])[: len(order)]
     number = np.empty(len(order), np.int64)
     number[order] = np.cumsum(~last) - 1

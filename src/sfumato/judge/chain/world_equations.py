@@ -239,8 +239,9 @@ def _without_empty(cells: CellTable) -> CellTable:
 
 def _ranges(low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
     """Returns the different ranges, ascending."""
-    found = np.unique(np.stack([low, high]), axis=1)
-    return found[0], found[1]
+    width = int(high.max(initial=0)) + 1
+    found = np.unique(low * width + high)
+    return found // width, found % width
 
 
 def _larger(low: Numbers, high: Numbers, others: tuple[Numbers, Numbers], width: int) -> Numbers:

@@ -131,6 +131,15 @@ def number(db: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(rows[0][0]) if rows else 0
 
 
+def rows_and_empty_cells(
+    db: duckdb.DuckDBPyConnection, table: Relation, names: Sequence[str]
+) -> tuple[int, list[int]]:
+    """Returns how many rows a table has, and how many cells of each of these columns are missing."""
+    missing = [f"count(*) FILTER (WHERE {table.cell(name)} IS NULL)" for name in names]
+    counts = db.execute(f"SELECT {', '.join(['count(*)', *missing])} FROM {table.query}").fetchall()[0]  # noqa: S608
+    return int(counts[0]), [int(count) for count in counts[1:]]
+
+
 def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm) -> str:
     """Returns a CSV file as a relation.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import eq
 from pathlib import Path
 from typing import ClassVar, Self
 
-from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
 from sfumato.policy.taxonomies.levels import Level, require_known, tree_of_levels
 from sfumato.policy.taxonomies.literals import label, sequence
@@ -63,14 +65,21 @@ class Flat:
         return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
-        leaves = self.domain or in_natural_order([v for v in values if v is not None])
-        tree = tree_of_levels([Level.of(leaves)], ordered=self.ordered, missing=None in values)
-        return require_known(tree, values)
+        if self.domain:
+            tree = tree_of_levels([Level.of(self.domain)], ordered=self.ordered, missing=None in values)
+            return require_known(tree, values)
+        leaves = in_natural_order([v for v in values if v is not None])
+        if not leaves or ANY in leaves or any(map(eq, leaves, islice(leaves, 1, None))):
+            return tree_of_levels([Level.of(leaves)], ordered=self.ordered, missing=None in values)
+        missing = [None] if len(leaves) < len(values) else []
+        return Taxonomy.flat([*leaves, *missing], ordered=self.ordered)
 
 
 def in_natural_order(values: Sequence[str]) -> list[str]:
     """Sorts values by size if all are numbers, else by text."""
-    numbers = [size for v in values if (size := number(v)) is not None]
-    if len(numbers) < len(values):
-        return sorted(values)
+    numbers = []
+    for value in values:
+        if (size := number(value)) is None:
+            return sorted(values)
+        numbers.append(size)
     return [text for _, text in sorted(zip(numbers, values, strict=True))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -75,9 +74,9 @@ class LeaversRule:
         """Whether formulas alone decide."""
         return len(self.history.releases) < 2 or self.history.terms.leavers is Leavers.UNKNOWN
 
-    @cached_property
+    @property
     def earlier(self) -> PresenceTargets:
-        return PresenceTargets(self.history.chain)
+        return self.history.targets
 
     def targets(self, cuts: Cuts) -> tuple[PresenceTargets, PlacedRows | None]:
         """The targets of the chain with the release under these cuts, and where everybody is."""

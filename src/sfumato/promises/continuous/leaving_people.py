@@ -16,7 +16,7 @@ from sfumato.core.demand import Demand
 from sfumato.core.errors import BadPolicy, RefusedByHistory
 from sfumato.core.imprint import KnownDepartures
 from sfumato.core.leavers import Leavers
-from sfumato.core.marks import are_known, label_marks
+from sfumato.core.marks import are_known, leaf_marks
 from sfumato.core.microdata import Microdata
 from sfumato.core.policy_view import PolicyView
 from sfumato.core.recoding import Recoding
@@ -240,8 +240,7 @@ class LeavingPeople(Declared, ABC):
         person = self.person if self.companions and self._withholds_published else None
         if person is None or not self.earlier or self.returns:
             return table
-        labels = table.column(person).taxonomy.leaf_labels
-        marks = label_marks(labels)
+        marks = leaf_marks(table.column(person).taxonomy)
         once = np.any([are_known(marks, imprint.batches) for imprint in self.earlier], axis=0)
         out = once & ~are_known(marks, self.earlier[-1].batches)
         return table.withholding(out[table.codes(person)])
@@ -273,7 +272,7 @@ class LeavingPeople(Declared, ABC):
         history = self._living_history(table)
         if self.terms is None and self.person is not None:
             came_with(table, self.earlier, self.person, person=True)
-        return LeaversRule(history, self.k, self._survive if self.survivors else None, hold=self.hold)
+        return LeaversRule(history.merged, self.k, self._survive if self.survivors else None, hold=self.hold)
 
     def _leavers_watch(self, table: Microdata) -> Watch:
         from sfumato.promises.continuous.leavers_watch import leavers_watch  # noqa: PLC0415  # compiled kernels
