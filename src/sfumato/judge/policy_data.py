@@ -70,6 +70,7 @@ class JudgedColumn:
     `content` is what a hierarchy file holds that the taxonomy names. `start` is the finest level that may be
     published, `at_most` the coarsest, if one is named. With `ranges`, an ordered column shows nothing finer
     than the level that ranges run between. `spelling` is `folded` where spellings of one value count as one.
+    `digits` is how many a number has behind the point at most, where the policy says so.
     """
 
     role: str
@@ -83,6 +84,7 @@ class JudgedColumn:
     start: int = 0
     ranges: bool = False
     at_most: int | None = None
+    digits: int | None = None
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedColumn:
@@ -102,6 +104,7 @@ class JudgedColumn:
             ranges=data.get("ranges") is True,
             at_most=None if data.get("at_most") is None else int(data["at_most"]),
             spelling=str(data.get("spelling") or "folded"),
+            digits=None if data.get("digits") is None else int(data["digits"]),
         )
 
     @property
@@ -181,6 +184,11 @@ class JudgedPolicy:
         """The columns that some promise looks at together, each group once."""
         groups = [tuple(column for column, _ in p.get("jointly") or ()) for p in self.promises]
         return tuple(dict.fromkeys(group for group in groups if group))
+
+    @property
+    def digits(self) -> dict[str, int]:
+        """The columns of numbers that are rounded, and to how many digits behind the point."""
+        return {name: column.digits for name, column in self.columns.items() if column.digits is not None}
 
     def spelling_of(self, column: str) -> str:
         """Returns how the values of a column are told apart when they are counted."""

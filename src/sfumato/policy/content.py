@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.core import rounded_number
 from sfumato.core.coarsest_level import never_above
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadPolicy, BadTaxonomy
@@ -44,7 +45,8 @@ class ColumnRule:
     `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
     level, so that fewer of them differ, and losses are measured from there. `spelling` says whether spellings
-    of a sensitive value count as one value. `controls` are what an expert asks of the search.
+    of a sensitive value count as one value. `digits` is how many digits behind the point a number keeps that
+    is published as it is; `None`: all. `controls` are what an expert asks of the search.
     """
 
     role: Role
@@ -53,12 +55,18 @@ class ColumnRule:
     options: ColumnOptions | None = None
     start: int = 0
     spelling: Spelling = Spelling.FOLDED
+    digits: int | None = None
     controls: ColumnControls = field(default_factory=ColumnControls)
 
     @property
     def finest(self) -> int:
         """The finest level that may be published: the fixed one, or where the column starts."""
         return self.start if self.controls.fixed is None else self.controls.fixed
+
+    @property
+    def rewritten(self) -> str:
+        """What is done to cells as they are read, in words for whoever gets them; empty where nothing is."""
+        return "" if self.digits is None else rounded_number.in_words(self.digits)
 
 
 @dataclass(frozen=True)
@@ -182,6 +190,11 @@ class PolicyContent:
         return tuple(name for name, rule in self.columns.items() if rule.role is not Role.IDENTIFIER)
 
     @property
+    def digits(self) -> dict[str, int]:
+        """How many digits behind the point are published of a column of numbers, where the policy says so."""
+        return {name: rule.digits for name, rule in self.columns.items() if rule.digits is not None}
+
+    @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that are not."""
         return tuple(name for name, rule in self.columns.items() if rule.role is Role.IDENTIFIER)
@@ -290,6 +303,8 @@ def _column(rule: ColumnRule) -> dict[str, object]:
         spec["start"] = rule.start
     if rule.spelling is not Spelling.FOLDED:
         spec["spelling"] = rule.spelling.value
+    if rule.digits is not None:
+        spec["digits"] = rule.digits
     options = {} if rule.options is None else rule.options.words()
     return {"role": rule.role.value, **spec, **rule.controls.words, **options}
 

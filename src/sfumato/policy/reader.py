@@ -183,6 +183,7 @@ class _Reader:
             options=self._options(given, role, place),
             start=int(words.get("start", 0)),
             spelling=self._spelling(words, role, place),
+            digits=None if words.get("digits") is None else int(words["digits"]),
             controls=self._controls(given, place),
         )
 
@@ -203,7 +204,7 @@ class _Reader:
         """Returns what is said of a column beyond role and taxonomy."""
         options, own = options_of(role), schema.column_keys(role)
         for key in words:
-            if key not in ("role", "taxonomy", "start", "spelling", *column_controls.SCHEMA, *own):
+            if key not in ("role", "taxonomy", "start", "spelling", "digits", *column_controls.SCHEMA, *own):
                 self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
         if options is None:
             return None

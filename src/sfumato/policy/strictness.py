@@ -144,11 +144,13 @@ def compared(stated: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
 
 
 def _column(rule: ColumnRule, words: JsonMapping) -> JsonObject:
-    told = ("role", "taxonomy", "start", "spelling", *column_controls.SCHEMA)
+    told = ("role", "taxonomy", "start", "spelling", "digits", *column_controls.SCHEMA)
     others = {key: word for key, word in words.items() if key not in told}
     stated: JsonObject = {"role": rule.role.value, "tree": _tree(rule), "start": rule.start}
     if rule.role is Role.SENSITIVE:
         stated["spelling"] = words.get("spelling", STRICTEST["spelling"])
+    if rule.digits is not None:
+        stated["digits"] = rule.digits
     if others:
         stated["options"] = {key: fingerprint(word) for key, word in others.items()}
     return stated
@@ -239,6 +241,9 @@ def _compared_column(place: str, now: JsonMapping, before: JsonMapping) -> Itera
     yield ComparedPart(f"{place}.start", deeper, str(before["start"]), str(now["start"]))
     if "spelling" in before:
         yield _ranked(f"{place}.spelling", "spelling", now["spelling"], before["spelling"])
+    if now.get("digits") != before.get("digits"):
+        told, new = (f"digits: {side.get('digits', 'all')}" for side in (before, now))
+        yield ComparedPart(f"{place}.digits", Comparison.INCOMPARABLE, told, new, lasting=True)
     if now.get("options", {}) != before.get("options", {}):
         yield ComparedPart(f"{place}", Comparison.INCOMPARABLE, "what was said of it", "something else")
 

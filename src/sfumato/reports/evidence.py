@@ -42,6 +42,8 @@ class ColumnUse:
     forms: tuple[tuple[PublishedForm, int], ...] = ()
     example: str = ""
     telling: Fraction | None = None
+    rewritten: str = ""
+    """What was done to cells before they were published, in words."""
 
     @property
     def made_coarser(self) -> bool:
@@ -153,7 +155,8 @@ def column_uses(shown: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
     for column in shown.columns:
         rule = policy.columns.get(column.name)
         if rule is None or not rule.role.is_key:
-            uses.append(ColumnUse(column.name, False))
+            rewritten = "" if rule is None else rule.rewritten
+            uses.append(ColumnUse(column.name, False, rewritten=rewritten))
             continue
         forms, rows = PublishedForms(rule.taxonomy), dict[PublishedForm, int]()
         for text, count in (*(column.texts or ()), *([(None, column.empty)] if column.empty else [])):

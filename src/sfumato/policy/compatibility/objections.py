@@ -113,6 +113,36 @@ def _unused_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
             )
 
 
+def _rounded_columns(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields columns that are to be rounded and are not published as numbers, or tell who is who."""
+    telling = {
+        column
+        for promise in policy.promises
+        for column in (promise.batch_column, promise.departure_column, promise.parameters().get("person"))
+    }
+    for name in policy.digits:
+        place, role = ("columns", name, "digits"), policy.columns[name].role
+        if role.is_key:
+            yield Problem(
+                place,
+                f"a column that is {role} is generalized by its taxonomy, not rounded.",
+                "Drop it, and give the column the taxonomy intervals.",
+            )
+        elif role not in (Role.SENSITIVE, Role.INSENSITIVE):
+            yield Problem(
+                place,
+                f"only numbers that are published as they are can be rounded, and the column is {role}.",
+                "Drop it; it is for columns that are sensitive or insensitive.",
+            )
+        elif name in telling:
+            yield Problem(
+                place,
+                "a promise tells people or releases apart by this column: rounded, it would take several for"
+                " one.",
+                "Drop it.",
+            )
+
+
 def _limits(policy: PolicyContent) -> Iterator[Problem]:
     protect = policy.protect
     if not 0 <= protect.suppress <= 1:
@@ -235,6 +265,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _protected_columns,
     _unordered_taxonomies,
     _unused_taxonomies,
+    _rounded_columns,
     search_problems,
     _limits,
     *controls.CHECKS,

@@ -127,7 +127,7 @@ def _published(rule: ColumnRule | None) -> str:
         return UNCHANGED
     if rule.role.is_key:
         return GENERALIZED
-    return TERMS_REMOVED if rule.role is Role.QUASI_SENSITIVE else UNCHANGED
+    return TERMS_REMOVED if rule.role is Role.QUASI_SENSITIVE else rule.rewritten or UNCHANGED
 
 
 def _forms(column: ColumnTexts, rule: ColumnRule) -> list[JsonObject]:
