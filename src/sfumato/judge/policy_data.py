@@ -13,6 +13,7 @@ from typing import Any
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.verdict import Evidence
+from sfumato.judge.tables.spelling import UNKNOWN, one_value_each
 from sfumato.judge.taxonomies.column_trees import value_tree
 from sfumato.judge.taxonomies.published_labels import label_reader
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
@@ -127,6 +128,13 @@ class JudgedColumn:
         if self.at_most >= reader.height(said):
             return 0
         return sum(reader.is_coarser(text, self.at_most) for text in said)
+
+    def spelled_again(self, texts: Sequence[Text]) -> int:
+        """Returns how many texts of a key column are further spellings of a value that it shows already."""
+        if self.spelling == "exact":
+            return 0
+        told = [number for number in one_value_each(texts, self.spelling).tolist() if number != UNKNOWN]
+        return len(told) - len(set(told))
 
     def levels(self, texts: Sequence[Text]) -> tuple[frozenset[int], int]:
         """Returns the levels that a key column may be at where it shows these texts, and the last level."""

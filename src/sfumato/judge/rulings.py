@@ -18,6 +18,7 @@ NO_PEOPLE = "counts people, and the person column is not in this file"
 NO_ROWS = "there are no rows to judge"
 LEVELS = "no text finer than the policy's levels"
 DIGITS = "no digits beyond those that the policy publishes"
+SPELLINGS = "one spelling of every value, as the policy says"
 CONTROLS = "columns at the levels that the policy asks for"
 NOT_FROM_THIS = "not decidable from this file"
 
@@ -54,8 +55,8 @@ def _obstacle(tally: Tally, promise: PromiseData) -> str:
 def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
     """Returns a verdict for every promise; one without a second judge stays undecided, and all on no rows.
 
-    Texts that are finer or coarser than the policy's levels, or have more digits, break it as a promise would
-    be: these verdicts come first.
+    Texts that are finer or coarser than the policy's levels, have more digits or further spellings, break it
+    as a promise would be: these verdicts come first.
     """
     if not len(tally.people):
         return tuple(undecided(promise, NO_ROWS) for promise in tally.policy.promises)
@@ -63,6 +64,7 @@ def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
         _too_fine(tally)
         + _too_coarse(tally)
         + _too_exact(tally)
+        + _spelled_again(tally)
         + tuple(_or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises)
     )
 
@@ -93,6 +95,14 @@ def _too_exact(tally: Tally) -> tuple[Verdict, ...]:
         return ()
     listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
     return (Verdict(DIGITS, False, sum(counts.values()), 0, reason=f"numbers that have more: {listed}"),)
+
+
+def _spelled_again(tally: Tally) -> tuple[Verdict, ...]:
+    counts = {column: count for column, count in tally.spelled_again.items() if count}
+    if not counts:
+        return ()
+    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
+    return (Verdict(SPELLINGS, False, sum(counts.values()), 0, reason=f"further spellings: {listed}"),)
 
 
 def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:

@@ -32,7 +32,12 @@ from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies.flat import Flat
+from sfumato.policy.taxonomies.one_spelling import in_one_spelling
 from sfumato.policy.taxonomies.range_ends import check_range_ceiling, check_range_ends
+
+FLAT = Flat()
+ONE_SPELLING = "spellings of one value are written as one"
+"""What is said of a key column whose values are published in one spelling."""
 
 NO_PROMISE = ("confirm", "source")
 """Keys of a policy that its digest passes over."""
@@ -45,8 +50,9 @@ class ColumnRule:
     `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
     level, so that fewer of them differ, and losses are measured from there. `spelling` says whether spellings
-    of a sensitive value count as one value. `digits` is how many digits behind the point a number keeps that
-    is published as it is; `None`: all. `controls` are what an expert asks of the search.
+    of a sensitive value count as one value, `one_spelling` that those of a quasi-identifier are published as
+    one. `digits` is how many digits behind the point a number keeps that is published as it is; `None`: all.
+    `controls` are what an expert asks of the search.
     """
 
     role: Role
@@ -55,6 +61,7 @@ class ColumnRule:
     options: ColumnOptions | None = None
     start: int = 0
     spelling: Spelling = Spelling.FOLDED
+    one_spelling: bool = False
     digits: int | None = None
     controls: ColumnControls = field(default_factory=ColumnControls)
 
@@ -66,7 +73,17 @@ class ColumnRule:
     @property
     def rewritten(self) -> str:
         """What is done to cells as they are read, in words for whoever gets them; empty where nothing is."""
+        if self.one_spelling:
+            return ONE_SPELLING
         return "" if self.digits is None else rounded_number.in_words(self.digits)
+
+    def tree_of(self, values: Sequence[Label], otherwise: TaxonomyRule = FLAT) -> Taxonomy:
+        """Returns the tree of these values, in one spelling each where the policy says so.
+
+        `otherwise` is the taxonomy of a column that has none.
+        """
+        taxonomy = self.taxonomy or otherwise
+        return in_one_spelling(taxonomy, values) if self.one_spelling else taxonomy.build(values)
 
 
 @dataclass(frozen=True)
@@ -263,13 +280,13 @@ class PolicyContent:
 
     def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
         ordered = any(name in p.ordered_columns for p in self.promises)
-        taxonomy = rule.taxonomy or Flat(ordered=ordered)
+        flat = Flat(ordered=ordered)
 
         def build(values: Sequence[Label]) -> Taxonomy:
             try:
                 if rule.role.is_key and self.publishes_ranges:
                     check_range_ends(rule.taxonomy, values, search=self.protect.search)
-                tree = never_above(taxonomy.build(values), rule.controls.ceiling).from_level(rule.finest)
+                tree = never_above(rule.tree_of(values, flat), rule.controls.ceiling).from_level(rule.finest)
                 if rule.role.is_key and self.publishes_ranges:
                     check_range_ceiling(tree, search=self.protect.search)
                 return _unambiguous(tree, values) if rule.role.is_key else self.spelled(name, tree)
@@ -303,6 +320,8 @@ def _column(rule: ColumnRule) -> dict[str, object]:
         spec["start"] = rule.start
     if rule.spelling is not Spelling.FOLDED:
         spec["spelling"] = rule.spelling.value
+    if rule.one_spelling:
+        spec["spelling"] = Spelling.FOLDED.value
     if rule.digits is not None:
         spec["digits"] = rule.digits
     options = {} if rule.options is None else rule.options.words()

@@ -45,7 +45,7 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "role": rule.role.value,
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
-        "spelling": rule.spelling.value,
+        "spelling": rule.spelling.value if not rule.role.is_key or rule.one_spelling else "exact",
         "digits": rule.digits,
         "start": rule.finest,
         "at_most": rule.controls.ceiling,

@@ -123,10 +123,10 @@ def column() -> JsonObject:
             },
             "spelling": {
                 "enum": [spelling.value for spelling in Spelling],
-                "default": Spelling.FOLDED.value,
                 "description": (
-                    "folded: spellings of a sensitive value (case, accents, points) count as one; "
-                    "exact: every text is a value of its own."
+                    "folded: spellings of a sensitive value (case, accents, points) count as one, those of a "
+                    "quasi-identifier are published as one; exact: every text is a value of its own. Unless "
+                    "said, folded for sensitive columns, exact for quasi-identifiers."
                 ),
             },
             "digits": {

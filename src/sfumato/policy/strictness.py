@@ -149,6 +149,8 @@ def _column(rule: ColumnRule, words: JsonMapping) -> JsonObject:
     stated: JsonObject = {"role": rule.role.value, "tree": _tree(rule), "start": rule.start}
     if rule.role is Role.SENSITIVE:
         stated["spelling"] = words.get("spelling", STRICTEST["spelling"])
+    elif rule.one_spelling:
+        stated["spelling"] = STRICTEST["spelling"]
     if rule.digits is not None:
         stated["digits"] = rule.digits
     if others:
@@ -240,7 +242,9 @@ def _compared_column(place: str, now: JsonMapping, before: JsonMapping) -> Itera
     deeper = Comparison.AS_STRICT if now["start"] >= before["start"] else Comparison.WEAKER
     yield ComparedPart(f"{place}.start", deeper, str(before["start"]), str(now["start"]))
     if "spelling" in before:
-        yield _ranked(f"{place}.spelling", "spelling", now["spelling"], before["spelling"])
+        yield _ranked(
+            f"{place}.spelling", "spelling", now.get("spelling", WEAKEST["spelling"]), before["spelling"]
+        )
     if now.get("digits") != before.get("digits"):
         told, new = (f"digits: {side.get('digits', 'all')}" for side in (before, now))
         yield ComparedPart(f"{place}.digits", Comparison.INCOMPARABLE, told, new, lasting=True)

@@ -166,7 +166,7 @@ def column_uses(shown: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
         texts = [text for text, _ in column.texts or () if text.strip("*")]
         silent = sum(count for text, count in column.texts or () if not text.strip("*"))
         telling = None if column.texts is None or not shown.rows else 1 - Fraction(silent, shown.rows)
-        uses.append(ColumnUse(column.name, True, ranked, texts[0] if texts else "", telling))
+        uses.append(ColumnUse(column.name, True, ranked, texts[0] if texts else "", telling, rule.rewritten))
     return tuple(uses)
 
 

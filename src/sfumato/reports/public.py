@@ -133,6 +133,8 @@ def columns_listing(columns: tuple[ColumnUse, ...]) -> Listing:
 
 def _published(column: ColumnUse) -> Text:
     """Returns what was done to a column."""
+    if column.rewritten and column.made_coarser:
+        return Phrase(W.GENERALIZED_SO, {"how": column.rewritten})
     return column.rewritten or Phrase(W.GENERALIZED if column.made_coarser else W.UNCHANGED)
 
 

@@ -91,7 +91,7 @@ class Tally:
     several columns at once. `policy` is what the judge was handed. `overall` counts the leaves of the whole
     table, where these classes are not it. `too_fine` says how many texts of a key column are finer than its
     levels, `too_coarse` how many are coarser; `apart` lists columns that move together and did not.
-    `too_exact` says how many texts of a column of numbers have more digits than the policy publishes.
+    `too_exact` counts numbers with more digits than are published, `spelled_again` further spellings of keys.
     """
 
     people: Counts
@@ -104,6 +104,7 @@ class Tally:
     too_coarse: Mapping[str, int] = field(default_factory=dict)
     apart: Sequence[tuple[str, ...]] = ()
     too_exact: Mapping[str, int] = field(default_factory=dict)
+    spelled_again: Mapping[str, int] = field(default_factory=dict)
     together: Mapping[tuple[str, ...], JointCounts] = field(default_factory=dict)
 
     def whole(self, column: str) -> Counts:
@@ -227,6 +228,7 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         too_coarse={name: rules[name].too_coarse(held) for name, held in texts.items()},
         apart=[group for group in asked.policy.together if _at_different_levels(rules, group, texts)],
         together=together,
+        spelled_again={name: rules[name].spelled_again(held) for name, held in texts.items()},
         too_exact=too_exact_cells(db, table, {name: asked.policy.digits[name] for name in asked.rounded}),
     )
 

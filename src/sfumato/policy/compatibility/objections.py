@@ -24,6 +24,7 @@ from sfumato.policy.compatibility.term_sets import (
 )
 from sfumato.policy.content import Knows, PolicyContent
 from sfumato.policy.set_columns import forms_of
+from sfumato.policy.taxonomies.one_spelling import LISTING, lists_values
 
 MOST_PRICE = 1000
 """A suppressed row counts as at most so many fully generalized ones."""
@@ -140,6 +141,27 @@ def _rounded_columns(policy: PolicyContent) -> Iterator[Problem]:
                 "a promise tells people or releases apart by this column: rounded, it would take several for"
                 " one.",
                 "Drop it.",
+            )
+
+
+def _folded_keys(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields key columns whose spellings cannot be published as one."""
+    for name, rule in policy.columns.items():
+        if not rule.one_spelling:
+            continue
+        place = ("columns", name, "spelling")
+        if rule.taxonomy is not None and not isinstance(rule.taxonomy, LISTING):
+            yield Problem(
+                place,
+                "only values that stand for themselves have spellings (flat, tree, rows, file); this taxonomy"
+                " reads its values in its own way.",
+                "Drop it.",
+            )
+        elif policy.promises.looks_back and not lists_values(rule.taxonomy):
+            yield Problem(
+                place,
+                "the published spelling is one of those that occur, and may be another in the next release.",
+                "List the values, as in `taxonomy: {flat: [north, south]}`.",
             )
 
 
@@ -266,6 +288,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _unordered_taxonomies,
     _unused_taxonomies,
     _rounded_columns,
+    _folded_keys,
     search_problems,
     _limits,
     *controls.CHECKS,

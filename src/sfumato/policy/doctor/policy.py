@@ -257,7 +257,7 @@ def _unknown_values(
     if rule.taxonomy is None or not column.complete:
         return
     try:
-        rule.taxonomy.build(column.values)
+        rule.tree_of(column.values)
     except BadTaxonomy as wrong:
         lacking = wrong.values
         where = f"column {short(name)}"
@@ -297,8 +297,12 @@ def _never_seen(
     del policy, rows
     if not isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree) or not column.complete:
         return
-    seen = set(column.values)
-    unseen = [leaf for leaf in rule.taxonomy.build([]).leaf_labels if leaf not in seen]
+    try:
+        tree = rule.tree_of(column.values)
+    except BadTaxonomy:  # told by another check
+        tree = rule.taxonomy.build([])
+    seen = {tree.rank(value) for value in column.values}
+    unseen = [leaf for rank, leaf in enumerate(tree.leaf_labels) if rank not in seen]
     if unseen:
         what = several(
             len(unseen), "value of the taxonomy never occurs", "values of the taxonomy never occur"

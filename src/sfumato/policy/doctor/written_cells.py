@@ -12,6 +12,7 @@ from sfumato.policy.column_evidence import ColumnEvidence, texts
 from sfumato.policy.column_evidence import look_alikes as groups_alike
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.taxonomies.one_spelling import LISTING
 from sfumato.show.card import several
 
 
@@ -42,8 +43,12 @@ def look_alikes(
         return
     if not rule.role.is_key and rule.role is not Role.SENSITIVE:
         return
+    if rule.one_spelling:
+        return
     if groups := groups_alike(texts(column)):
         remedy = "Write each in one way: they count as different values and split groups."
+        if rule.role is Role.QUASI and (rule.taxonomy is None or isinstance(rule.taxonomy, LISTING)):
+            remedy += " With spelling: folded they are published as one."
         yield look_alike_spellings(f"column {short(name)}", "value", groups, remedy=remedy)
 
 
