@@ -24,7 +24,7 @@ from sfumato.policy.compatibility.term_sets import (
 )
 from sfumato.policy.content import Knows, PolicyContent
 from sfumato.policy.set_columns import forms_of
-from sfumato.policy.taxonomies.one_spelling import LISTING, lists_values
+from sfumato.policy.taxonomies.spelled_leaves import LISTING, lists_values
 
 MOST_PRICE = 1000
 """A suppressed row counts as at most so many fully generalized ones."""

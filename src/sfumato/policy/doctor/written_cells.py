@@ -12,7 +12,7 @@ from sfumato.policy.column_evidence import ColumnEvidence, texts
 from sfumato.policy.column_evidence import look_alikes as groups_alike
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.taxonomies.one_spelling import LISTING
+from sfumato.policy.taxonomies.spelled_leaves import LISTING
 from sfumato.show.card import several
 
 
