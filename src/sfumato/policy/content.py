@@ -32,8 +32,8 @@ from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies.flat import Flat
-from sfumato.policy.taxonomies.spelled_leaves import in_one_spelling
 from sfumato.policy.taxonomies.range_ends import check_range_ceiling, check_range_ends
+from sfumato.policy.taxonomies.spelled_leaves import in_one_spelling
 
 FLAT = Flat()
 ONE_SPELLING = "spellings of one value are written as one"

@@ -50,7 +50,7 @@ def in_one_spelling(rule: TaxonomyRule, values: Sequence[Label]) -> Taxonomy:
     spelled = {text: _spelled(text, chosen) for text in texts}
     missing: list[Label] = [None] if None in values else []
     tree = rule.build([*dict.fromkeys(spelled.values()), *missing])
-    aliases = {
+    aliases: dict[Label, int] = {
         text: rank for text, one in spelled.items() if text != one and (rank := tree.rank(one)) is not None
     }
     return replace(tree, aliases={**tree.aliases, **aliases}) if aliases else tree
