@@ -143,6 +143,7 @@ def open_source(
     csv: CsvOptions | None = None,
     memory: Memory | None = None,
     expected: SourceForm = NO_FORM,
+    digits: Mapping[str, int] | None = None,
 ) -> Source:
     """A source for a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path; a source is one already.
 
@@ -151,11 +152,34 @@ def open_source(
 
     `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding); `expected`
     is what a policy says of its data, for what a `DataFile` leaves open. `memory` bounds what is held while
-    rows are counted and written; sources of another make look after themselves.
+    rows are counted and written; sources of another make look after themselves. With `digits`, columns of
+    numbers are rounded (see `with_digits`).
     """
     source = _opened(data, csv, expected)
-    if memory is None:
+    return with_digits(source if memory is None else _bounded(source, memory), digits or {})
+
+
+def with_digits(source: Source, digits: Mapping[str, int]) -> Source:
+    """Returns the source with so many digits behind the point in these columns, and no more.
+
+    Columns that it lacks are passed over. Raises `WrongCall` for a source that hands out no rows.
+    """
+    wanted = {name: places for name, places in digits.items() if name in source.columns}
+    if not wanted:
         return source
+    from sfumato.engine.rounded_columns import round_columns  # noqa: PLC0415  # loads Arrow
+    from sfumato.engine.rows import RowSource  # noqa: PLC0415  # loads Arrow
+
+    if not isinstance(source, RowSource):
+        raise WrongCall(
+            f"numbers of a {source.kind} table are not rounded here, and the policy says `digits`",
+            where=f"column {next(iter(wanted))}",
+            remedy="Round them in the table itself, and drop `digits` from the policy.",
+        )
+    return round_columns(source, wanted)
+
+
+def _bounded(source: Source, memory: Memory) -> Source:
     from sfumato.engine.reader import CanBeBounded  # noqa: PLC0415  # loads Arrow
     from sfumato.engine.rows import RowSource  # noqa: PLC0415  # loads Arrow
 

@@ -17,7 +17,7 @@ from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import EarlierReleases
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyPolicy, bind_earlier, load_policy
-from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.journey.table_argument import AnyMemory, open_original
 from sfumato.policy.policy import Policy
 from sfumato.protection.counted_lattice import CountedLattice, LatticeAnswer, count_lattice
 from sfumato.protection.lattice_map import LatticeMap, map_lattice
@@ -117,7 +117,7 @@ def counted_choices(
 ) -> CountedChoices:
     """Returns a table counted under a policy, in one pass; beside a chain of releases where one is named."""
     show, rules = progress or silent, load_policy(policy)
-    source = with_name_check(open_table(data, memory, rules), rules)
+    source = with_name_check(open_original(data, memory, rules), rules)
     bound = bind_earlier(rules, EarlierReleases.of((), against, chain).imprints)
     table = count_table(source, bound, progress=show)
     check_need(table, bound, source.memory)

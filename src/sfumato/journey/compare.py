@@ -13,7 +13,7 @@ from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.policy_argument import AnyPolicy, bind_earlier, check_some_declared, load_policy
-from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.journey.table_argument import AnyMemory, open_original, open_table
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan, make_plan
 from sfumato.usefulness.model_figures import ModelFigures, default_target, model_figures
@@ -46,7 +46,7 @@ def compare(
     rules = None if policy is None else load_policy(policy)
     if prices and rules is None:
         raise WrongCall("prices are those of a policy", remedy="Hand in the policy, too: -p POLICY.")
-    original = open_table(raw, memory, rules)
+    original = open_original(raw, memory, rules)
     if rules is not None:
         check_some_declared(original.columns, rules)
     tables = read_tables(original, open_table(safe, memory, rules), rules, progress=show)

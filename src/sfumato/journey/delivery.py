@@ -20,7 +20,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.core.verdict import Verdict
 from sfumato.engine import open_source
 from sfumato.engine.arrow_rows import form_of
-from sfumato.engine.fingerprint import with_fingerprint
+from sfumato.engine.fingerprint import TableFingerprint
 from sfumato.engine.rows_to_publish import WriteVersion
 from sfumato.engine.source import Source
 from sfumato.engine.versions import version_writer
@@ -64,7 +64,8 @@ class Delivery:
     """What is released to whom: planned when the history is known, checked when it is written.
 
     One release, as the search finds it, unless there are several recipients, a rule for them, or others who
-    hold versions already: then everybody named gets a version that was chosen for them. `keep` receives what
+    hold versions already: then everybody named gets a version that was chosen for them. `fingerprint` is that
+    of the table, filled in by the first pass over the source. `keep` receives what
     the owner has to keep of the original table; all versions are made from the same one, and rows that were
     read to write them are given up when the context ends.
     """
@@ -72,6 +73,7 @@ class Delivery:
     def __init__(
         self,
         source: Source,
+        fingerprint: TableFingerprint,
         policy: Policy,
         places: Mapping[str, str],
         overrides: Mapping[str, Override],
@@ -82,7 +84,7 @@ class Delivery:
         progress: Progress,
     ) -> None:
         self.policy, self.overrides = policy, overrides
-        self.source, self._fingerprint = with_fingerprint(source, person_columns(policy))
+        self.source, self._fingerprint = source, fingerprint
         self.names, self._places, self._form = tuple(places), places, form_of(source)
         self.chain, self._progress = floor.chain, progress
         self._floor, self._despite, self._like = floor, tuple(despite), like

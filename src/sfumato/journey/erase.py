@@ -19,7 +19,7 @@ from sfumato.engine.source import Source
 from sfumato.journey.delivery import person_columns
 from sfumato.journey.history import imprints_of
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
-from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.journey.table_argument import AnyMemory, open_original
 from sfumato.policy.policy import Policy
 from sfumato.releases.erasure_report import Erasure
 from sfumato.releases.ledger.database import LedgerDatabase
@@ -69,7 +69,7 @@ def erase(
             "a table goes with its policy, and a column that tells people apart",
             remedy="Name both: -p POLICY, and --column where the policy has no `person`.",
         )
-    source = None if data is None else open_table(data, memory, rules)
+    source = None if data is None else open_original(data, memory, rules)
     if rows and source is not None and told_by is not None:
         people = [
             *people,

@@ -11,6 +11,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.reading_tree import reading_trees
 from sfumato.engine import AnyTable
 from sfumato.engine.fingerprint import with_fingerprint
+from sfumato.engine.source import with_digits
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.delivery import known_trees, person_columns
 from sfumato.journey.handed_out_version import HandedOutVersion
@@ -53,7 +54,7 @@ def import_version(
     _check_comparable(rules)
     recipient, chain = checked_name(to, "recipient"), checked_name(chain, "chain")
     source, fingerprint = with_fingerprint(open_table(original, memory), person_columns(rules))
-    table = count_table(source, rules, progress=show)
+    table = count_table(with_digits(source, rules.digits), rules, progress=show)
     handed_out = HandedOutVersion.of(open_table(version, memory), table, rules, progress=show)
     _check_rows(handed_out, rules, lacking=lacking)
     recoding, imprint = handed_out.recoding, handed_out.imprint

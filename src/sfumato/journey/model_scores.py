@@ -10,7 +10,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.protect_file import protect_file
-from sfumato.journey.table_argument import open_table
+from sfumato.journey.table_argument import open_original, open_table
 from sfumato.system.private_folder import private_folder
 from sfumato.usefulness.model_figures import ModelFigures, model_figures
 from sfumato.usefulness.paired_tables import read_tables
@@ -47,7 +47,7 @@ def model_scores(
                 safe = private / "safe.csv"
                 protect_file(data, searched, safe, progress=show)
                 tables = read_tables(
-                    open_table(data, policy=searched),
+                    open_original(data, policy=searched),
                     open_table(safe, policy=searched),
                     searched,
                     progress=show,

@@ -10,7 +10,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_imprints, load_policy
-from sfumato.journey.table_argument import open_table
+from sfumato.journey.table_argument import open_original
 from sfumato.protection.patterns.patterns import Patterns
 from sfumato.protection.patterns.policy_patterns import patterns_of
 
@@ -33,5 +33,5 @@ def patterns(
     """
     show, rules = progress or silent, bind_earlier(load_policy(policy), load_imprints(earlier))
     share = None if tolerance is None else fraction(tolerance, key="the tolerance")
-    table = count_table(open_table(data, policy=rules), rules, progress=show)
+    table = count_table(open_original(data, policy=rules), rules, progress=show)
     return patterns_of(table, rules, quality=quality, tolerance=share, progress=show)

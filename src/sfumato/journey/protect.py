@@ -16,7 +16,7 @@ from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.named_roles import policy_of_roles
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
-from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.journey.table_argument import AnyMemory, open_original
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.policy.changed_policy import Names, RoleNames, changed_columns, changed_promises
 from sfumato.policy.policy import Policy
@@ -72,7 +72,7 @@ def protect(
     names = RoleNames(identifier, quasi, sensitive, insensitive)
     numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
     policy = None if policy is None else load_policy(policy)  # what is wrong with it is told first
-    before, opened = EarlierReleases.of(earlier, against, chain), open_table(data, memory, policy)
+    before, opened = EarlierReleases.of(earlier, against, chain), open_original(data, memory, policy)
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)

@@ -23,7 +23,7 @@ from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
-from sfumato.journey.table_argument import AnyMemory, file_of, open_table
+from sfumato.journey.table_argument import AnyMemory, file_of, open_original
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.journey.witness import numbered_columns, witness_path
 from sfumato.policy.confirmation import check_confirmed
@@ -76,7 +76,7 @@ def protect_file(
     imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
     source = with_warnings(
-        with_name_check(open_table(data, memory, rules), rules), rules, noted, progress=show
+        with_name_check(open_original(data, memory, rules), rules), rules, noted, progress=show
     )
     taken = load_transformation(like, rules)
     plan = plan_table(

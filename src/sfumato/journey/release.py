@@ -9,8 +9,9 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.files.formats import FORMATS
-from sfumato.engine.source import SPARK, Source
-from sfumato.journey.delivery import Delivery
+from sfumato.engine.fingerprint import TableFingerprint, with_fingerprint
+from sfumato.engine.source import SPARK, Source, with_digits
+from sfumato.journey.delivery import Delivery, person_columns
 from sfumato.journey.given_overrides import overrides_and_floor
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
@@ -87,12 +88,12 @@ def release(
     rules, source = _opened_table(data, load_policy(policy), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
+    read = _checked_on_the_way(source, rules, warn, show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, like, first_policy, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
-    made = Delivery(source, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show)
+    made = Delivery(*read, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show)
     with made as delivery:
         every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
@@ -129,6 +130,18 @@ def _opened_table(
     if not dry_run:
         check_confirmed(policy)
     return policy, open_table(data, memory, policy)
+
+
+def _checked_on_the_way(
+    source: Source, policy: Policy, warn: Warn | None, progress: Progress
+) -> tuple[Source, TableFingerprint]:
+    """The source to read from now on, and the fingerprint that its first pass fills in.
+
+    The fingerprint is that of the rows as they are: fewer digits make no other table of them.
+    """
+    source, fingerprint = with_fingerprint(source, person_columns(policy))
+    checked = with_name_check(with_digits(source, policy.digits), policy)
+    return with_warnings(checked, policy, warn, progress=progress), fingerprint
 
 
 def _file_name(format: str | None, source: Source) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.data_file import NO_FORM
 from sfumato.engine import AnyTable, Source, open_source
+from sfumato.engine.source import with_digits
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ def open_table(data: AnyTable, memory: AnyMemory = None, policy: PolicyContent |
     """
     expected = NO_FORM if policy is None else policy.source
     return open_source(data, memory=None if memory is None else Memory.of(memory), expected=expected)
+
+
+def open_original(data: AnyTable, memory: AnyMemory = None, policy: PolicyContent | None = None) -> Source:
+    """Returns the table that a policy is applied to, its numbers with the digits that are published.
+
+    A published table is opened with `open_table`: whoever judges it has to see what stands in it.
+    """
+    return with_digits(open_table(data, memory, policy), {} if policy is None else policy.digits)
 
 
 def file_of(data: AnyTable) -> Path | None:

@@ -73,9 +73,10 @@ def trace(
 def _count_original(original: AnyTable, policy: AnyPolicy, progress: Progress) -> Microdata:
     """The table that releases were made from, as its policy counts it."""
     from sfumato.journey.policy_argument import load_policy
+    from sfumato.journey.table_argument import open_original
 
     rules = load_policy(policy)
-    source = open_source(original, expected=rules.source)
+    source = open_original(original, policy=rules)
     rules.check_columns(source.columns)
     return source.count(rules.codings, missing=rules.missing, person=rules.person, progress=progress)
 

@@ -153,7 +153,8 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
 
     A promise about how many people have a value is about people with several of them, too, if it is judged by
     all their rows. Raises also where a key column shows a text that is finer or coarser than the levels that
-    the policy publishes, and where columns that move together did not.
+    the policy publishes, where a number has more digits or a value several
+    spellings, and where columns that move together did not.
     """
     for column, texts in tally.too_fine.items():
         if texts:
@@ -168,6 +169,20 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
                 f"{texts} texts of {column} are coarser than the policy lets it be",
                 where=where,
                 remedy="Publish the column at the level of at-most or fixed, or below.",
+            )
+    for column, texts in tally.too_exact.items():
+        if texts:
+            raise BadData(
+                f"{texts} numbers of {column} have more digits than the policy publishes",
+                where=where,
+                remedy="Round them, and write each in its shortest form.",
+            )
+    for column, texts in tally.spelled_again.items():
+        if texts:
+            raise BadData(
+                f"{texts} texts of {column} are further spellings of a value, and the policy publishes one",
+                where=where,
+                remedy="Write each value in one way.",
             )
     for group in tally.apart:
         raise BadData(

@@ -13,6 +13,7 @@ from typing import Any
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.verdict import Evidence
+from sfumato.judge.tables.spelling import UNKNOWN, one_value_each
 from sfumato.judge.taxonomies.column_trees import value_tree
 from sfumato.judge.taxonomies.published_labels import label_reader
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
@@ -70,6 +71,7 @@ class JudgedColumn:
     `content` is what a hierarchy file holds that the taxonomy names. `start` is the finest level that may be
     published, `at_most` the coarsest, if one is named. With `ranges`, an ordered column shows nothing finer
     than the level that ranges run between. `spelling` is `folded` where spellings of one value count as one.
+    `digits` is how many a number has behind the point at most, where the policy says so.
     """
 
     role: str
@@ -83,6 +85,7 @@ class JudgedColumn:
     start: int = 0
     ranges: bool = False
     at_most: int | None = None
+    digits: int | None = None
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedColumn:
@@ -102,6 +105,7 @@ class JudgedColumn:
             ranges=data.get("ranges") is True,
             at_most=None if data.get("at_most") is None else int(data["at_most"]),
             spelling=str(data.get("spelling") or "folded"),
+            digits=None if data.get("digits") is None else int(data["digits"]),
         )
 
     @property
@@ -124,6 +128,13 @@ class JudgedColumn:
         if self.at_most >= reader.height(said):
             return 0
         return sum(reader.is_coarser(text, self.at_most) for text in said)
+
+    def spelled_again(self, texts: Sequence[Text]) -> int:
+        """Returns how many texts of a key column are further spellings of a value that it shows already."""
+        if self.spelling == "exact":
+            return 0
+        told = [number for number in one_value_each(texts, self.spelling).tolist() if number != UNKNOWN]
+        return len(told) - len(set(told))
 
     def levels(self, texts: Sequence[Text]) -> tuple[frozenset[int], int]:
         """Returns the levels that a key column may be at where it shows these texts, and the last level."""
@@ -181,6 +192,11 @@ class JudgedPolicy:
         """The columns that some promise looks at together, each group once."""
         groups = [tuple(column for column, _ in p.get("jointly") or ()) for p in self.promises]
         return tuple(dict.fromkeys(group for group in groups if group))
+
+    @property
+    def digits(self) -> dict[str, int]:
+        """The columns of numbers that are rounded, and to how many digits behind the point."""
+        return {name: column.digits for name, column in self.columns.items() if column.digits is not None}
 
     def spelling_of(self, column: str) -> str:
         """Returns how the values of a column are told apart when they are counted."""

@@ -17,6 +17,8 @@ BY_ROWS = "judged on rows: there are at most as many people"
 NO_PEOPLE = "counts people, and the person column is not in this file"
 NO_ROWS = "there are no rows to judge"
 LEVELS = "no text finer than the policy's levels"
+DIGITS = "no digits beyond those that the policy publishes"
+SPELLINGS = "one spelling of every value, as the policy says"
 CONTROLS = "columns at the levels that the policy asks for"
 NOT_FROM_THIS = "not decidable from this file"
 
@@ -53,14 +55,16 @@ def _obstacle(tally: Tally, promise: PromiseData) -> str:
 def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
     """Returns a verdict for every promise; one without a second judge stays undecided, and all on no rows.
 
-    Texts that are finer or coarser than the policy's levels break it as a promise would be: these verdicts
-    come first.
+    Texts that are finer or coarser than the policy's levels, have more digits or further spellings, break it
+    as a promise would be: these verdicts come first.
     """
     if not len(tally.people):
         return tuple(undecided(promise, NO_ROWS) for promise in tally.policy.promises)
     return (
         _too_fine(tally)
         + _too_coarse(tally)
+        + _too_exact(tally)
+        + _spelled_again(tally)
         + tuple(_or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises)
     )
 
@@ -83,6 +87,22 @@ def _too_coarse(tally: Tally) -> tuple[Verdict, ...]:
         return ()
     measured = sum(counts.values()) + len(tally.apart)
     return (Verdict(CONTROLS, False, measured, 0, reason="; ".join(reasons)),)
+
+
+def _too_exact(tally: Tally) -> tuple[Verdict, ...]:
+    counts = {column: count for column, count in tally.too_exact.items() if count}
+    if not counts:
+        return ()
+    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
+    return (Verdict(DIGITS, False, sum(counts.values()), 0, reason=f"numbers that have more: {listed}"),)
+
+
+def _spelled_again(tally: Tally) -> tuple[Verdict, ...]:
+    counts = {column: count for column, count in tally.spelled_again.items() if count}
+    if not counts:
+        return ()
+    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
+    return (Verdict(SPELLINGS, False, sum(counts.values()), 0, reason=f"further spellings: {listed}"),)
 
 
 def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:

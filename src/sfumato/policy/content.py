@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.core import rounded_number
 from sfumato.core.coarsest_level import never_above
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadPolicy, BadTaxonomy
@@ -32,6 +33,11 @@ from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies.flat import Flat
 from sfumato.policy.taxonomies.range_ends import check_range_ceiling, check_range_ends
+from sfumato.policy.taxonomies.spelled_leaves import in_one_spelling
+
+FLAT = Flat()
+ONE_SPELLING = "spellings of one value are written as one"
+"""What is said of a key column whose values are published in one spelling."""
 
 NO_PROMISE = ("confirm", "source")
 """Keys of a policy that its digest passes over."""
@@ -44,7 +50,9 @@ class ColumnRule:
     `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
     level, so that fewer of them differ, and losses are measured from there. `spelling` says whether spellings
-    of a sensitive value count as one value. `controls` are what an expert asks of the search.
+    of a sensitive value count as one value, `one_spelling` that those of a quasi-identifier are published as
+    one. `digits` is how many digits behind the point a number keeps that is published as it is; `None`: all.
+    `controls` are what an expert asks of the search.
     """
 
     role: Role
@@ -53,12 +61,29 @@ class ColumnRule:
     options: ColumnOptions | None = None
     start: int = 0
     spelling: Spelling = Spelling.FOLDED
+    one_spelling: bool = False
+    digits: int | None = None
     controls: ColumnControls = field(default_factory=ColumnControls)
 
     @property
     def finest(self) -> int:
         """The finest level that may be published: the fixed one, or where the column starts."""
         return self.start if self.controls.fixed is None else self.controls.fixed
+
+    @property
+    def rewritten(self) -> str:
+        """What is done to cells as they are read, in words for whoever gets them; empty where nothing is."""
+        if self.one_spelling:
+            return ONE_SPELLING
+        return "" if self.digits is None else rounded_number.in_words(self.digits)
+
+    def tree_of(self, values: Sequence[Label], otherwise: TaxonomyRule = FLAT) -> Taxonomy:
+        """Returns the tree of these values, in one spelling each where the policy says so.
+
+        `otherwise` is the taxonomy of a column that has none.
+        """
+        taxonomy = self.taxonomy or otherwise
+        return in_one_spelling(taxonomy, values) if self.one_spelling else taxonomy.build(values)
 
 
 @dataclass(frozen=True)
@@ -182,6 +207,11 @@ class PolicyContent:
         return tuple(name for name, rule in self.columns.items() if rule.role is not Role.IDENTIFIER)
 
     @property
+    def digits(self) -> dict[str, int]:
+        """How many digits behind the point are published of a column of numbers, where the policy says so."""
+        return {name: rule.digits for name, rule in self.columns.items() if rule.digits is not None}
+
+    @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that are not."""
         return tuple(name for name, rule in self.columns.items() if rule.role is Role.IDENTIFIER)
@@ -250,13 +280,13 @@ class PolicyContent:
 
     def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
         ordered = any(name in p.ordered_columns for p in self.promises)
-        taxonomy = rule.taxonomy or Flat(ordered=ordered)
+        flat = Flat(ordered=ordered)
 
         def build(values: Sequence[Label]) -> Taxonomy:
             try:
                 if rule.role.is_key and self.publishes_ranges:
                     check_range_ends(rule.taxonomy, values, search=self.protect.search)
-                tree = never_above(taxonomy.build(values), rule.controls.ceiling).from_level(rule.finest)
+                tree = never_above(rule.tree_of(values, flat), rule.controls.ceiling).from_level(rule.finest)
                 if rule.role.is_key and self.publishes_ranges:
                     check_range_ceiling(tree, search=self.protect.search)
                 return _unambiguous(tree, values) if rule.role.is_key else self.spelled(name, tree)
@@ -290,6 +320,10 @@ def _column(rule: ColumnRule) -> dict[str, object]:
         spec["start"] = rule.start
     if rule.spelling is not Spelling.FOLDED:
         spec["spelling"] = rule.spelling.value
+    if rule.one_spelling:
+        spec["spelling"] = Spelling.FOLDED.value
+    if rule.digits is not None:
+        spec["digits"] = rule.digits
     options = {} if rule.options is None else rule.options.words()
     return {"role": rule.role.value, **spec, **rule.controls.words, **options}
 

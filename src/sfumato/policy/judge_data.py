@@ -15,8 +15,9 @@ def judge_data(policy: Policy) -> dict[str, Any]:
                  `root: own` where its single group is the root; or `None`), `options` (what else is said of
                  a column of its role), `start` and `at_most` (the finest and the coarsest level that is
                  published; `None`: up to the root), `ranges` (whether an ordered column is published in
-                 ranges only), `spelling` (`folded` or `exact`), and for a hierarchy file or a ready list its
-                 `content` and `digest`; a ready taxonomy also has `kind`, `mark`, `shape` and `ordered`
+                 ranges only), `spelling` (`folded` or `exact`), `digits` (how many a number has at most
+                 behind the point; `None`: any), and for a hierarchy file or a ready list its `content` and
+                 `digest`; a ready taxonomy also has `kind`, `mark`, `shape` and `ordered`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
     `by_profile` whether people are judged by what all their rows show
@@ -44,7 +45,8 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "role": rule.role.value,
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
-        "spelling": rule.spelling.value,
+        "spelling": rule.spelling.value if not rule.role.is_key or rule.one_spelling else "exact",
+        "digits": rule.digits,
         "start": rule.finest,
         "at_most": rule.controls.ceiling,
     }

@@ -34,9 +34,10 @@ def _published(rule: ColumnRule) -> str:
     if rule.role is Role.IDENTIFIER:
         return "not published"
     if not rule.role.is_key:
-        return "published as it is"
+        return f"published {rule.rewritten or 'as it is'}"
     kinds = [] if rule.taxonomy is None else [key for key in rule.taxonomy.spec if key in KINDS]
-    return f"made less exact by {KINDS[kinds[0]]}" if kinds else "published as it is, or as *"
+    said = f"made less exact by {KINDS[kinds[0]]}" if kinds else "published as it is, or as *"
+    return f"{said}; {rule.rewritten}" if rule.rewritten else said
 
 
 KINDS = {

@@ -183,6 +183,8 @@ class _Reader:
             options=self._options(given, role, place),
             start=int(words.get("start", 0)),
             spelling=self._spelling(words, role, place),
+            one_spelling=role is Role.QUASI and words.get("spelling") == Spelling.FOLDED,
+            digits=None if words.get("digits") is None else int(words["digits"]),
             controls=self._controls(given, place),
         )
 
@@ -194,16 +196,18 @@ class _Reader:
             return ColumnControls()
 
     def _spelling(self, words: Words, role: Role, place: Place) -> Spelling:
-        """Returns how the values of a column are told apart; only sensitive ones are counted that way."""
-        if "spelling" in words and role is not Role.SENSITIVE:
+        """Returns how the values of a sensitive column are told apart when they are counted."""
+        if "spelling" in words and role not in (Role.SENSITIVE, Role.QUASI):
             self.problems.append(Problem((*place, "spelling"), f"a column that is {role} has no such key"))
+        if role is not Role.SENSITIVE:
+            return Spelling.FOLDED
         return Spelling(str(words.get("spelling", Spelling.FOLDED)))
 
     def _options(self, words: Words, role: Role, place: Place) -> ColumnOptions | None:
         """Returns what is said of a column beyond role and taxonomy."""
         options, own = options_of(role), schema.column_keys(role)
         for key in words:
-            if key not in ("role", "taxonomy", "start", "spelling", *column_controls.SCHEMA, *own):
+            if key not in ("role", "taxonomy", "start", "spelling", "digits", *column_controls.SCHEMA, *own):
                 self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
         if options is None:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato import promises
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
+from sfumato.core.rounded_number import MOST_DIGITS
 from sfumato.core.spelling import Spelling
 from sfumato.policy import column_controls, searches, source_words, versions
 from sfumato.policy.compatibility.objections import options_of, roles
@@ -122,10 +123,19 @@ def column() -> JsonObject:
             },
             "spelling": {
                 "enum": [spelling.value for spelling in Spelling],
-                "default": Spelling.FOLDED.value,
                 "description": (
-                    "folded: spellings of a sensitive value (case, accents, points) count as one; "
-                    "exact: every text is a value of its own."
+                    "folded: spellings of a sensitive value (case, accents, points) count as one, those of a "
+                    "quasi-identifier are published as one; exact: every text is a value of its own. Unless "
+                    "said, folded for sensitive columns, exact for quasi-identifiers."
+                ),
+            },
+            "digits": {
+                "type": "integer",
+                "minimum": -MOST_DIGITS,
+                "maximum": MOST_DIGITS,
+                "description": (
+                    "How many digits behind the point are published of a number that is not generalized; -1: "
+                    "whole tens. It is rounded as it is written, halves to the even digit."
                 ),
             },
             **column_controls.SCHEMA,

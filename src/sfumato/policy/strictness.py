@@ -144,11 +144,15 @@ def compared(stated: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
 
 
 def _column(rule: ColumnRule, words: JsonMapping) -> JsonObject:
-    told = ("role", "taxonomy", "start", "spelling", *column_controls.SCHEMA)
+    told = ("role", "taxonomy", "start", "spelling", "digits", *column_controls.SCHEMA)
     others = {key: word for key, word in words.items() if key not in told}
     stated: JsonObject = {"role": rule.role.value, "tree": _tree(rule), "start": rule.start}
     if rule.role is Role.SENSITIVE:
         stated["spelling"] = words.get("spelling", STRICTEST["spelling"])
+    elif rule.one_spelling:
+        stated["spelling"] = STRICTEST["spelling"]
+    if rule.digits is not None:
+        stated["digits"] = rule.digits
     if others:
         stated["options"] = {key: fingerprint(word) for key, word in others.items()}
     return stated
@@ -238,7 +242,12 @@ def _compared_column(place: str, now: JsonMapping, before: JsonMapping) -> Itera
     deeper = Comparison.AS_STRICT if now["start"] >= before["start"] else Comparison.WEAKER
     yield ComparedPart(f"{place}.start", deeper, str(before["start"]), str(now["start"]))
     if "spelling" in before:
-        yield _ranked(f"{place}.spelling", "spelling", now["spelling"], before["spelling"])
+        yield _ranked(
+            f"{place}.spelling", "spelling", now.get("spelling", WEAKEST["spelling"]), before["spelling"]
+        )
+    if now.get("digits") != before.get("digits"):
+        told, new = (f"digits: {side.get('digits', 'all')}" for side in (before, now))
+        yield ComparedPart(f"{place}.digits", Comparison.INCOMPARABLE, told, new, lasting=True)
     if now.get("options", {}) != before.get("options", {}):
         yield ComparedPart(f"{place}", Comparison.INCOMPARABLE, "what was said of it", "something else")
 

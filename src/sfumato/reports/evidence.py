@@ -42,6 +42,8 @@ class ColumnUse:
     forms: tuple[tuple[PublishedForm, int], ...] = ()
     example: str = ""
     telling: Fraction | None = None
+    rewritten: str = ""
+    """What was done to cells before they were published, in words."""
 
     @property
     def made_coarser(self) -> bool:
@@ -153,7 +155,8 @@ def column_uses(shown: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
     for column in shown.columns:
         rule = policy.columns.get(column.name)
         if rule is None or not rule.role.is_key:
-            uses.append(ColumnUse(column.name, False))
+            rewritten = "" if rule is None else rule.rewritten
+            uses.append(ColumnUse(column.name, False, rewritten=rewritten))
             continue
         forms, rows = PublishedForms(rule.taxonomy), dict[PublishedForm, int]()
         for text, count in (*(column.texts or ()), *([(None, column.empty)] if column.empty else [])):
@@ -163,7 +166,7 @@ def column_uses(shown: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
         texts = [text for text, _ in column.texts or () if text.strip("*")]
         silent = sum(count for text, count in column.texts or () if not text.strip("*"))
         telling = None if column.texts is None or not shown.rows else 1 - Fraction(silent, shown.rows)
-        uses.append(ColumnUse(column.name, True, ranked, texts[0] if texts else "", telling))
+        uses.append(ColumnUse(column.name, True, ranked, texts[0] if texts else "", telling, rule.rewritten))
     return tuple(uses)
 
 

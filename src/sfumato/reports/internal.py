@@ -129,8 +129,10 @@ def _columns(policy: Policy, became: dict[str, str]) -> Listing:
         path = example_of(rule.taxonomy) if rule.role.is_key else ()
         published = became.get(name, "")
         if not published:
-            word = W.GENERALIZED if rule.role.is_key else W.UNCHANGED
+            word = W.GENERALIZED if rule.role.is_key else rule.rewritten or W.UNCHANGED
             published = str(word if name in policy.published else W.DROPPED)
+        if rule.role.is_key and rule.rewritten:
+            published += f"; {rule.rewritten}"
         lines.append((Cell(name), Cell(ROLES[rule.role]), Cell(published), Cell(" → ".join(path) or "–")))
     return Listing(parts.heads(W.COLUMN, W.ROLE, W.CHANGE, W.EXAMPLE), lines)
 

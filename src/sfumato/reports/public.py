@@ -122,13 +122,20 @@ def columns_listing(columns: tuple[ColumnUse, ...]) -> Listing:
         lines.append(
             (
                 Cell(column.name),
-                Cell(Phrase(W.GENERALIZED if column.made_coarser else W.UNCHANGED)),
+                Cell(_published(column)),
                 Cell(_forms(column)),
                 Cell(told),
                 Cell(Phrase(W.NONE) if form is None else form.form.reading),
             )
         )
     return Listing(parts.heads(W.COLUMN, W.PUBLISHED, W.FORM, W.EXAMPLE, W.READING), lines)
+
+
+def _published(column: ColumnUse) -> Text:
+    """Returns what was done to a column."""
+    if column.rewritten and column.made_coarser:
+        return Phrase(W.GENERALIZED_SO, {"how": column.rewritten})
+    return column.rewritten or Phrase(W.GENERALIZED if column.made_coarser else W.UNCHANGED)
 
 
 def _forms(column: ColumnUse) -> Text:

@@ -61,6 +61,8 @@ def _of_the_table(evidence: PublishedEvidence) -> Iterator[str]:
     for column in evidence.shown.columns:
         yield column.name
         rule = evidence.policy.columns.get(column.name)
+        if rule is not None and rule.rewritten:
+            yield rule.rewritten
         if rule is not None and rule.role.is_key:
             forms = PublishedForms(rule.taxonomy)
             yield from (text for text, _ in column.texts or ())

@@ -149,4 +149,5 @@ class ReportWords(StrEnum):
     NONE = "–"
     UNCHANGED = "as it is"
     GENERALIZED = "made less exact"
+    GENERALIZED_SO = "made less exact; {how}"
     DROPPED = "not published"

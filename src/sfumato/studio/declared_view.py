@@ -137,7 +137,7 @@ def _checkup(column: ColumnSurvey, policy: Policy, rows: int) -> ColumnCheckup:
     levels: tuple[LevelLook, ...] = ()
     if rule is not None and rule.taxonomy is not None:
         try:
-            levels = tuple(levels_of(rule.taxonomy.build(column.values)))
+            levels = tuple(levels_of(rule.tree_of(column.values)))
         except BadInput:  # the doctor says what is wrong with it
             levels = ()
     return ColumnCheckup(levels, values, dict(drafted.spec), why)

@@ -119,7 +119,8 @@ def _texts(
         return BareTexts(values)
     if not rule.role.is_key:
         return BareTexts(list(dict.fromkeys([*values, *published])))
-    tree = Taxonomy.flat(values) if rule.taxonomy is None else rule.taxonomy.build(values)
+    bare = rule.taxonomy is None and not rule.one_spelling
+    tree = Taxonomy.flat(values) if bare else rule.tree_of(values)
     return TreeTexts(tree, rule.start)
 
 

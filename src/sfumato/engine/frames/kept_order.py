@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import Recoding
+from sfumato.engine.form_of_source import first_reader
 from sfumato.engine.reader import PassingReader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
@@ -53,7 +54,7 @@ class NumberedReader(PassingReader):
         order = pc.sort_indices(numbers)
         frame = self.reader.native(table.drop_columns([self.number]).take(order))
         if self.kind == "pandas":
-            index = self.reader.frame.index  # type: ignore[attr-defined]  # the only kind that has one
+            index = first_reader(self.reader).frame.index  # type: ignore[attr-defined]  # the only kind that has one
             return frame.set_axis(index[numbers.take(order).to_numpy()], axis=0)
         return frame
 

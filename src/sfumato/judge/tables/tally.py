@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadData, BadTaxonomy
 from sfumato.judge.policy_data import ONE, JudgedColumn, JudgedPolicy, SetColumn
 from sfumato.judge.tables.arrow_text import TERM_END
+from sfumato.judge.tables.digits import too_exact_cells
 from sfumato.judge.tables.relation import APART, TERMS, Relation, number, text_of
 from sfumato.judge.tables.spelling import one_value_each
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
@@ -90,6 +91,7 @@ class Tally:
     several columns at once. `policy` is what the judge was handed. `overall` counts the leaves of the whole
     table, where these classes are not it. `too_fine` says how many texts of a key column are finer than its
     levels, `too_coarse` how many are coarser; `apart` lists columns that move together and did not.
+    `too_exact` counts numbers with more digits than are published, `spelled_again` further spellings of keys.
     """
 
     people: Counts
@@ -101,6 +103,8 @@ class Tally:
     too_fine: Mapping[str, int] = field(default_factory=dict)
     too_coarse: Mapping[str, int] = field(default_factory=dict)
     apart: Sequence[tuple[str, ...]] = ()
+    too_exact: Mapping[str, int] = field(default_factory=dict)
+    spelled_again: Mapping[str, int] = field(default_factory=dict)
     together: Mapping[tuple[str, ...], JointCounts] = field(default_factory=dict)
 
     def whole(self, column: str) -> Counts:
@@ -115,7 +119,8 @@ class Tally:
 class TallyRequest:
     """What is counted: the policy's key columns and judged columns among the names of a table.
 
-    `person` tells people apart, where the table has such a column.
+    `person` tells people apart, where the table has such a column. Of the columns that are `rounded`, the
+    digits are looked at.
     """
 
     policy: JudgedPolicy
@@ -123,6 +128,7 @@ class TallyRequest:
     judged: tuple[str, ...]
     person: str | None
     texts: bool
+    rounded: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, policy: JudgedPolicy, names: Sequence[str]) -> TallyRequest:
@@ -139,6 +145,7 @@ class TallyRequest:
             tuple(held),
             policy.person if policy.person in names else None,
             any(promise.get("judged_on_labels") for promise in policy.promises),
+            tuple(name for name in names if name in policy.digits),
         )
 
     @property
@@ -151,7 +158,9 @@ class TallyRequest:
         """The columns of the table that have to be read, each once."""
         sets = self.policy.sets
         judged = [p for name in self.judged for p in (sets[name].parts if name in sets else ()) or (name,)]
-        return tuple(dict.fromkeys([*self.keys, *judged, *([self.person] if self.person else [])]))
+        return tuple(
+            dict.fromkeys([*self.keys, *judged, *self.rounded, *([self.person] if self.person else [])])
+        )
 
     def grow(self, column: str) -> Grow:
         """Returns how the tree of a judged column grows from its texts."""
@@ -219,6 +228,8 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         too_coarse={name: rules[name].too_coarse(held) for name, held in texts.items()},
         apart=[group for group in asked.policy.together if _at_different_levels(rules, group, texts)],
         together=together,
+        spelled_again={name: rules[name].spelled_again(held) for name, held in texts.items()},
+        too_exact=too_exact_cells(db, table, {name: asked.policy.digits[name] for name in asked.rounded}),
     )
 
 

@@ -24,6 +24,7 @@ from sfumato.policy.compatibility.term_sets import (
 )
 from sfumato.policy.content import Knows, PolicyContent
 from sfumato.policy.set_columns import forms_of
+from sfumato.policy.taxonomies.spelled_leaves import LISTING, lists_values
 
 MOST_PRICE = 1000
 """A suppressed row counts as at most so many fully generalized ones."""
@@ -110,6 +111,57 @@ def _unused_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
                 ("columns", name, "taxonomy"),
                 f"a column that is {rule.role} is {fate}; its taxonomy would not be used.",
                 "Drop the taxonomy, or make the column quasi.",
+            )
+
+
+def _rounded_columns(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields columns that are to be rounded and are not published as numbers, or tell who is who."""
+    telling = {
+        column
+        for promise in policy.promises
+        for column in (promise.batch_column, promise.departure_column, promise.parameters().get("person"))
+    }
+    for name in policy.digits:
+        place, role = ("columns", name, "digits"), policy.columns[name].role
+        if role.is_key:
+            yield Problem(
+                place,
+                f"a column that is {role} is generalized by its taxonomy, not rounded.",
+                "Drop it, and give the column the taxonomy intervals.",
+            )
+        elif role not in (Role.SENSITIVE, Role.INSENSITIVE):
+            yield Problem(
+                place,
+                f"only numbers that are published as they are can be rounded, and the column is {role}.",
+                "Drop it; it is for columns that are sensitive or insensitive.",
+            )
+        elif name in telling:
+            yield Problem(
+                place,
+                "a promise tells people or releases apart by this column: rounded, it would take several for"
+                " one.",
+                "Drop it.",
+            )
+
+
+def _folded_keys(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields key columns whose spellings cannot be published as one."""
+    for name, rule in policy.columns.items():
+        if not rule.one_spelling:
+            continue
+        place = ("columns", name, "spelling")
+        if rule.taxonomy is not None and not isinstance(rule.taxonomy, LISTING):
+            yield Problem(
+                place,
+                "only values that stand for themselves have spellings (flat, tree, rows, file); this taxonomy"
+                " reads its values in its own way.",
+                "Drop it.",
+            )
+        elif policy.promises.looks_back and not lists_values(rule.taxonomy):
+            yield Problem(
+                place,
+                "the published spelling is one of those that occur, and may be another in the next release.",
+                "List the values, as in `taxonomy: {flat: [north, south]}`.",
             )
 
 
@@ -235,6 +287,8 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _protected_columns,
     _unordered_taxonomies,
     _unused_taxonomies,
+    _rounded_columns,
+    _folded_keys,
     search_problems,
     _limits,
     *controls.CHECKS,

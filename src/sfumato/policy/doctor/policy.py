@@ -11,22 +11,22 @@ from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import did_you_mean, short
-from sfumato.core.spelling import Folding, Spelling
+from sfumato.core.rounded_number import rounded_number
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.policy.column_evidence import (
     ColumnEvidence,
     TableEvidence,
     folded,
-    look_alikes,
     nearly_unique,
     texts,
 )
 from sfumato.policy.column_names import ONE_PERSON
 from sfumato.policy.column_names import words as words_of
-from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.policy.doctor.near_misses import near_misses
+from sfumato.policy.doctor.written_cells import look_alikes, no_numbers
 from sfumato.policy.lexicon.header_lexicon import lexicon
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
@@ -273,7 +273,7 @@ def _unknown_values(
     if rule.taxonomy is None or not column.complete:
         return
     try:
-        rule.taxonomy.build(column.values)
+        rule.tree_of(column.values)
     except BadTaxonomy as wrong:
         lacking = wrong.values
         where = f"column {short(name)}"
@@ -313,8 +313,12 @@ def _never_seen(
     del policy, rows
     if not isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree) or not column.complete:
         return
-    seen = set(column.values)
-    unseen = [leaf for leaf in rule.taxonomy.build([]).leaf_labels if leaf not in seen]
+    try:
+        tree = rule.tree_of(column.values)
+    except BadTaxonomy:  # told by another check
+        tree = rule.taxonomy.build([])
+    seen = {tree.rank(value) for value in column.values}
+    unseen = [leaf for rank, leaf in enumerate(tree.leaf_labels) if rank not in seen]
     if unseen:
         what = several(
             len(unseen), "value of the taxonomy never occurs", "values of the taxonomy never occur"
@@ -325,40 +329,16 @@ def _never_seen(
         yield Diagnosis("never-seen", Severity.NOTE, where, what, len(unseen), remedy, shown)
 
 
-def _look_alikes(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
-    del policy, rows
-    if rule.role is Role.SENSITIVE and rule.spelling is Spelling.FOLDED:
-        yield from _folded_spellings(name, column)
-        return
-    if not rule.role.is_key and rule.role is not Role.SENSITIVE:
-        return
-    if groups := look_alikes(texts(column)):
-        remedy = "Write each in one way: they count as different values and split groups."
-        yield look_alike_spellings(f"column {short(name)}", "value", groups, remedy=remedy)
-
-
-def _folded_spellings(name: str, column: ColumnEvidence) -> Iterator[Diagnosis]:
-    """Yields what promises count as one value, and as none, though it is published as it stands."""
-    folding = Folding.of(column.values)
-    if folding:
-        yield Diagnosis(
-            "folded",
-            Severity.WARNING,
-            f"column {short(name)}",
-            f"{folding}; that is how promises count them",
-            folding.texts + folding.missing,
-            "Write each value in one way, or say spelling: exact if they differ.",
-        )
-
-
 def _like_an_identifier(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Diagnosis]:
     del policy
     if rule.role in (Role.IDENTIFIER, Role.QUASI_SENSITIVE) or not nearly_unique(column, rows):
         return
+    if rule.digits is not None and column.complete:
+        left = {rounded_number(text, rule.digits) for text in texts(column)}
+        if len(left) < column.distinct:  # warnings are about what is published
+            return
     fate = {
         Role.INSENSITIVE: "published unchanged, it would tell nearly everybody apart",
         Role.SENSITIVE: "published unchanged, whoever knows a value finds its person",
@@ -409,5 +389,13 @@ def _root_only(tree: Taxonomy) -> list[str]:
     return [str(tree.labels[0] or ANY)]
 
 
-CHECKS = (_empty_cells, _unknown_values, _no_range_ends, _never_seen, _look_alikes, _like_an_identifier)
-WARNING_CHECKS = (_empty_cells, _look_alikes, _like_an_identifier)
+CHECKS = (
+    _empty_cells,
+    _unknown_values,
+    _no_range_ends,
+    no_numbers,
+    _never_seen,
+    look_alikes,
+    _like_an_identifier,
+)
+WARNING_CHECKS = (_empty_cells, look_alikes, _like_an_identifier)

@@ -126,8 +126,8 @@ def _published(rule: ColumnRule | None) -> str:
     if rule is None:
         return UNCHANGED
     if rule.role.is_key:
-        return GENERALIZED
-    return TERMS_REMOVED if rule.role is Role.QUASI_SENSITIVE else UNCHANGED
+        return f"{GENERALIZED}; {rule.rewritten}" if rule.rewritten else GENERALIZED
+    return TERMS_REMOVED if rule.role is Role.QUASI_SENSITIVE else rule.rewritten or UNCHANGED
 
 
 def _forms(column: ColumnTexts, rule: ColumnRule) -> list[JsonObject]:

@@ -39,7 +39,8 @@ def dictionary_files(
 def _known(policy: Policy) -> frozenset[str]:
     """Returns the sentences that a dictionary may hold, whatever is in the table."""
     said = {words.PER_PERSON, words.SEVERAL_ROWS, words.GENERALIZED, words.UNCHANGED}
-    said |= {words.TERMS_REMOVED, *READINGS.values()}
+    said |= {words.TERMS_REMOVED, *READINGS.values(), *(rule.rewritten for rule in policy.columns.values())}
+    said |= {f"{words.GENERALIZED}; {rule.rewritten}" for rule in policy.columns.values() if rule.rewritten}
     for promise in policy.promises:
         said |= {str(promise), promise.in_words(), promise.silent_on}
     return frozenset(said)
