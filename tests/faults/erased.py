@@ -19,6 +19,7 @@ from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
 from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.releases.ledger.redaction import mark_bytes, marks_of
 from sfumato.releases.ledger.tables import PEOPLE
+from sfumato.releases.ledger.vault import opened_marks
 from sfumato.releases.steps import no_hook
 
 PLACE = Taxonomy.flat(["x", "y"])
@@ -51,7 +52,9 @@ def is_erased(ledger, person):
     assert ledger.verify().holds, ledger.verify().faults
     mark, told = label_marks([person]), set()
     with ledger.database.reading() as connection:
-        stored = [bytes(row.marks) for row in connection.execute(select(PEOPLE))]
+        stored = [
+            opened_marks(connection, row.number, row.marks) for row in connection.execute(select(PEOPLE))
+        ]
     told.add(any(are_known(mark, marks_of(one))[0] for one in stored))
     imprints = [Imprint.from_json(record.memory) for record in ledger.history() if record.memory]
     told.add(any(are_known(mark, one.batches)[0] for one in imprints))

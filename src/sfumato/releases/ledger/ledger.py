@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, insert
 
-from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
+from sfumato.core.errors import BadLedger, LedgerConflict, SfumatoError, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import (
     checkpoint,
@@ -33,11 +34,13 @@ from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
 from sfumato.releases.ledger.keys import DatedKey, Key
 from sfumato.releases.ledger.links import check_links, check_releases
+from sfumato.releases.ledger.reading_key import ReadingKey
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.underway import Staged
+from sfumato.releases.ledger.vault import Vault, encrypt_everything, is_encrypted
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
 
@@ -48,6 +51,9 @@ RETRY_PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
 """Seconds to wait before each new try of a transaction."""
 
 DEFAULT_URL = "sqlite:///ledger.db"
+
+KEY_VARIABLE = "SFUMATO_LEDGER_KEY"
+"""Names the file of the key where none is given."""
 
 
 def now() -> datetime:
@@ -60,7 +66,8 @@ class Ledger:
 
     `url` names a SQLite file (`sqlite:///ledger.db`) or a PostgreSQL database (`postgresql://host/name`).
     `key` is the file of the signing key: by default beside the SQLite file, made when first needed. A ledger
-    opened with `readonly=True` needs no private key and never writes.
+    opened with `readonly=True` never writes; it needs the key, or one in the variable SFUMATO_LEDGER_KEY, to
+    read what releases left for later checks, which is encrypted, and no key to be verified.
     """
 
     def __init__(
@@ -75,6 +82,7 @@ class Ledger:
         self.database = LedgerDatabase(url, readonly=readonly, patience=patience)
         self.clock = clock
         self.key_path = self._key_path(key)
+        self.database.vault = Vault(self._reading_key() if readonly else self.key_path)
         if readonly:
             self.database.require()
             with self.database.reading() as connection:
@@ -113,6 +121,12 @@ class Ledger:
         path = self.database.path
         return None if path is None else path.with_name(f"{path.name}.key")
 
+    def _reading_key(self) -> Path | None:
+        """Returns the file of the key that opens what is encrypted, for whoever only reads."""
+        named = os.environ.get(KEY_VARIABLE)
+        beside = self.key_path is not None and self.key_path.exists()
+        return Path(named) if named and not beside else self.key_path
+
     def _open(self) -> Key:
         if self.key_path is None:
             raise WrongCall("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
@@ -129,9 +143,28 @@ class Ledger:
             key = key_in_force(connection, key, self.key_path)
             head = checked_head(connection, key.public, before)
             lost = before is not None and before in lost_heads(connection)
+            encrypted = is_encrypted(connection)
         if lost:
             seen_head.note(path, head, instead=True)
+        if not encrypted:
+            self._encrypt(key)
         return key
+
+    def _encrypt(self, key: Key) -> None:
+        """Encrypts what an older version entered, and cleans the database of it.
+
+        Where others use the database, recovery cleans it.
+        """
+
+        def work(connection: Connection) -> bool:
+            encrypted = encrypt_everything(connection, key)
+            if encrypted:
+                underway.note_cleaning(connection, notices.new_name(), key)
+            return encrypted
+
+        if self.write(work):
+            with contextlib.suppress(SfumatoError):
+                self.clean()
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -217,6 +250,11 @@ class Ledger:
         """How often people were erased."""
         with self.database.reading() as connection:
             return Redactions.of(connection).notices
+
+    def reading_key(self) -> ReadingKey:
+        """Returns the key that opens what is encrypted, and signs nothing."""
+        with self.database.reading() as connection:
+            return self.database.vault.reading_key(connection)
 
     def entry(self, release: str) -> Entry | None:
         """Returns the entry of a release; `None` if it is not in the ledger."""
@@ -345,7 +383,13 @@ class Ledger:
             raise WrongCall("the ledger was opened for reading only")
         path = self.key_path.with_name(f"{self.key_path.name}.new")
         new = Key.load(path) if path.exists() else Key.make(path)
-        self.enter_notice(KEY, lambda _: {"public_key": new.public}, then=new)
+
+        def compose(connection: Connection) -> JsonMapping:
+            self.database.vault.pass_on(connection, new)
+            return {"public_key": new.public}
+
+        self.enter_notice(KEY, compose, then=new)
+        self.database.vault.forget()
         with self.database.reading() as connection:
             self._key = key_in_force(connection, self._key, self.key_path)
         path.with_name(f"{path.name}.pub").unlink(missing_ok=True)
@@ -387,6 +431,20 @@ class Ledger:
             return ()
 
         return self.write(work)
+
+    def clean(self) -> int:
+        """Cleans the database of what was erased, or is encrypted now, if that is still to be done.
+
+        Returns how often it was to be done.
+        """
+        with self.database.reading() as connection:
+            rows = underway.checked_rows(connection)
+            pending = [row["release"] for row in rows if row["state"] == underway.CLEANING]
+        if pending:
+            self.database.clean()
+            done = STAGED.delete().where(STAGED.c.release.in_(pending))
+            self.write(lambda connection: connection.execute(done) and None)
+        return len(pending)
 
     def unstage(self, release: str) -> None:
         """Forgets a release under way: it is in place, or gone."""
