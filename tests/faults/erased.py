@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from sfumato.core.cut import Cut
 from sfumato.core.imprint import Imprint
@@ -18,7 +18,7 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
 from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.releases.ledger.redaction import mark_bytes, marks_of
-from sfumato.releases.ledger.tables import PEOPLE
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_marks
 from sfumato.releases.steps import no_hook
 
@@ -63,10 +63,24 @@ def is_erased(ledger, person):
     return not told.pop()
 
 
+def envelopes(ledger):
+    """The ends of what is encrypted of the last release: its memory, and the marks of its people."""
+    with ledger.database.reading() as connection:
+        last = connection.execute(select(func.max(PEOPLE.c.number))).scalar()
+        memory = connection.execute(select(ENTRIES.c.memory).where(ENTRIES.c.number == last)).scalar()
+        marks = connection.execute(select(PEOPLE.c.marks).where(PEOPLE.c.number == last)).scalar()
+    return [bytes(cell)[-32:] for cell in (memory, marks)]
+
+
 def files_with(folder, person, *, besides=()):
     """The files below a folder in which the bytes of a key or its mark stand; some folders are left out."""
     mark = label_marks([person])[0].astype("<u8").tobytes()
     wanted = [person.encode(), mark, mark.hex().encode(), base64.b64encode(mark)[:20]]
+    return files_with_any(folder, wanted, besides=besides)
+
+
+def files_with_any(folder, wanted, *, besides=()):
+    """The files below a folder in which any of these bytes stand; some folders are left out."""
     return [
         path.name
         for path in sorted(Path(folder).rglob("*"))

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, LedgerUrl, OneChain, OpeningKey, ShowValues, reads_data
+from sfumato.cli.options import AsJson, Charts, LedgerUrl, OneChain, ShowValues, reads_data
 from sfumato.cli.terminal import progress_bar, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
@@ -48,7 +48,6 @@ def trace(
     charts: Charts = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
-    key: OpeningKey = None,
     form: SourceForm = NO_FORM,
 ) -> None:
     """Find out which recipients can have made a leak, alone or together.
@@ -58,7 +57,6 @@ def trace(
     Example:  sfumato trace leak.csv --ledger sqlite:///ledger.db
     """
     from sfumato.journey.trace import trace as trace_
-    from sfumato.releases.ledger.ledger import Ledger
 
     pairs = [name.partition("=") for name in column or ()]
     if any(not mark for _, mark, _ in pairs):
@@ -66,7 +64,7 @@ def trace(
     with progress_bar() as progress:
         result = trace_(
             table_read_by(engine, leak, form),
-            ledger=Ledger(ledger, key=key, readonly=True),
+            ledger=ledger,
             original=None if original is None else table_read_by(engine, original),
             policy=policy,
             c_max=c_max,

@@ -73,7 +73,7 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredReleas
 
 
 def _clean(ledger: Ledger) -> Iterator[RecoveredRelease]:
-    """Cleans the database where people were erased, or what was in plain was encrypted, and it was not cleaned."""
+    """Cleans the database after erasures and encryptions that could not do it."""
     try:
         count = ledger.clean()
     except SfumatoError as error:

@@ -43,7 +43,7 @@ DATA = pl.DataFrame({"id": WHO, "zip": ZIPS, "disease": DISEASES})
 
 @pytest.fixture
 def url(tmp_path):
-    """A ledger with two releases: one leaves an imprint, one a tree to trace leaks by; both marks of people."""
+    """A ledger with two releases, one with an imprint, one with a tree to trace leaks by."""
     made = f"sqlite:///{tmp_path}/ledger.db"
     sf.release(DATA, POLICY, ledger=made, into=tmp_path / "one")
     others = DATA.with_columns(pl.Series("id", VISITORS))
@@ -111,7 +111,7 @@ def test_no_key_and_no_secret_is_in_any_cell(url, tmp_path):
 
 def test_the_program_still_knows_people_and_trees(url, tmp_path):
     """The same people in another chain are noticed, and the chain goes on."""
-    with pytest.raises(RefusedByHistory, match="24 people of this table|the same table"):
+    with pytest.raises(RefusedByHistory, match="the same table"):
         sf.release(DATA, POLICY, ledger=url, into=tmp_path / "two", chain="other")
     sf.release(DATA, POLICY, ledger=url, into=tmp_path / "three")
     assert Ledger(url).verify().holds
@@ -147,7 +147,7 @@ def test_secrets_that_are_gone_are_not_made_anew(url):
 
 
 def test_a_change_of_keys_passes_the_secrets_on(url, tmp_path):
-    """Old entries are read with the new key, later ones have a secret of their own, the old key opens none."""
+    """Old entries are read with the new key, later ones have another secret, the old key opens none."""
     before, old = Ledger(url).history(), (tmp_path / "ledger.db.key").read_bytes()
     reading = tmp_path / "auditor.key"
     Ledger(url).reading_key().write(reading)

@@ -1,6 +1,6 @@
-"""Envelopes: cells of a ledger, encrypted, so that whoever reads its database alone learns nothing of people.
+"""Envelopes: cells of a ledger, encrypted, so that its database alone tells nothing of people.
 
-A cell in plain is what versions up to 0.1 wrote. An envelope begins with a mark that says which format it has,
+A cell in plain is what versions up to 0.1 wrote. An envelope begins with a mark that tells its format,
 and holds: the number of the secret it is encrypted under, a signature, a nonce, and the cell in AES-256-GCM.
 The cell is padded, so that its length says little. The place of a cell is bound to it: one that was moved
 cannot be opened. The signature is of the ledger's key, so that those who cannot open an envelope see that it
@@ -27,7 +27,7 @@ MARK = b"sfumato-cipher\x00\x01"
 """How an envelope begins; the last byte is the version of its format."""
 
 KEPT_MARK = "sfumato-cipher:1:"
-"""How an envelope begins in a column of texts; the digest of the text follows, which the entry's hash seals."""
+"""How an envelope begins in a column of texts; the text's digest follows, which the entry's hash seals."""
 
 KEPT = re.compile(KEPT_MARK + "([0-9a-f]{64}):([A-Za-z0-9+/=]+)")
 

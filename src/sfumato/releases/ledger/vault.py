@@ -3,7 +3,7 @@
 Encrypted are, of every release: what is kept in its entry, what it remembers, the marks of its people and the
 salt of the digest of its table. The secrets are in the database, each wrapped for the ledger's signing key,
 which lies outside of it: whoever holds the key file can open everything, whoever holds the database alone
-nothing. A change of keys wraps them for the new key, and begins a new secret for what is entered from then on.
+nothing. A change of keys wraps them for the new key, and begins a new secret for what is entered afterwards.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, func, insert, inspect, select, update
 
 from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.releases.ledger.encrypted_ledger import EncryptedLedger
 from sfumato.releases.ledger.entry import RELEASE, UNREADABLE_KEPT, UNREADABLE_MEMORY
 from sfumato.releases.ledger.envelope import (
     KEPT_MARK,
@@ -31,7 +32,6 @@ from sfumato.releases.ledger.envelope import (
 )
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.reading_key import ReadingKey, load_key
-from sfumato.releases.ledger.encrypted_ledger import EncryptedLedger
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE, SECRETS
 
 VAULT = "sfumato_vault"
@@ -58,7 +58,7 @@ class Vault:
     # -- cells --------------------------------------------------------------------------------------------
 
     def opened(self, connection: Connection, cell: bytes, place: str) -> bytes:
-        """Returns a cell in plain; raises `Unopened` where it was changed, `EncryptedLedger` without the key."""
+        """Returns a cell in plain; raises `Unopened` if it was changed, `EncryptedLedger` without the key."""
         if not is_envelope(cell):
             return cell
         if (number := secret_number(cell)) not in self._secrets:

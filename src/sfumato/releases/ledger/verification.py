@@ -38,8 +38,8 @@ ANCHORED = "an anchor knows it, but it is not here"
 
 FORGED = "what it keeps, or remembers, is not what the key of the ledger signed"
 NOT_OPENED = (
-    "what releases left for later checks is encrypted, and the key is not here: that it is signed was checked,"
-    " not what it says"
+    "what releases left for later checks is encrypted, and the key is not here: that it is signed was"
+    " checked, not what it says"
 )
 """What is said of a ledger that was verified without its key."""
 
@@ -84,7 +84,7 @@ class Verification:
         return not self.faults
 
     def as_dict(self) -> JsonObject:
-        """Returns the result as JSON; of anchors, losses, remarks and a missing key only where there are any."""
+        """Returns the result as JSON; of anchors, losses, remarks and a lacking key only where there are."""
         more = {
             "anchors": self.anchors,
             "lost": self.lost,
