@@ -155,9 +155,10 @@ def reading_key(
 
     Example:  sfumato ledger reading-key -o auditor.key
     """
+    from sfumato.releases.ledger.encryption import reading_key as reading_key_
     from sfumato.releases.ledger.ledger import Ledger
 
-    Ledger(url, key=key).reading_key().write(out)
+    reading_key_(Ledger(url, key=key).database).write(out)
     talk(f"wrote {out}; whoever has it can open what the ledger keeps")
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from sfumato.core.errors import BadLedger, OutOfReach, SfumatoError, Unfinished, WrongCall
 from sfumato.policy.reference import reference_path
 from sfumato.releases import staging
+from sfumato.releases.ledger.encryption import clean
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.private_file import settle_recovered
@@ -75,7 +76,7 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredReleas
 def _clean(ledger: Ledger) -> Iterator[RecoveredRelease]:
     """Cleans the database after erasures and encryptions that could not do it."""
     try:
-        count = ledger.clean()
+        count = clean(ledger.database)
     except SfumatoError as error:
         yield RecoveredRelease("erasure", "blocked", ledger.database.name, why=error.message)
         return

@@ -17,6 +17,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.marks import label_marks
 from sfumato.journey.erase import erase
 from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.encryption import clean, reading_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE, SECRETS
 from sfumato.releases.ledger.vault import opened_entry, opened_marks
@@ -105,7 +106,7 @@ def test_no_key_and_no_secret_is_in_any_cell(url, tmp_path):
     every = b"\n".join(cells_of(url))
     secret = (tmp_path / "ledger.db.key").read_bytes()
     assert not any(line in every for line in secret.splitlines() if line and not line.startswith(b"-----"))
-    for one in Ledger(url).reading_key().secrets:
+    for one in reading_key(Ledger(url).database).secrets:
         assert one.value not in every and one.value.hex().encode() not in every
 
 
@@ -134,7 +135,7 @@ def test_an_older_ledger_is_encrypted_when_it_is_written_to(url, tmp_path):
     assert mark not in (tmp_path / "ledger.db").read_bytes()
     with opened.database.reading() as connection:
         assert connection.execute(select(SECRETS.c.number)).scalars().all() == [1]
-    assert opened.staged() == [] and opened.clean() == 0
+    assert opened.staged() == [] and clean(opened.database) == 0
 
 
 def test_secrets_that_are_gone_are_not_made_anew(url):
@@ -150,12 +151,12 @@ def test_a_change_of_keys_passes_the_secrets_on(url, tmp_path):
     """Old entries are read with the new key, later ones have another secret, the old key opens none."""
     before, old = Ledger(url).history(), (tmp_path / "ledger.db.key").read_bytes()
     reading = tmp_path / "auditor.key"
-    Ledger(url).reading_key().write(reading)
+    reading_key(Ledger(url).database).write(reading)
     ledger = Ledger(url)
     ledger.rotate()
     assert ledger.history() == Ledger(url).history() == before and Ledger(url).verify().holds
     sf.release(DATA, POLICY, ledger=url, into=tmp_path / "two")
-    assert len(Ledger(url).reading_key().secrets) == 2
+    assert len(reading_key(Ledger(url).database).secrets) == 2
     (tmp_path / "old.key").touch(mode=0o600)
     (tmp_path / "old.key").write_bytes(old)
     with pytest.raises(BadLedger, match="not the key that what the ledger keeps is encrypted for"):

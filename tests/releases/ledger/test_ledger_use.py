@@ -13,6 +13,7 @@ from sfumato.releases.certificate import read
 from sfumato.releases.ledger import schema
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.encryption import reading_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.releases.ledger.tables import METADATA, REVISION
@@ -164,7 +165,7 @@ def test_a_damaged_ledger_is_not_backed_up(filled, tmp_path):
 
 def test_reading_only(filled, url, tmp_path):
     """An auditor verifies without a key, and reads with one that signs nothing; neither needs to write."""
-    filled.reading_key().write(tmp_path / "auditor.key")
+    reading_key(filled.database).write(tmp_path / "auditor.key")
     filled.key_path.unlink()
     closed = Ledger(url, readonly=True)
     assert closed.verify().holds and closed.verify().closed

@@ -10,11 +10,13 @@ snapshot could be older than the lock.
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -23,8 +25,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from sfumato.core.errors import BadLedger, LedgerConflict, WrongCall
-from sfumato.releases.ledger.failures import translated
+from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict, translated
 from sfumato.releases.ledger.vault import VAULT, Vault
+
+T = TypeVar("T")
+
+RETRY_PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
+"""Seconds to wait before each new try of a transaction."""
 
 ADVISORY_LOCK = 0x5F0A70
 """The advisory lock of a ledger in PostgreSQL; one database holds one ledger."""
@@ -84,6 +91,18 @@ class LedgerDatabase:
                     yield connection
         except SQLAlchemyError as error:
             raise translated(error) from None
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Does `work` in one transaction, and again where the database asks for it; returns its result."""
+        for pause in (*RETRY_PAUSES, None):
+            try:
+                with self.writing() as connection:
+                    return work(connection)
+            except (SerializationConflict, LostDatabase):
+                if pause is None:
+                    raise
+                time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
+        raise AssertionError
 
     def _options(self, *, writing: bool) -> dict[str, bool | Vault]:
         return {"writing": writing, VAULT: self.vault}

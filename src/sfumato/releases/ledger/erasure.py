@@ -18,6 +18,7 @@ from sfumato.core.errors import LedgerConflict, SfumatoError, Unfinished, WrongC
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.marks import Marks, are_known
 from sfumato.releases.ledger import entries, underway
+from sfumato.releases.ledger.encryption import clean
 from sfumato.releases.ledger.entry import ERASURE, Entry
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.links import check_links, damaged
@@ -127,7 +128,7 @@ def erase_people(
     entry = ledger.enter_notice(ERASURE, compose)
     at("committed")
     try:
-        ledger.clean()
+        clean(ledger.database)
     except SfumatoError:
         raise Unfinished(
             f"entry {entry.number} of the ledger erases them, but its database could not be cleaned",

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import random
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +11,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, insert
 
-from sfumato.core.errors import BadLedger, LedgerConflict, SfumatoError, Unfinished, WrongCall
+from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import (
     checkpoint,
@@ -30,30 +27,24 @@ from sfumato.releases.ledger import (
 from sfumato.releases.ledger.closed_chains import lost_heads, retired_entries
 from sfumato.releases.ledger.current_state import checked_head, key_in_force
 from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.encryption import encrypt_ledger, opening_key
 from sfumato.releases.ledger.entry import KEY, Entry
-from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
+from sfumato.releases.ledger.failures import LostDatabase
 from sfumato.releases.ledger.keys import DatedKey, Key
 from sfumato.releases.ledger.links import check_links, check_releases
-from sfumato.releases.ledger.reading_key import ReadingKey
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.underway import Staged
-from sfumato.releases.ledger.vault import Vault, encrypt_everything, is_encrypted
+from sfumato.releases.ledger.vault import Vault, is_encrypted
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 
-RETRY_PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
-"""Seconds to wait before each new try of a transaction."""
-
 DEFAULT_URL = "sqlite:///ledger.db"
-
-KEY_VARIABLE = "SFUMATO_LEDGER_KEY"
-"""Names the file of the key where none is given."""
 
 
 def now() -> datetime:
@@ -82,7 +73,7 @@ class Ledger:
         self.database = LedgerDatabase(url, readonly=readonly, patience=patience)
         self.clock = clock
         self.key_path = self._key_path(key)
-        self.database.vault = Vault(self._reading_key() if readonly else self.key_path)
+        self.database.vault = Vault(opening_key(self.key_path) if readonly else self.key_path)
         if readonly:
             self.database.require()
             with self.database.reading() as connection:
@@ -121,12 +112,6 @@ class Ledger:
         path = self.database.path
         return None if path is None else path.with_name(f"{path.name}.key")
 
-    def _reading_key(self) -> Path | None:
-        """Returns the file of the key that opens what is encrypted, for whoever only reads."""
-        named = os.environ.get(KEY_VARIABLE)
-        beside = self.key_path is not None and self.key_path.exists()
-        return Path(named) if named and not beside else self.key_path
-
     def _open(self) -> Key:
         if self.key_path is None:
             raise WrongCall("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
@@ -147,24 +132,8 @@ class Ledger:
         if lost:
             seen_head.note(path, head, instead=True)
         if not encrypted:
-            self._encrypt(key)
+            encrypt_ledger(self.database, key)
         return key
-
-    def _encrypt(self, key: Key) -> None:
-        """Encrypts what an older version entered, and cleans the database of it.
-
-        Where others use the database, recovery cleans it.
-        """
-
-        def work(connection: Connection) -> bool:
-            encrypted = encrypt_everything(connection, key)
-            if encrypted:
-                underway.note_cleaning(connection, notices.new_name(), key)
-            return encrypted
-
-        if self.write(work):
-            with contextlib.suppress(SfumatoError):
-                self.clean()
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -251,11 +220,6 @@ class Ledger:
         with self.database.reading() as connection:
             return Redactions.of(connection).notices
 
-    def reading_key(self) -> ReadingKey:
-        """Returns the key that opens what is encrypted, and signs nothing."""
-        with self.database.reading() as connection:
-            return self.database.vault.reading_key(connection)
-
     def entry(self, release: str) -> Entry | None:
         """Returns the entry of a release; `None` if it is not in the ledger."""
         with self.database.reading() as connection:
@@ -275,15 +239,7 @@ class Ledger:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Does `work` in one transaction, and again where the database asks for it; returns its result."""
-        for pause in (*RETRY_PAUSES, None):
-            try:
-                with self.database.writing() as connection:
-                    return work(connection)
-            except (SerializationConflict, LostDatabase):
-                if pause is None:
-                    raise
-                time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
-        raise AssertionError
+        return self.database.write(work)
 
     def commit(
         self,
@@ -431,20 +387,6 @@ class Ledger:
             return ()
 
         return self.write(work)
-
-    def clean(self) -> int:
-        """Cleans the database of what was erased, or is encrypted now, if that is still to be done.
-
-        Returns how often it was to be done.
-        """
-        with self.database.reading() as connection:
-            rows = underway.checked_rows(connection)
-            pending = [row["release"] for row in rows if row["state"] == underway.CLEANING]
-        if pending:
-            self.database.clean()
-            done = STAGED.delete().where(STAGED.c.release.in_(pending))
-            self.write(lambda connection: connection.execute(done) and None)
-        return len(pending)
 
     def unstage(self, release: str) -> None:
         """Forgets a release under way: it is in place, or gone."""

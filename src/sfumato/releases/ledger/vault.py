@@ -257,7 +257,7 @@ def unsigned_entries(connection: Connection, keys: Collection[str]) -> Iterator[
     """Yields the numbers of releases that keep or remember what none of these keys signed; none is opened."""
     of_releases = select(ENTRIES).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
     for row in connection.execute(of_releases).mappings():
-        if not _are_enclosed(row, keys):
+        if not _are_enclosed(dict(row), keys):
             yield row["number"]
 
 
@@ -274,11 +274,11 @@ def _are_enclosed(row: JsonMapping, keys: Collection[str]) -> bool:
 
 
 def unsigned_marks(connection: Connection, keys: Collection[str]) -> Iterator[int]:
-    """Yields the numbers of marks of people, or of salts, that none of these keys signed; none is opened."""
+    """Yields the entries whose marks of people, or salt, none of these keys signed; none is opened."""
     for row in connection.execute(select(PEOPLE).order_by(PEOPLE.c.number)):
         cell = bytes(row.marks) if isinstance(row.marks, bytes | memoryview) else b""
         if not is_signed(cell, f"people {row.number}", keys):
-            yield row.number
+            yield abs(row.number)
 
 
 def encrypt_everything(connection: Connection, key: Key) -> bool:

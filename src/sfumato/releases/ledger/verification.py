@@ -154,7 +154,7 @@ def verify(
             gone = {*retired, *(-number for number in redacted.tables)}
             if closed:
                 faults += [Fault(number, FORGED) for number in unsigned_entries(connection, keys)]
-                changed = map(abs, unsigned_marks(connection, keys))
+                changed = unsigned_marks(connection, keys)
             else:
                 changed = elsewhere.people_faults(connection, {**people, **redacted.people}, gone)
             faults += [Fault(number, "the marks of its people were changed") for number in changed]
