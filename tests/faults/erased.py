@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from sfumato.core.cut import Cut
 from sfumato.core.imprint import Imprint
@@ -18,7 +18,8 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
 from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.releases.ledger.redaction import mark_bytes, marks_of
-from sfumato.releases.ledger.tables import PEOPLE
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.ledger.vault import opened_marks
 from sfumato.releases.steps import no_hook
 
 PLACE = Taxonomy.flat(["x", "y"])
@@ -51,7 +52,9 @@ def is_erased(ledger, person):
     assert ledger.verify().holds, ledger.verify().faults
     mark, told = label_marks([person]), set()
     with ledger.database.reading() as connection:
-        stored = [bytes(row.marks) for row in connection.execute(select(PEOPLE))]
+        stored = [
+            opened_marks(connection, row.number, row.marks) for row in connection.execute(select(PEOPLE))
+        ]
     told.add(any(are_known(mark, marks_of(one))[0] for one in stored))
     imprints = [Imprint.from_json(record.memory) for record in ledger.history() if record.memory]
     told.add(any(are_known(mark, one.batches)[0] for one in imprints))
@@ -60,10 +63,24 @@ def is_erased(ledger, person):
     return not told.pop()
 
 
+def envelopes(ledger):
+    """The ends of what is encrypted of the last release: its memory, and the marks of its people."""
+    with ledger.database.reading() as connection:
+        last = connection.execute(select(func.max(PEOPLE.c.number))).scalar()
+        memory = connection.execute(select(ENTRIES.c.memory).where(ENTRIES.c.number == last)).scalar()
+        marks = connection.execute(select(PEOPLE.c.marks).where(PEOPLE.c.number == last)).scalar()
+    return [bytes(cell)[-32:] for cell in (memory, marks)]
+
+
 def files_with(folder, person, *, besides=()):
     """The files below a folder in which the bytes of a key or its mark stand; some folders are left out."""
     mark = label_marks([person])[0].astype("<u8").tobytes()
     wanted = [person.encode(), mark, mark.hex().encode(), base64.b64encode(mark)[:20]]
+    return files_with_any(folder, wanted, besides=besides)
+
+
+def files_with_any(folder, wanted, *, besides=()):
+    """The files below a folder in which any of these bytes stand; some folders are left out."""
     return [
         path.name
         for path in sorted(Path(folder).rglob("*"))

@@ -12,7 +12,7 @@ import time
 import uuid
 from pathlib import Path
 
-from faults.erased import enter_people, erase, imprint, is_erased
+from faults.erased import enter_people, envelopes, erase, imprint, is_erased
 from faults.made_up import prepared
 from faults.stage import child, ended, harm
 from sfumato.core.marks import label_marks
@@ -30,6 +30,7 @@ def steps(open_ledger, folder, _):
     for step in ERASURE_STEPS:
         who = uuid.uuid4().hex
         enter_people(open_ledger(), [who, "others"])
+        (folder / f"{step}.old").write_text("\n".join(old.hex() for old in envelopes(open_ledger())))
         code = ended(child(lambda w=who, s=step: erase(open_ledger(), w, at=harm(s, signal.SIGKILL))))
         assert code == -signal.SIGKILL, (step, code)
         recover(open_ledger())

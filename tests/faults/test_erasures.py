@@ -1,13 +1,14 @@
 """Erasures that are killed, made at once, and made while a release is under way: all of one, or nothing.
 
-The erased key is in no file of ours, nor its mark; of PostgreSQL the log of the server keeps it for a while.
+The erased key is in no file, nor its mark: they are encrypted. After an erasure no file holds the old
+envelopes either, but for the log of a PostgreSQL server, which keeps them for a while.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from faults.erased import enter_people, erase, files_with
+from faults.erased import enter_people, erase, files_with, files_with_any
 from sfumato.core.errors import LedgerConflict, Unfinished
 from sfumato.releases.ledger.erasure import ERASURE_STEPS
 from sfumato.releases.ledger.ledger import Ledger
@@ -24,19 +25,26 @@ def erased_ones(folder):
     return {path.stem: path.read_text().splitlines() for path in (folder / NOTES).glob("*.txt")}
 
 
+def old_envelopes(folder, step):
+    """The ends of what was encrypted before somebody was erased from it, as a scenario noted them."""
+    return [bytes.fromhex(line) for line in (folder / NOTES / f"{step}.old").read_text().splitlines()]
+
+
 def test_killed_at_every_step(stage, tmp_path):
     assert stage("steps", script="erasure_stage.py") == ALL_OR_NOTHING
     for step, people in erased_ones(tmp_path).items():
-        found = [files_with(tmp_path, who, besides=[NOTES]) for who in people]
-        assert found == [[] if ALL_OR_NOTHING[step] else ["ledger.db"]]
+        assert [files_with(tmp_path, who, besides=[NOTES]) for who in people] == [[]]
+        found = files_with_any(tmp_path, old_envelopes(tmp_path, step), besides=[NOTES])
+        assert found == ([] if ALL_OR_NOTHING[step] else ["ledger.db"])
 
 
 def test_killed_at_every_step_with_postgresql(stage, tmp_path, cluster):
     assert stage("steps", script="erasure_stage.py", url=cluster.database("erase_steps")) == ALL_OR_NOTHING
     cluster.sql("CHECKPOINT")
     for step, people in erased_ones(tmp_path).items():
-        found = [files_with(cluster.data, who, besides=["pg_wal"]) for who in people]
-        assert all(bool(files) != ALL_OR_NOTHING[step] for files in found)
+        assert [files_with(cluster.data, who) for who in people] == [[]], "nor in the log of the server"
+        found = files_with_any(cluster.data, old_envelopes(tmp_path, step), besides=["pg_wal"])
+        assert bool(found) != ALL_OR_NOTHING[step]
 
 
 def test_several_at_once_and_during_a_release(stage, tmp_path, times):

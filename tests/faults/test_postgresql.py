@@ -10,13 +10,17 @@ import pytest
 from sqlalchemy import text
 
 from faults.conftest import report
+from faults.erased import enter_people, is_erased
 from faults.made_up import check_all, release, release_to_three
 from faults.postgresql import Wire
+from releases.ledger.dictionary import cells_of, found_by_digest, found_by_name
 from releases.ledger.test_growth import statements
 from sfumato.cli.main import run
 from sfumato.core.errors import BadLedger, Unfinished, WrongCall
+from sfumato.releases.ledger import database
 from sfumato.releases.ledger import ledger as ledgers
 from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.encryption import reading_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.recovery import recover
 from sfumato.releases.steps import STEPS
@@ -59,7 +63,7 @@ def test_stopped_and_back_again(place, cluster, step):
 def test_stopped_for_long(place, cluster, monkeypatch, step):
     """While nobody can ask, nothing is decided; then recovery does what the ledger says."""
     url, key, out, _ = place
-    monkeypatch.setattr(ledgers, "RETRY_PAUSES", (0.01,))
+    monkeypatch.setattr(database, "RETRY_PAUSES", (0.01,))
     ledger = Ledger(url, key=key)
 
     def stop(passed):
@@ -148,7 +152,9 @@ def test_an_auditor_reads_and_cannot_write(place, cluster):
     grants = page.partition("```sql\n")[2].partition("```")[0]
     cluster.sql("DROP ROLE IF EXISTS auditor", *grants.strip().rstrip(";").split(";"), name=name)
     seen = cluster.url(name, user="auditor")
-    auditor = Ledger(seen, readonly=True)
+    reading_key(Ledger(url, key=key).database).write(out.parent / "auditor.key")
+    assert Ledger(seen, readonly=True).verify().closed
+    auditor = Ledger(seen, key=out.parent / "auditor.key", readonly=True)
     public = Ledger(url, key=key).public_key
     assert auditor.verify(key=public).holds
     assert [record.sequence for record in auditor.history("main")] == [1]
@@ -194,8 +200,17 @@ def test_keys_change_and_backups_go_back_into_postgresql(place, cluster, tmp_pat
         restore(copy, cluster.database("late"), key=key)
 
 
-def test_the_programs_of_an_auditor(place, cluster, capsys):
-    """`verify`, `history` and `audit --against` need nothing but the right to read."""
+def test_a_dictionary_finds_nobody_in_the_database(place):
+    url, key, _, _ = place
+    ledger, people = Ledger(url, key=key), ["canary-one", "canary-two"]
+    enter_people(ledger, people)
+    cells = cells_of(url.replace("postgresql:", "postgresql+psycopg:"))
+    assert found_by_name(cells, people) == set() and found_by_digest(cells, [people]) == []
+    assert not is_erased(ledger, people[0]), "the key opens what is there"
+
+
+def test_the_programs_of_an_auditor(place, cluster, capsys, monkeypatch):
+    """`verify` needs the right to read; `history` and `audit --against` a key that opens, too."""
     url, key, out, name = place
     table, policy = out.parent / "people.csv", out.parent / "policy.json"
     table.write_text("zip,disease,month\n" + "021,flu,1\n022,cold,1\n" * 3, encoding="utf-8")
@@ -211,9 +226,14 @@ def test_the_programs_of_an_auditor(place, cluster, capsys):
     call = ["release", str(table), "-p", str(policy), "--ledger", url, "--key", str(key)]
     assert run([*call, "--into", str(out / "one")]) == 0
     cluster.sql("DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", name=name)
-    cluster.sql("GRANT SELECT ON entries, people, head, staged, alembic_version TO reader", name=name)
+    cluster.sql(
+        "GRANT SELECT ON entries, people, secrets, head, staged, alembic_version TO reader", name=name
+    )
     seen = cluster.url(name, user="reader")
     assert run(["ledger", "verify", "--ledger", seen, "--key", f"{key}.pub"]) == 0
+    assert run(["history", "--ledger", seen]) == 3
+    reading_key(Ledger(url, key=key).database).write(out.parent / "auditor.key")
+    monkeypatch.setenv("SFUMATO_LEDGER_KEY", str(out.parent / "auditor.key"))
     assert run(["history", "--ledger", seen]) == 0
     file = str(out / "one" / "data.csv")
     assert run(["audit", file, "-p", str(policy), "--against", seen, "--strict"]) == 0

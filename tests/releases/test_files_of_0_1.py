@@ -254,6 +254,7 @@ def test_imprints_are_what_the_published_tables_say():
 def test_a_backup_is_restored(sfumato):
     elsewhere = ["--ledger", "sqlite:///elsewhere.db"]
     assert run(["ledger", "restore", "ledger/backup.db", *elsewhere, "--key", "ledger/ledger.db.key"]) == 0
-    assert sfumato("history", *elsewhere)["releases"] == EXPECTED["history"]
+    key = ["--key", "ledger/ledger.db.key"]  # what was restored is encrypted from then on
+    assert sfumato("history", *elsewhere, *key)["releases"] == EXPECTED["history"]
     found = sfumato("ledger", "verify", *elsewhere, "--key", "ledger/ledger.db.key.pub")
     assert found["holds"] and found["head"] == EXPECTED["verify"]["head"]

@@ -10,8 +10,26 @@ import typer
 
 from sfumato.cli.completion import complete_recipient
 from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.ledger_life import Anchors, Certificates, anchor, keys, missing, retire, withdraw
-from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, OneChain, PolicyFile, PublicKey
+from sfumato.cli.ledger_life import (
+    Anchors,
+    Certificates,
+    anchor,
+    keys,
+    missing,
+    reading_key,
+    retire,
+    withdraw,
+)
+from sfumato.cli.options import (
+    AsJson,
+    Chain,
+    KeyFile,
+    LedgerUrl,
+    OneChain,
+    OpeningKey,
+    PolicyFile,
+    PublicKey,
+)
 from sfumato.cli.terminal import document, say, talk
 from sfumato.core.errors import WrongCall
 
@@ -20,7 +38,7 @@ ledger = typer.Typer(
 )
 
 DEFAULT = "sqlite:///ledger.db"
-for command in (withdraw, retire, missing, anchor, keys):
+for command in (withdraw, retire, missing, anchor, keys, reading_key):
     ledger.command()(carry_interruptions(command))
 
 
@@ -36,7 +54,8 @@ def verify(
     """Read every entry and check that nothing was changed, cut off or put back.
 
     Only reads. Exits 1 and names the first bad entry if something is wrong, or the releases that promise
-    less than the first one of their chain and that nobody signed for.
+    less than the first one of their chain and that nobody signed for. Without the private key (beside the
+    ledger, or in the variable SFUMATO_LEDGER_KEY) what is encrypted is not opened, which is said.
 
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
@@ -51,7 +70,8 @@ def verify(
     certificates = [certificate_at(place) for place in certificate or []]
     anchors = [read_anchor(path).head for path in anchor or []]
     verification = opened.verify(certificates=certificates, anchors=anchors, key=publishers)
-    floors = ledger_floors(opened, attack=False) if verification.holds else None
+    readable = verification.holds and not verification.closed
+    floors = ledger_floors(opened, attack=False) if readable else None
     weaker = () if floors is None else floors.weaker
     if as_json:
         document({**verification.as_dict(), "weaker": [release.as_dict() for release in weaker]})
@@ -59,7 +79,7 @@ def verify(
         say(verification.card())
         for release in weaker:
             say(str(release))
-    raise typer.Exit(0 if floors is not None and floors.holds else 1)
+    raise typer.Exit(0 if verification.holds and (floors is None or floors.holds) else 1)
 
 
 @ledger.command()
@@ -71,6 +91,7 @@ def floor(
         Path | None,
         typer.Option("--first-policy", metavar="FILE", help="The policy of a first release that 0.1 made."),
     ] = None,
+    key: OpeningKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what each chain promised first, and attack the releases that promise less.
@@ -83,7 +104,7 @@ def floor(
     from sfumato.journey.floors import ledger_floors
     from sfumato.releases.ledger.ledger import Ledger
 
-    floors = ledger_floors(Ledger(url, readonly=True), chain, first_policy=first_policy)
+    floors = ledger_floors(Ledger(url, key=key, readonly=True), chain, first_policy=first_policy)
     if as_json:
         document(floors.as_dict())
     else:
@@ -196,15 +217,18 @@ def recover(
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new SQLite file.")],
     url: LedgerUrl = DEFAULT,
+    key: OpeningKey = None,
 ) -> None:
     """Copy the ledger as it is at one moment, after verifying it. The key is not copied.
+
+    What is encrypted stays so in the copy.
 
     Example:  sfumato ledger backup ledger-2026-11.db
     """
     from sfumato.releases.ledger.backup import backup as backup_
     from sfumato.releases.ledger.ledger import Ledger
 
-    backup_(Ledger(url, readonly=True), file)
+    backup_(Ledger(url, key=key, readonly=True), file)
     talk(f"wrote {file}; keep the key somewhere else")
 
 

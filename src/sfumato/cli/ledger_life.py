@@ -142,6 +142,26 @@ def missing(
     raise typer.Exit(1 if found else 0)
 
 
+def reading_key(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="A new file for it.")],
+    url: LedgerUrl = DEFAULT,
+    key: KeyFile = None,
+) -> None:
+    """Write a key that opens what the ledger keeps encrypted, and signs nothing: for auditors.
+
+    Whoever has it and the database can verify everything, audit beside earlier releases, trace leaks, and
+    try a dictionary of names on the marks of people. It is named as the signing key is: beside the ledger,
+    with --key, or in the variable SFUMATO_LEDGER_KEY. A change of keys needs a new one.
+
+    Example:  sfumato ledger reading-key -o auditor.key
+    """
+    from sfumato.releases.ledger.encryption import reading_key as reading_key_
+    from sfumato.releases.ledger.ledger import Ledger
+
+    reading_key_(Ledger(url, key=key).database).write(out)
+    talk(f"wrote {out}; whoever has it can open what the ledger keeps")
+
+
 def keys(url: LedgerUrl = DEFAULT) -> None:
     """Print every public key that the ledger had, with the entries each of them signed. Only reads.
 

@@ -117,6 +117,15 @@ KeyFile = Annotated[
         help="The signing key; by default beside the SQLite file, and made when first needed.",
     ),
 ]
+OpeningKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        envvar="SFUMATO_LEDGER_KEY",
+        help="The key that opens what is encrypted; by default beside the SQLite file.",
+    ),
+]
 PublicKey = Annotated[Path | None, valued("--key", "FILE", "The public key that the publisher gave you.")]
 
 Compare = Annotated[bool, typer.Option("--compare", help="Say what each search gave (search: best).")]

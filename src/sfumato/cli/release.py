@@ -19,6 +19,7 @@ from sfumato.cli.options import (
     Like,
     MemoryLimit,
     OneChain,
+    OpeningKey,
     PolicyFile,
     ShowValues,
     SpillFolder,
@@ -128,6 +129,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
 def history(
     ledger: LedgerUrl = "sqlite:///ledger.db",
     chain: OneChain = None,
+    key: OpeningKey = None,
     as_json: AsJson = False,
 ) -> None:
     """List the releases: rows, k, the k that is left beside the other releases, loss.
@@ -142,7 +144,7 @@ def history(
     from sfumato.releases.ledger.withdrawal import withdrawals
     from sfumato.releases.receipt import Receipt, history_card
 
-    opened = Ledger(ledger, readonly=True)
+    opened = Ledger(ledger, key=key, readonly=True)
     records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)
     erased = erased_people(opened)
     if as_json:

@@ -193,7 +193,7 @@ def _opened(ledger: Ledger | str, key: str | Path | None, *, dry_run: bool) -> L
         return ledger
     if not dry_run:
         return Ledger(ledger, key=key)
-    return Ledger(ledger, readonly=True) if LedgerDatabase(ledger).exists else None
+    return Ledger(ledger, key=key, readonly=True) if LedgerDatabase(ledger).exists else None
 
 
 def _chains_apart(ledger: Ledger | None, despite: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Literal
 from sfumato.core.errors import BadLedger, OutOfReach, SfumatoError, Unfinished, WrongCall
 from sfumato.policy.reference import reference_path
 from sfumato.releases import staging
-from sfumato.releases.ledger.erasure import clean
+from sfumato.releases.ledger.encryption import clean
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.private_file import settle_recovered
@@ -35,7 +35,7 @@ class RecoveredRelease:
     blocked       it is in the ledger and staged, and something (`why`) is in the way of its folder
     lost          it is in the ledger, but its files are neither staged nor in place
     forgotten     it was lost, and is looked for no more; it stays in the ledger
-    cleaned       it is no release but an erasure, of which the database holds no trace any more
+    cleaned       it is no release but an erasure, or an encryption: the database holds no trace of before it
     """
 
     release: str
@@ -74,9 +74,9 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredReleas
 
 
 def _clean(ledger: Ledger) -> Iterator[RecoveredRelease]:
-    """Finishes erasures that are entered, and whose database was not cleaned."""
+    """Cleans the database after erasures and encryptions that could not do it."""
     try:
-        count = clean(ledger)
+        count = clean(ledger.database)
     except SfumatoError as error:
         yield RecoveredRelease("erasure", "blocked", ledger.database.name, why=error.message)
         return

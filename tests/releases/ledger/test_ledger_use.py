@@ -13,6 +13,7 @@ from sfumato.releases.certificate import read
 from sfumato.releases.ledger import schema
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.encryption import reading_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.releases.ledger.tables import METADATA, REVISION
@@ -163,10 +164,15 @@ def test_a_damaged_ledger_is_not_backed_up(filled, tmp_path):
 
 
 def test_reading_only(filled, url, tmp_path):
-    """An auditor needs neither the key nor the right to write."""
+    """An auditor verifies without a key, and reads with one that signs nothing; neither needs to write."""
+    reading_key(filled.database).write(tmp_path / "auditor.key")
     filled.key_path.unlink()
-    reader = Ledger(url, readonly=True)
-    assert reader.verify().holds
+    closed = Ledger(url, readonly=True)
+    assert closed.verify().holds and closed.verify().closed
+    with pytest.raises(BadLedger, match="its key is not here"):
+        closed.history()
+    reader = Ledger(url, key=tmp_path / "auditor.key", readonly=True)
+    assert reader.verify().holds and not reader.verify().closed
     assert len(reader.history()) == 3
     with pytest.raises(WrongCall, match="reading only"):
         reader.rotate()
@@ -198,7 +204,8 @@ def test_an_older_ledger_is_upgraded_and_a_copy_kept(filled, tmp_path):
     schema.prepare(database, migrations=steps, goal="9999")
     with database.reading() as connection:
         assert schema.revision(connection) == "9999"
-    assert Ledger(f"sqlite:///{tmp_path}/ledger.db.before-9999", readonly=True).history() == filled.history()
+    copy = Ledger(f"sqlite:///{tmp_path}/ledger.db.before-9999", key=filled.key_path, readonly=True)
+    assert copy.history() == filled.history()
 
 
 def test_a_ledger_of_the_first_version_is_upgraded(tmp_path):

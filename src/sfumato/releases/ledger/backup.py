@@ -19,7 +19,7 @@ from sfumato.releases.ledger.keys import Key, public_key
 from sfumato.releases.ledger.ledger import Ledger, now
 from sfumato.releases.ledger.missing_entries import MissingEntries, missing_entries
 from sfumato.releases.ledger.notices import append, new_name, notice
-from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE
+from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE, SECRETS
 
 
 def backup(ledger: Ledger, path: str | Path) -> Path:
@@ -33,7 +33,9 @@ def backup(ledger: Ledger, path: str | Path) -> Path:
     try:
         copy = LedgerDatabase(f"sqlite:///{part}")
         _copy(ledger.database, copy)
-        _require_whole(Ledger(f"sqlite:///{part}", readonly=True))
+        copied = Ledger(f"sqlite:///{part}", readonly=True)
+        copied.database.vault = ledger.database.vault  # no key lies beside the copy
+        _require_whole(copied)
         os.link(part, target)
     finally:
         _remove(part)
@@ -64,7 +66,7 @@ def restore(
     """
     new = LedgerDatabase(url)
     key_path = Path(key) if key else (new.path.with_name(f"{new.path.name}.key") if new.path else None)
-    old = Ledger(f"sqlite:///{Path(path)}", readonly=True)
+    old = Ledger(f"sqlite:///{Path(path)}", key=key_path, readonly=True)
     old.key_path = None  # what was seen is compared below
     _require_whole(old, key=None if key is None else public_key(Path(key)))
     missing = missing_in(old, key_path, certificates=certificates, anchors=anchors)
@@ -127,12 +129,15 @@ def _require_whole(ledger: Ledger, *, key: str | None = None) -> None:
 def _copy(
     source: LedgerDatabase, target: LedgerDatabase, *, also: Callable[[Connection], None] = lambda _: None
 ) -> None:
-    """Copies all tables in one transaction, in which more may be done."""
+    """Copies all tables in one transaction, in which more may be done; what is encrypted stays so.
+
+    Ledgers of older versions have fewer tables.
+    """
     schema.prepare(target)
     with source.reading() as old, target.writing() as new:
         if entries.head(new) is not None:
             raise WrongCall("there is a ledger already", remedy="Restore into an empty database.")
-        held = [PEOPLE] if inspect(old).has_table(PEOPLE.name) else []  # not in ledgers of older versions
+        held = [table for table in (PEOPLE, SECRETS) if inspect(old).has_table(table.name)]
         for table in (ENTRIES, HEAD, *held):
             order = HEAD.c.one if table is HEAD else table.c.number
             for row in old.execute(select(table).order_by(order)).mappings():

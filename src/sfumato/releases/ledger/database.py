@@ -10,11 +10,13 @@ snapshot could be older than the lock.
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -23,7 +25,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from sfumato.core.errors import BadLedger, LedgerConflict, WrongCall
-from sfumato.releases.ledger.failures import translated
+from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict, translated
+from sfumato.releases.ledger.vault import VAULT, Vault
+
+T = TypeVar("T")
+
+RETRY_PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
+"""Seconds to wait before each new try of a transaction."""
 
 ADVISORY_LOCK = 0x5F0A70
 """The advisory lock of a ledger in PostgreSQL; one database holds one ledger."""
@@ -32,11 +40,15 @@ SHARED_DRIVES = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "af
 
 
 class LedgerDatabase:
-    """A SQLite file or a PostgreSQL database, and its transactions."""
+    """A SQLite file or a PostgreSQL database, and its transactions.
+
+    `vault` opens what is encrypted in it; every connection has it at hand.
+    """
 
     def __init__(self, url: str, *, readonly: bool = False, patience: float = 10.0) -> None:
         self.readonly = readonly
         self.patience = patience
+        self.vault = Vault()
         self._url = _parsed(url)
         self.path = _file(self._url)
         self.engine = self._sqlite(self.path) if self.path else self._postgresql()
@@ -58,7 +70,7 @@ class LedgerDatabase:
     def reading(self) -> Iterator[Connection]:
         """Opens one consistent view."""
         try:
-            with self.engine.connect().execution_options(writing=False) as connection:
+            with self.engine.connect().execution_options(**self._options(writing=False)) as connection:
                 if self.path is None:
                     connection.execution_options(isolation_level="REPEATABLE READ")
                 with connection.begin():
@@ -72,13 +84,28 @@ class LedgerDatabase:
         if self.readonly:
             raise WrongCall("the ledger was opened for reading only")
         try:
-            with self.engine.connect().execution_options(writing=True) as connection:
+            with self.engine.connect().execution_options(**self._options(writing=True)) as connection:
                 if self.path is None:
                     self._take_lock(connection)
                 with connection.begin():
                     yield connection
         except SQLAlchemyError as error:
             raise translated(error) from None
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Does `work` in one transaction, and again where the database asks for it; returns its result."""
+        for pause in (*RETRY_PAUSES, None):
+            try:
+                with self.writing() as connection:
+                    return work(connection)
+            except (SerializationConflict, LostDatabase):
+                if pause is None:
+                    raise
+                time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
+        raise AssertionError
+
+    def _options(self, *, writing: bool) -> dict[str, bool | Vault]:
+        return {"writing": writing, VAULT: self.vault}
 
     def _take_lock(self, connection: Connection) -> None:
         """Takes the lock for the session, not the transaction: it ends when the connection closes."""

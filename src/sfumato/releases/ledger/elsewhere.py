@@ -13,13 +13,14 @@ from sfumato.core.errors import RefusedByHistory
 from sfumato.core.marks import are_known
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
-from sfumato.releases.ledger.entry import RELEASE
+from sfumato.releases.ledger.entry import RELEASE, UNREADABLE_KEPT
 from sfumato.releases.ledger.links import damaged
 from sfumato.releases.ledger.lookalikes import check_names
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.redaction import Redactions, marks_of, salted_table
 from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.ledger.vault import opened_kept, opened_marks, stored_marks
 from sfumato.releases.names import same_name
 from sfumato.show.card import several
 
@@ -82,7 +83,8 @@ def enter_people(connection: Connection, number: int, record: Record) -> None:
     """Enters the marks of the people in a table, and the salt of its digest."""
     for place, stored in ((number, record.people), (-number, record.table_salt)):
         if stored:
-            connection.execute(insert(PEOPLE).values(number=place, marks=stored))
+            marks = stored_marks(connection, place, stored)
+            connection.execute(insert(PEOPLE).values(number=place, marks=marks))
 
 
 def people_faults(
@@ -110,12 +112,14 @@ def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseE
     columns = [ENTRIES.c[name] for name in ("number", "chain", "sequence", "body", "kept")]
     wanted = select(*columns).where(ENTRIES.c.kind == RELEASE, ENTRIES.c.chain.not_in(own))
     for row in connection.execute(wanted.order_by(ENTRIES.c.number)):
-        may_meet = _may_meet(record, row.kept, salts.get(-row.number, b""))
+        if (text := opened_kept(connection, row.number, row.kept)) == UNREADABLE_KEPT:
+            raise damaged(row.number)
+        may_meet = _may_meet(record, text, salts.get(-row.number, b""))
         if not may_meet or (chain := same_name(row.chain)) in record.despite:
             continue
         other = json.loads(row.body)["recipient"]
         if other is None or record.recipient is None or same_name(other) == record.recipient:
-            kept = json.loads(row.kept)
+            kept = json.loads(text)
             digests = (kept.get(name) or "" for name in ("table", "people", "table_salt"))
             yield ReleaseElsewhere(row.number, chain, row.sequence, *digests)
 
@@ -179,9 +183,7 @@ def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
 
 def _bytes_of(connection: Connection, where: ColumnElement[bool]) -> dict[int, bytes]:
     rows = connection.execute(select(PEOPLE).where(where))
-    return {
-        row.number: bytes(row.marks) if isinstance(row.marks, bytes | memoryview) else b"" for row in rows
-    }
+    return {row.number: opened_marks(connection, row.number, row.marks) for row in rows}
 
 
 def _salts(connection: Connection) -> dict[int, bytes]:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, select
 
 from sfumato.core.errors import BadLedger
-from sfumato.core.json_object import JsonObject, read_json
+from sfumato.core.json_object import JsonMapping, JsonObject, read_json
 from sfumato.releases.ledger.entry import KEY, RELEASE, Entry
 from sfumato.releases.ledger.keys import DatedKey
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
+from sfumato.releases.ledger.vault import opened_entry, vault_of
 from sfumato.releases.names import same_name
 
 NO_CHAIN = ""
@@ -39,7 +40,7 @@ def last(connection: Connection, chain: str | None = None) -> Entry | None:
     if chain is not None:
         wanted = select(ENTRIES).where(ENTRIES.c.chain == chain).order_by(ENTRIES.c.sequence.desc()).limit(1)
     row = connection.execute(wanted).mappings().first()
-    return None if row is None else Entry.of(dict(row))
+    return None if row is None else opened(connection, dict(row))
 
 
 def spellings(connection: Connection, chain: str) -> list[str]:
@@ -53,13 +54,13 @@ def last_of_chain(connection: Connection, names: Sequence[str]) -> Entry | None:
     """Returns the last entry of a chain, whose name is spelled in one of these ways."""
     wanted = select(ENTRIES).where(ENTRIES.c.chain.in_(names), ENTRIES.c.kind == RELEASE)
     row = connection.execute(wanted.order_by(ENTRIES.c.number.desc()).limit(1)).mappings().first()
-    return None if row is None else Entry.of(dict(row))
+    return None if row is None else opened(connection, dict(row))
 
 
 def find(connection: Connection, release: str) -> Entry | None:
     """Returns the entry of a release."""
     row = connection.execute(select(ENTRIES).where(ENTRIES.c.release == release)).mappings().first()
-    return None if row is None else Entry.of(dict(row))
+    return None if row is None else opened(connection, dict(row))
 
 
 def of_event(connection: Connection, event: str) -> tuple[Entry, ...]:
@@ -72,19 +73,31 @@ def of_event(connection: Connection, event: str) -> tuple[Entry, ...]:
     return tuple(members)
 
 
+def opened(connection: Connection, row: JsonMapping) -> Entry:
+    """Returns the entry of a row; what is encrypted in it stays so where the key is not at hand."""
+    return Entry.of(opened_entry(connection, row))
+
+
 def at(connection: Connection, number: int) -> Entry | None:
     """Returns the entry with this number."""
     row = connection.execute(select(ENTRIES).where(ENTRIES.c.number == number)).mappings().first()
-    return None if row is None else Entry.of(dict(row))
+    return None if row is None else opened(connection, dict(row))
 
 
 def releases(connection: Connection, chain: str | None, *, memory: bool = True) -> list[Entry]:
-    """Returns the releases of a chain, however its name is spelled, or of all chains, in order of entry."""
+    """Returns the releases of a chain, however its name is spelled, or of all chains, in order of entry.
+
+    Raises `EncryptedLedger` where the key is needed and not at hand.
+    """
     read = [column for column in ENTRIES.c if memory or column.name != "memory"]
     wanted = select(*read).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
     if chain is not None:
         wanted = wanted.where(ENTRIES.c.chain.in_(spellings(connection, chain)))
-    return [Entry.of({"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
+    found = [opened(connection, {"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
+    closed = any(entry.is_closed for entry in found)
+    if closed and (why := vault_of(connection).why_closed(connection)) is not None:
+        raise why
+    return found
 
 
 def key_in_force(connection: Connection) -> str:

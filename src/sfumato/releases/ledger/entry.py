@@ -6,7 +6,10 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.releases.ledger.encrypted_ledger import EncryptedLedger
+from sfumato.releases.ledger.envelope import shown_digest
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
 
@@ -27,6 +30,9 @@ NOT_HASHED = frozenset({"memory", "hash", "signature"})
 UNREADABLE_MEMORY = b"not what was sealed"
 """Stands for the memory of an entry that is no bytes any more; nothing that is sealed looks so."""
 
+UNREADABLE_KEPT = "not what was sealed"
+"""Stands for what an entry kept, where that cannot be decrypted any more."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -34,7 +40,8 @@ class Entry:
 
     `body` may be shown to anybody and is part of certificates. `kept` stays in the ledger; it holds random
     salt, so that its digest, which certificates carry, discloses nothing. `memory` is what later checks need;
-    its digest is in `kept`.
+    its digest is in `kept`. Whoever reads the entry without the ledger's key has both encrypted, as they are
+    stored (`is_closed`): hash and signature can be looked at all the same.
     """
 
     number: int
@@ -71,7 +78,7 @@ class Entry:
     def public(self) -> JsonObject:
         """The fields that are hashed: everything but the secrets, which are there as a digest."""
         shown = {name: value for name, value in self.row.items() if name not in NOT_HASHED}
-        return {**shown, "kept": digest(self.kept)}
+        return {**shown, "kept": shown_digest(self.kept) or digest(self.kept)}
 
     @property
     def computed_hash(self) -> str:
@@ -80,7 +87,25 @@ class Entry:
     @property
     def event(self) -> str:
         """The event of the entry: versions for several recipients have one in common."""
-        return str(json.loads(self.kept).get("event") or self.release)
+        return str(self.kept_words.get("event") or self.release)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether what it keeps and remembers is encrypted, because the key was not at hand."""
+        return shown_digest(self.kept) is not None
+
+    @property
+    def kept_words(self) -> JsonObject:
+        """What is kept, as plain data; raises where it is encrypted, or cannot be decrypted any more."""
+        if self.is_closed:
+            raise EncryptedLedger("what the ledger keeps is encrypted, and its key is not here")
+        if self.kept == UNREADABLE_KEPT:
+            raise BadLedger(
+                f"entry {self.number} of the ledger is missing or was changed",
+                remedy="Run `sfumato ledger verify`.",
+            )
+        found: JsonObject = json.loads(self.kept)
+        return found
 
     @property
     def row(self) -> JsonObject:
@@ -91,7 +116,7 @@ class Entry:
         """Returns what is wrong with the entry on its own; nothing if it is as `signer` sealed it.
 
         What was `forgotten` on purpose is not missed. Where somebody was erased from what it remembers,
-        `memory` is the digest of the rest.
+        `memory` is the digest of the rest. What is encrypted is not compared.
         """
         if self.computed_hash != self.hash:
             return "its content does not match its hash"
@@ -99,7 +124,7 @@ class Entry:
             return "it names another key than the one in force"
         if not signed(entry_message(self.hash), self.signature, signer):
             return "its signature is wrong"
-        whole = forgotten or digest(self.memory) == (memory or self.sealed_memory)
+        whole = forgotten or self.is_closed or digest(self.memory) == (memory or self.sealed_memory)
         return "" if whole else "what it remembers was changed"
 
     def is_signed(self, keys: Collection[str]) -> bool:
@@ -109,12 +134,12 @@ class Entry:
     @property
     def sealed_memory(self) -> str:
         """The digest of the memory when the entry was sealed; a change of keys has none."""
-        return digest(b"") if self.kind == KEY else str(json.loads(self.kept)["memory"])
+        return digest(b"") if self.kind == KEY else str(self.kept_words["memory"])
 
     @property
     def sealed_counts(self) -> str:
         """The digest of the part of its memory that no erasure changes; nothing in older entries."""
-        return str(json.loads(self.kept).get("lasting", ""))
+        return str(self.kept_words.get("lasting", ""))
 
 
 def seal_fault(shown: JsonMapping) -> str:

@@ -7,7 +7,6 @@ holds, and later releases are held against them.
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from sfumato.core.errors import LedgerConflict, SfumatoError, Unfinished, WrongC
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.marks import Marks, are_known
 from sfumato.releases.ledger import entries, underway
+from sfumato.releases.ledger.encryption import clean
 from sfumato.releases.ledger.entry import ERASURE, Entry
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.links import check_links, damaged
@@ -30,7 +30,8 @@ from sfumato.releases.ledger.redaction import (
     without_marks,
 )
 from sfumato.releases.ledger.seals import digest
-from sfumato.releases.ledger.tables import ENTRIES, PEOPLE, STAGED
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.ledger.vault import opened_marks, stored_marks, stored_memory
 from sfumato.releases.names import same_name
 from sfumato.releases.steps import StepHook, no_hook
 
@@ -127,7 +128,7 @@ def erase_people(
     entry = ledger.enter_notice(ERASURE, compose)
     at("committed")
     try:
-        clean(ledger)
+        clean(ledger.database)
     except SfumatoError:
         raise Unfinished(
             f"entry {entry.number} of the ledger erases them, but its database could not be cleaned",
@@ -136,21 +137,6 @@ def erase_people(
     at("cleaned")
     at("done")
     return entry, tried[-1]
-
-
-def clean(ledger: Ledger) -> int:
-    """Cleans the database of what erasures deleted, if that is still to be done; returns how many were."""
-    with ledger.database.reading() as connection:
-        rows = underway.checked_rows(connection)
-        pending = [row["release"] for row in rows if row["state"] == underway.CLEANING]
-    if pending:
-        ledger.database.clean()
-        ledger.write(
-            lambda connection: (
-                connection.execute(delete(STAGED).where(STAGED.c.release.in_(pending))) and None
-            )
-        )
-    return len(pending)
 
 
 def erased_people(ledger: Ledger) -> dict[int, int]:
@@ -198,9 +184,11 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
         people, held = marks_without(stored, request.marks)
         if memory != entry.memory:
             mine = ENTRIES.c.number == entry.number
-            connection.execute(update(ENTRIES).where(mine).values(memory=memory))
+            stored_now = stored_memory(connection, entry.number, memory)
+            connection.execute(update(ENTRIES).where(mine).values(memory=stored_now))
         if people != stored:
-            connection.execute(update(PEOPLE).where(PEOPLE.c.number == entry.number).values(marks=people))
+            marks = stored_marks(connection, entry.number, people)
+            connection.execute(update(PEOPLE).where(PEOPLE.c.number == entry.number).values(marks=marks))
         if memory != entry.memory or people != stored:
             _note(erased, entry, (memory, people, stored), count, (marked, held))
     if has_people:
@@ -245,8 +233,8 @@ def _stored(connection: Connection, entry: Entry, redactions: Redactions) -> byt
     """Returns the marks of the people of an entry; raises where they are not what was sealed."""
     mine = PEOPLE.c.number == entry.number
     found = connection.execute(select(PEOPLE.c.marks).where(mine)).scalar()
-    stored = bytes(found) if isinstance(found, bytes | memoryview) else b""
-    sealed = redactions.people.get(entry.number) or json.loads(entry.kept).get("people", "")
+    stored = opened_marks(connection, entry.number, found)
+    sealed = redactions.people.get(entry.number) or entry.kept_words.get("people", "")
     if stored and digest(stored) != sealed:
         raise damaged(entry.number)
     return stored

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.core.errors import BadLedger
 from sfumato.system.disk import LARGEST_NOTE, read_document
@@ -27,6 +28,32 @@ PUBLIC_BLOCK = re.compile(
 """A public key in a file of several, below the numbers of the entries that it signed, if they are told."""
 
 
+def read_private(path: Path) -> bytes:
+    """Returns what a file of secrets holds; refuses one that others can read."""
+    try:
+        if os.name == "posix" and path.stat().st_mode & 0o077:
+            raise BadLedger("others can read the key", where=path.name, remedy=f"chmod 600 {path.name}")
+        return read_document(path, most=LARGEST_NOTE)
+    except FileNotFoundError:
+        raise BadLedger(
+            "the key of the ledger is not there", where=path.name, remedy="Name it with --key."
+        ) from None
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Writes a new file that only its owner can read: whole, or not at all; raises `FileExistsError`."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(part, path)
+    finally:
+        part.unlink()
+
+
 @dataclass(frozen=True)
 class Key:
     """An Ed25519 key; `public` is its public half in hexadecimal."""
@@ -38,15 +65,7 @@ class Key:
     def load(cls, path: Path) -> Key:
         """Reads a private key; refuses a file that others can read."""
         try:
-            if os.name == "posix" and path.stat().st_mode & 0o077:
-                raise BadLedger("others can read the key", where=path.name, remedy=f"chmod 600 {path.name}")
-            private = serialization.load_pem_private_key(
-                read_document(path, most=LARGEST_NOTE), password=None
-            )
-        except FileNotFoundError:
-            raise BadLedger(
-                "the key of the ledger is not there", where=path.name, remedy="Name it with --key."
-            ) from None
+            private = serialization.load_pem_private_key(read_private(path), password=None)
         except NOT_A_KEY:
             raise BadLedger("this is no key", where=path.name, remedy="Name an Ed25519 key.") from None
         if not isinstance(private, Ed25519PrivateKey):
@@ -60,17 +79,8 @@ class Key:
         pem = private.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(pem)
-                file.flush()
-                os.fsync(file.fileno())
-            with contextlib.suppress(FileExistsError):
-                os.link(part, path)
-        finally:
-            part.unlink()
+        with contextlib.suppress(FileExistsError):
+            write_private(path, pem)
         key = cls.load(path)
         key.publish(path.with_name(f"{path.name}.pub"))
         return key
@@ -82,6 +92,11 @@ class Key:
     def sign(self, message: bytes) -> str:
         """Returns the signature, in hexadecimal."""
         return self._private.sign(message).hex()
+
+    def derived(self, purpose: bytes) -> bytes:
+        """Returns 256 secret bits for one purpose, the same for the same key; they tell nothing of it."""
+        hkdf = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=purpose)
+        return hkdf.derive(self._private.private_bytes_raw())
 
 
 @dataclass(frozen=True)

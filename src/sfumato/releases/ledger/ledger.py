@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,8 +27,9 @@ from sfumato.releases.ledger import (
 from sfumato.releases.ledger.closed_chains import lost_heads, retired_entries
 from sfumato.releases.ledger.current_state import checked_head, key_in_force
 from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.encryption import encrypt_ledger, opening_key
 from sfumato.releases.ledger.entry import KEY, Entry
-from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
+from sfumato.releases.ledger.failures import LostDatabase
 from sfumato.releases.ledger.keys import DatedKey, Key
 from sfumato.releases.ledger.links import check_links, check_releases
 from sfumato.releases.ledger.record import Record
@@ -38,14 +37,12 @@ from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.underway import Staged
+from sfumato.releases.ledger.vault import Vault, is_encrypted
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
-
-RETRY_PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
-"""Seconds to wait before each new try of a transaction."""
 
 DEFAULT_URL = "sqlite:///ledger.db"
 
@@ -60,7 +57,8 @@ class Ledger:
 
     `url` names a SQLite file (`sqlite:///ledger.db`) or a PostgreSQL database (`postgresql://host/name`).
     `key` is the file of the signing key: by default beside the SQLite file, made when first needed. A ledger
-    opened with `readonly=True` needs no private key and never writes.
+    opened with `readonly=True` never writes; it needs the key, or one in the variable SFUMATO_LEDGER_KEY, to
+    read what releases left for later checks, which is encrypted, and no key to be verified.
     """
 
     def __init__(
@@ -75,6 +73,7 @@ class Ledger:
         self.database = LedgerDatabase(url, readonly=readonly, patience=patience)
         self.clock = clock
         self.key_path = self._key_path(key)
+        self.database.vault = Vault(opening_key(self.key_path) if readonly else self.key_path)
         if readonly:
             self.database.require()
             with self.database.reading() as connection:
@@ -129,8 +128,11 @@ class Ledger:
             key = key_in_force(connection, key, self.key_path)
             head = checked_head(connection, key.public, before)
             lost = before is not None and before in lost_heads(connection)
+            encrypted = is_encrypted(connection)
         if lost:
             seen_head.note(path, head, instead=True)
+        if not encrypted:
+            encrypt_ledger(self.database, key)
         return key
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -237,15 +239,7 @@ class Ledger:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Does `work` in one transaction, and again where the database asks for it; returns its result."""
-        for pause in (*RETRY_PAUSES, None):
-            try:
-                with self.database.writing() as connection:
-                    return work(connection)
-            except (SerializationConflict, LostDatabase):
-                if pause is None:
-                    raise
-                time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
-        raise AssertionError
+        return self.database.write(work)
 
     def commit(
         self,
@@ -345,7 +339,13 @@ class Ledger:
             raise WrongCall("the ledger was opened for reading only")
         path = self.key_path.with_name(f"{self.key_path.name}.new")
         new = Key.load(path) if path.exists() else Key.make(path)
-        self.enter_notice(KEY, lambda _: {"public_key": new.public}, then=new)
+
+        def compose(connection: Connection) -> JsonMapping:
+            self.database.vault.pass_on(connection, new)
+            return {"public_key": new.public}
+
+        self.enter_notice(KEY, compose, then=new)
+        self.database.vault.forget()
         with self.database.reading() as connection:
             self._key = key_in_force(connection, self._key, self.key_path)
         path.with_name(f"{path.name}.pub").unlink(missing_ok=True)

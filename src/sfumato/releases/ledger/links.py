@@ -40,7 +40,7 @@ def _followed(connection: Connection, before: Checkpoint) -> FollowedEntries | N
         if number == before.number and digest.hex() != before.digest:
             return None
         if number > before.number:
-            entry = Entry.of({**row._mapping, "memory": b""})
+            entry = entries.opened(connection, {**row._mapping, "memory": b""})
             if entry.number != number or entry.previous != previous or entry.computed_hash != entry.hash:
                 raise damaged(number)
             others.append(Seal(entry.hash, entry.signer, entry.signature))

@@ -17,10 +17,14 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import NOTHING, canonical, digest, head_message
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
+from sfumato.releases.ledger.vault import stored_entry, vault_of
 
 
 def begin(connection: Connection, key: Key, at: str) -> None:
-    """Enters the first entry, unless it is there: a name for the ledger, and the key that signs."""
+    """Enters the first entry, unless it is there: a name for the ledger, and the key that signs.
+
+    What releases leave is encrypted under a secret that is made with it.
+    """
     if entries.head(connection) is not None:
         return
     body = canonical({"at": at, "ledger": uuid.uuid4().hex, "public_key": key.public})
@@ -28,6 +32,7 @@ def begin(connection: Connection, key: Key, at: str) -> None:
     connection.execute(insert(ENTRIES).values(entry.row))
     signature = key.sign(head_message(1, entry.hash))
     connection.execute(insert(HEAD).values(one=1, number=1, hash=entry.hash, signature=signature))
+    vault_of(connection).begin(connection, key)
 
 
 def new_name() -> str:
@@ -55,7 +60,7 @@ def notice(connection: Connection, name: str, kind: str, body: JsonMapping, head
 def append(connection: Connection, entry: Entry, key: Key, *, then: Key | None = None) -> Entry:
     """Seals an entry, enters it and moves the head; `then` is the key that signs the head, if it changes."""
     sealed = entry.seal(key)
-    connection.execute(insert(ENTRIES).values(sealed.row))
+    connection.execute(insert(ENTRIES).values(stored_entry(connection, sealed.row)))
     signature = (then or key).sign(head_message(sealed.number, sealed.hash))
     connection.execute(update(HEAD).values(number=sealed.number, hash=sealed.hash, signature=signature))
     return sealed

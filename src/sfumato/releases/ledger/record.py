@@ -77,7 +77,7 @@ class Record:
     @classmethod
     def of(cls, entry: Entry) -> Record:
         """Returns the record that a sealed entry holds; names are in their one spelling."""
-        body, kept = json.loads(entry.body), json.loads(entry.kept)
+        body, kept = json.loads(entry.body), entry.kept_words
         public = {name: body[name] for name in PUBLIC}
         if public["recipient"] is not None:
             public["recipient"] = same_name(public["recipient"])

@@ -10,9 +10,12 @@ from sqlalchemy import Connection, inspect, text
 
 from sfumato.core.errors import BadLedger
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.tables import PEOPLE, READABLE, REVISION
+from sfumato.releases.ledger.tables import PEOPLE, READABLE, REVISION, SECRETS
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+
+ADDED = (("0003", PEOPLE), ("0004", SECRETS))
+"""Which migration added which table: a ledger that is said to be older has none."""
 
 
 def revision(connection: Connection) -> str | None:
@@ -28,7 +31,8 @@ def check(connection: Connection) -> None:
     current = revision(connection)
     if current is None:
         raise BadLedger("there is no ledger in this database", remedy="A first release makes one.")
-    newer = current != REVISION and inspect(connection).has_table(PEOPLE.name)
+    later = [table for first, table in ADDED if current < first]
+    newer = any(inspect(connection).has_table(table.name) for table in later)
     if current not in READABLE or newer:
         raise BadLedger(
             "the ledger was made by another version of Sfumato",

@@ -1,8 +1,11 @@
 """The tables of a ledger.
 
-entries   one row per release or change of key; never changed or deleted; each names the one before
+entries   one row per release or change of key; never changed or deleted; each names the one before;
+          `kept` and `memory` of a release are encrypted (`envelope.py`)
 people    the marks of the people in the table of an entry, whose digest the entry holds; where it has any;
-          under the same number, negative, the salt of the digest of that table
+          under the same number, negative, the salt of the digest of that table; all encrypted
+secrets   what the cells that tell of people are encrypted under, wrapped for the ledger's signing key; no row
+          in a ledger that this version has not written to yet, whose cells are in plain
 head      one row: the number and the hash of the last entry, signed
 staged    releases under way: where their folders are, so that a crash can be cleaned up after; each signed
 """
@@ -21,10 +24,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """The migration that the code of this version works with."""
 
-READABLE = ("0002", REVISION)
+READABLE = ("0002", "0003", REVISION)
 """The migrations whose tables it can read; older ones hold less."""
 
 METADATA = MetaData()
@@ -52,6 +55,13 @@ PEOPLE = Table(
     METADATA,
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("marks", LargeBinary, nullable=False),
+)
+
+SECRETS = Table(
+    "secrets",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("wrapped", LargeBinary, nullable=False),
 )
 
 HEAD = Table(

@@ -20,6 +20,13 @@ from sfumato.releases.ledger.redaction import Redactions
 from sfumato.releases.ledger.seals import NOTHING, head_message, signed
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
+from sfumato.releases.ledger.vault import (
+    is_encrypted,
+    unsigned_entries,
+    unsigned_marks,
+    unsigned_secrets,
+    vault_of,
+)
 from sfumato.show.card import Card, several
 
 ENTRIES_PER_PAGE = 500
@@ -28,6 +35,13 @@ ENTRIES_PER_PAGE = 500
 SEEN = "it was here before"
 CERTIFIED = "a certificate knows it, but it is not here"
 ANCHORED = "an anchor knows it, but it is not here"
+
+FORGED = "what it keeps, or remembers, is not what the key of the ledger signed"
+NOT_OPENED = (
+    "what releases left for later checks is encrypted, and the key is not here: that it is signed was"
+    " checked, not what it says"
+)
+"""What is said of a ledger that was verified without its key."""
 
 UNREADABLE = (Exception,)
 """The errors that a damaged row may raise, anywhere between the disk and the dataclass."""
@@ -50,7 +64,8 @@ class Verification:
 
     `pinned` says that the public key was given, and not taken from the ledger itself. `certificates` and
     `anchors` count what it was compared with, `lost` the entries that the ledger itself says it lost;
-    `remarks` tell of closed chains and withdrawals.
+    `remarks` tell of closed chains and withdrawals. Of a `closed` ledger what is encrypted was not opened,
+    since its key was not at hand: its signatures were looked at.
     """
 
     entries: int
@@ -62,14 +77,20 @@ class Verification:
     anchors: int = 0
     lost: int = 0
     remarks: tuple[str, ...] = ()
+    closed: bool = False
 
     @property
     def holds(self) -> bool:
         return not self.faults
 
     def as_dict(self) -> JsonObject:
-        """Returns the result as JSON; of anchors, losses and remarks only where there are any."""
-        more = {"anchors": self.anchors, "lost": self.lost, "remarks": list(self.remarks)}
+        """Returns the result as JSON; of anchors, losses, remarks and a lacking key only where there are."""
+        more = {
+            "anchors": self.anchors,
+            "lost": self.lost,
+            "remarks": list(self.remarks),
+            "closed": self.closed,
+        }
         return {
             "holds": self.holds,
             "entries": self.entries,
@@ -109,7 +130,8 @@ def verify(
 
     `key` is the public key that is known from elsewhere, of any time, or several: without it whoever writes a
     whole new ledger with a new key is believed. `certificates` and `anchors` show a ledger that was rolled
-    back; what a notice of loss names is known to be missing.
+    back; what a notice of loss names is known to be missing. Without the private key, what is encrypted is
+    not opened.
     """
     pinned = [key] if isinstance(key, str) else list(key or ())
     before = seen_head.last_seen(key_path)  # first: meanwhile others may go on
@@ -120,18 +142,24 @@ def verify(
     head: Head | None = None
     lost: frozenset[Head] = frozenset()
     remarks: tuple[str, ...] = ()
+    closed = False
     try:
         with database.reading() as connection:
             faults += _file_faults(connection, database.path is not None)
+            closed = vault_of(connection).why_closed(connection) is not None
             retired, redacted = _retired(connection), _redactions(connection)
             faults += _entry_faults(connection, keys, hashes, people, (retired, redacted))
             head, wrong = _head_faults(connection, keys, hashes)
-            faults += [*wrong, *_underway_faults(connection, keys)]
+            faults += [*wrong, *_underway_faults(connection, keys), *_secret_faults(connection, keys)]
             gone = {*retired, *(-number for number in redacted.tables)}
-            changed = elsewhere.people_faults(connection, {**people, **redacted.people}, gone)
+            if closed:
+                faults += [Fault(number, FORGED) for number in unsigned_entries(connection, keys)]
+                changed = unsigned_marks(connection, keys)
+            else:
+                changed = elsewhere.people_faults(connection, {**people, **redacted.people}, gone)
             faults += [Fault(number, "the marks of its people were changed") for number in changed]
             if not faults:
-                lost, remarks = closed_chains.lost_heads(connection), _remarks(connection)
+                lost, remarks = closed_chains.lost_heads(connection), _remarks(connection, closed=closed)
     except AccessDenied:
         raise
     except BadLedger:
@@ -154,6 +182,7 @@ def verify(
         anchors=len(anchors),
         lost=len(lost),
         remarks=remarks,
+        closed=closed,
     )
 
 
@@ -176,14 +205,19 @@ def _redactions(connection: Connection) -> Redactions:
     return Redactions()
 
 
-def _remarks(connection: Connection) -> tuple[str, ...]:
-    """Says what notices tell: what was withdrawn, and which chains are closed."""
+def _remarks(connection: Connection, *, closed: bool) -> tuple[str, ...]:
+    """Says what notices tell: what was withdrawn, and which chains are closed; and what was not opened."""
     withdrawn = len(entries.notices(connection, WITHDRAWAL))
     told = [f"{several(withdrawn, 'release')} withdrawn, and still counted"] if withdrawn else []
     if erased := sum(int(body["people"]) for _, body in entries.notices(connection, ERASURE)):
         told.append(f"{several(erased, 'person', 'people')} erased from what is kept; published counts stay")
     told += [f"chain {one.chain} is closed: {one.why}" for one in closed_chains.closed_chains(connection)]
-    return tuple(told)
+    return (*told, *((NOT_OPENED,) if closed else ()))
+
+
+def _secret_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]:
+    if is_encrypted(connection) and (not keys or unsigned_secrets(connection, keys[-1])):
+        yield Fault(None, "the secrets that it is encrypted under were changed")
 
 
 def _entry_faults(
@@ -220,7 +254,7 @@ def _entry_faults(
 def _sealed_people(entry: Entry) -> tuple[str, str]:
     """Returns the digests of the marks of people and of the salt of its table, as the entry has them."""
     with contextlib.suppress(*UNREADABLE):
-        kept = json.loads(entry.kept)
+        kept = entry.kept_words
         return str(kept.get("people", "")), str(kept.get("table_salt", ""))
     return "", ""
 
@@ -229,7 +263,8 @@ def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
     """Returns the entries with these numbers; reads one by one where a row is damaged."""
     wanted = select(ENTRIES).where(ENTRIES.c.number >= begin, ENTRIES.c.number < end)
     with contextlib.suppress(*UNREADABLE):
-        return {row["number"]: Entry.of(dict(row)) for row in connection.execute(wanted).mappings()}
+        rows = connection.execute(wanted).mappings()
+        return {row["number"]: entries.opened(connection, dict(row)) for row in rows}
     page = {}
     for number in range(begin, end):
         with contextlib.suppress(*UNREADABLE):
@@ -252,7 +287,7 @@ def _entry_fault(
         if not keys:
             keys.append(str(json.loads(entry.body)["public_key"]))
         what = entry.fault(keys[-1], forgotten=forgotten, memory=redactions.memory.get(number, ""))
-        if not what and not forgotten and not redactions.is_whole(entry):
+        if not what and not forgotten and not entry.is_closed and not redactions.is_whole(entry):
             what = "the counts that it remembers were changed"
         if not what and entry.previous != previous:
             what = "it does not follow the entry before it"
