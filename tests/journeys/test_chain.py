@@ -92,7 +92,7 @@ def test_the_ledger_remembers_what_the_plan_left(go):
 
 def test_a_policy_that_does_not_look_back_is_refused(go, tmp_path):
     go(FIRST, ALONE, "one")
-    with pytest.raises(RefusedByHistory, match="no promise of the policy is about them"):
+    with pytest.raises(RefusedByHistory, match="no promise of the policy is about it"):
         go(PEOPLE, ALONE, "two")
     with pytest.raises(RefusedByHistory, match="left no imprint"):
         go(PEOPLE, {**POLICY, "promises": ALONE["promises"] + POLICY["promises"]}, "two")

@@ -26,6 +26,7 @@ from sfumato.policy.several_tables import (
 from sfumato.protection.plan import Plan
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
 from sfumato.releases.receipt import ALONE
+from sfumato.show.card import several
 
 if TYPE_CHECKING:
     from sfumato.attacks.chain.departed_people import HeldChain
@@ -106,8 +107,8 @@ def chain_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLA
         if not policy.promises.looks_back:
             if history:
                 raise RefusedByHistory(
-                    f"chain {record.chain} has {len(history)} earlier releases, and no promise of the policy"
-                    " is about them",
+                    f"chain {record.chain} has {several(len(history), 'earlier release')}, and no promise of"
+                    f" the policy is about {'it' if len(history) == 1 else 'them'}",
                     remedy="Add the promise continuous, or, for other people, start a new chain.",
                 )
             return None
