@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.attacks.attack import Attack, attacks_without_target, strike_all
 from sfumato.attacks.chain.cracked_classes import CrackedClasses
 from sfumato.attacks.findings_card import attack_card
+from sfumato.attacks.given_away import given_away
 from sfumato.attacks.headline import Headline
 from sfumato.attacks.judged_source import judged_when_read, surplus_of
 from sfumato.attacks.objections import (
@@ -32,9 +33,10 @@ from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine import open_source
 from sfumato.engine.source import Source
-from sfumato.engine.surveying_reader import survey_on_first_pass
+from sfumato.engine.surveying_reader import show_first_texts, survey_on_first_pass
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
+from sfumato.policy.telling_columns import ColumnsBesideKeys
 from sfumato.show.card import Card, Printable, several, verdict_lines
 from sfumato.show.document import decimals, json_ready, verdict_document
 
@@ -236,7 +238,11 @@ def _doubted(verdicts: Sequence[Verdict], objections: Sequence[Objection]) -> tu
 
 
 def _unique(source: Source, policy: Policy, found: list[Objection], progress: Progress) -> Source:
-    """Returns the source, whose first pass also tells which insensitive columns tell everybody apart."""
+    """Returns the source, whose first pass also finds insensitive columns that tell people apart, or keys."""
+    unchanged = ColumnsBesideKeys.of(policy.columns, source.columns)
+    source = show_first_texts(
+        source, unchanged.names, lambda rows: found.extend(given_away(policy, unchanged, rows))
+    )
     harmless = [
         name
         for name in source.columns

@@ -14,12 +14,13 @@ from sfumato.journey.policy_argument import AnyPolicy, check_some_declared, load
 from sfumato.journey.table_argument import open_table
 from sfumato.policy.doctor.diagnosis import Diagnosis
 from sfumato.policy.doctor.knowledge import HeldTermSets
-from sfumato.policy.doctor.policy import examine, examine_held, examine_path, examine_rows, worst_first
+from sfumato.policy.doctor.policy import examine, examine_held, examine_path, worst_first
+from sfumato.policy.doctor.rows import examine_rows
 from sfumato.policy.doctor.safe_harbor import safe_harbor
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.set_columns import forms_of
-from sfumato.policy.telling_columns import UnchangedColumns
+from sfumato.policy.telling_columns import ColumnsBesideKeys
 
 
 def check_policy(
@@ -52,7 +53,7 @@ def examine_beside(source: Source, policy: Policy, progress: Progress) -> tuple[
     check_some_declared(source.columns, policy)
     here = set(source.columns)
     forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
-    unchanged, told = UnchangedColumns.of(policy.columns, source.columns), []
+    unchanged, told = ColumnsBesideKeys.of(policy.columns, source.columns), []
     shown = show_first_texts(source, unchanged.names, lambda rows: told.extend(examine_rows(unchanged, rows)))
     columns, sets = survey_with_sets(shown, source.columns, forms, progress=progress)
     held = {name: HeldTermSets(column.values, column.counts) for name, column in sets.columns.items()}

@@ -62,9 +62,9 @@ def with_warnings(
     if warn is None:
         return source
     from sfumato.engine.surveying_reader import show_first_texts, survey_on_first_pass, survey_with_sets
-    from sfumato.policy.doctor.policy import examine_rows
+    from sfumato.policy.doctor.rows import examine_rows
     from sfumato.policy.set_columns import forms_of
-    from sfumato.policy.telling_columns import UnchangedColumns
+    from sfumato.policy.telling_columns import ColumnsBesideKeys
 
     warn_of_policy(policy, warn)
     looked_at = policy.columns if policy.person is None else policy.published
@@ -77,7 +77,7 @@ def with_warnings(
             for diagnosis in _warnings_of_table(policy, columns, sets):
                 warn(diagnosis)
 
-    unchanged = UnchangedColumns.of(policy.columns, source.columns)
+    unchanged = ColumnsBesideKeys.of(policy.columns, source.columns)
 
     def look(rows: Mapping[str, Sequence[Label]]) -> None:
         for diagnosis in examine_rows(unchanged, rows):

@@ -22,7 +22,7 @@ from sfumato.policy.presets import Preset
 from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.spread_categories import FlagColumns, spread_categories
 from sfumato.policy.taxonomies import Flat
-from sfumato.policy.telling_columns import UnchangedColumns, telling_columns
+from sfumato.policy.telling_columns import ColumnsBesideKeys, telling_columns
 from sfumato.promises import make
 
 DEFAULT_PRESET = "small-cells-5"
@@ -66,7 +66,7 @@ def draft(
     dated = DatedColumns.of(columns, survey)
     if dated.names and first_texts is not None:
         columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
-    unchanged = UnchangedColumns.of(columns)
+    unchanged = ColumnsBesideKeys.of(columns)
     if unchanged.names and first_texts is not None:
         columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
     flags = FlagColumns.of(columns, survey)

@@ -42,14 +42,14 @@ class Telling:
 
 
 @dataclass(frozen=True)
-class UnchangedColumns:
+class ColumnsBesideKeys:
     """The columns that are published unchanged, and the keys that they may tell."""
 
     unchanged: tuple[str, ...]
     keys: tuple[str, ...]
 
     @classmethod
-    def of(cls, columns: Mapping[str, ColumnRule], here: Iterable[str] | None = None) -> UnchangedColumns:
+    def of(cls, columns: Mapping[str, ColumnRule], here: Iterable[str] | None = None) -> ColumnsBesideKeys:
         """Returns the columns to look at, row by row; none where there is nothing to tell.
 
         `here` are the columns of the table, if it may lack some, or have some twice.
@@ -76,7 +76,7 @@ class UnchangedColumns:
 
 
 def telling_columns(
-    columns: UnchangedColumns, survey: TableEvidence, rows: Mapping[str, Sequence[Label]]
+    columns: ColumnsBesideKeys, survey: TableEvidence, rows: Mapping[str, Sequence[Label]]
 ) -> dict[str, ColumnRule]:
     """Returns quasi-identifiers for columns that would be published unchanged and tell one."""
     found = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import did_you_mean, short
 from sfumato.core.rounded_number import rounded_number
-from sfumato.core.taxonomy import ANY, Label, Taxonomy
+from sfumato.core.taxonomy import ANY, Taxonomy
 from sfumato.policy.column_evidence import (
     ColumnEvidence,
     TableEvidence,
@@ -34,7 +34,6 @@ from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, 
 from sfumato.policy.taxonomies.arx import as_line
 from sfumato.policy.taxonomies.range_ends import check_range_ends
 from sfumato.policy.taxonomies.rows import WrittenRows, paths
-from sfumato.policy.telling_columns import UnchangedColumns
 from sfumato.policy.yaml import MOST_FILE_BYTES, read
 from sfumato.show.card import several
 from sfumato.system.disk import read_start
@@ -43,7 +42,7 @@ MOST_COMPARISONS = 200_000
 """With more comparisons only spellings that look alike are matched; similar ones would take too long."""
 
 __all__ = ["Diagnosis", "Severity", "examine", "examine_file", "examine_held", "examine_path"]
-__all__ += ["examine_rows", "examine_table", "worst_first"]
+__all__ += ["examine_table", "worst_first"]
 
 
 def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnosis]:
@@ -71,21 +70,6 @@ def examine_table(policy: Policy, survey: TableEvidence, *, warnings: bool = Fal
             for check in checks:
                 diagnoses += check(name, rule, survey.columns[name], policy, survey.rows)
     return diagnoses
-
-
-def examine_rows(unchanged: UnchangedColumns, rows: Mapping[str, Sequence[Label]]) -> list[Diagnosis]:
-    """Returns which columns are published unchanged and tell what a key is, by the texts of some rows."""
-    return [
-        Diagnosis(
-            "telling",
-            Severity.WARNING,
-            f"column {short(telling.column)}",
-            f"published unchanged, it {telling}, however coarsely that is published",
-            telling.told,
-            "Make it a quasi-identifier, or do not publish it.",
-        )
-        for telling in unchanged.telling(rows)
-    ]
 
 
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:
