@@ -22,6 +22,8 @@ def _hospital(rows: int = ROWS):
     people["ward"] = [f"{'AB'[i % 2]}{1 + i % 3}{i % 4}" for i in place]
     people["stay"] = [("short", "medium", "long")[i % 3] for i in place]
     people["triage"] = [("red", "amber", "green", "green")[i % 4] for i in place]
+    people["region"] = [("north", "South ", "NORTH", "south")[i % 4] for i in place]
+    people["cost"] = [f"{310 + 17.35 * (i % 90):.2f}" for i in place]
     people["age"] = [2025 - int(str(born)[:4]) for born in people["born"]]
     return people
 

@@ -22,6 +22,8 @@ from sfumato.policy.content import ColumnRule
 
 MOST_COLUMNS = 40
 """Of so many columns of either kind every pair is looked at."""
+FEWEST_VALUES = 3
+"""Keys of two values are not looked at: many columns tell a sex, and that is seen as a rule."""
 FEWEST_TOLD = 20
 """Fewer rows beside those of the most frequent value are told by accident."""
 TOLD_SHARE = (9, 10)
@@ -122,8 +124,9 @@ def is_telling(told: int, usual: int, rows: int) -> bool:
 def _telling(column: str, key: str, numbers: Mapping[str, NDArray[np.int64]]) -> Telling | None:
     """Returns how a column tells a key, of which missing cells say nothing; `None` where it does not."""
     known = numbers[key] > 0
-    rows, usual = int(known.sum()), int(np.bincount(numbers[key][known]).max(initial=0))
-    if rows - usual < FEWEST_TOLD:
+    times = np.bincount(numbers[key][known])
+    rows, usual = int(times.sum()), int(times.max(initial=0))
+    if rows - usual < FEWEST_TOLD or np.count_nonzero(times) < FEWEST_VALUES:
         return None
     told = told_rows(numbers[column][known], numbers[key][known])
     return Telling(column, key, told, rows) if is_telling(told, usual, rows) else None
