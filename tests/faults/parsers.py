@@ -33,8 +33,10 @@ from sfumato.promises.t_closeness.reference import ReferenceDistribution
 from sfumato.releases import certificate, manifest
 from sfumato.releases.ledger import backup
 from sfumato.releases.ledger.anchors import anchor, read_anchor
+from sfumato.releases.ledger.envelope import Secret
 from sfumato.releases.ledger.keys import Key, public_key
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.reading_key import ReadingKey, load_key
 from sfumato.releases.ledger.seen_head import last_seen
 from sfumato.releases.override import Override
 from sfumato.releases.weaker_override import read_override
@@ -142,6 +144,7 @@ PARSERS = {
     "imprint": Parser("Q2.json", lambda path: Imprint.from_json(path.read_bytes()), 8),
     "public key": Parser("ledger.db.key.pub", public_key, 8),
     "key": Parser("ledger.db.key", Key.load, 8),
+    "reading key": Parser("auditor.key", load_key, 8),
     "last head": Parser("ledger.db.key.seen", lambda path: last_seen(path.with_suffix("")), 8),
     "anchor": Parser("anchor.json", read_anchor, 8),
     "keys of people": Parser("keys.txt", lambda path: _lines_in(str(path), "--person-file"), 8),
@@ -248,6 +251,7 @@ def _write_notes(place):
     (place / "numbers.csv").write_text("x;1/3\ny;0.25\n", encoding="utf-8")
     (place / "counts.csv").write_text("value,count\nflu,12\ncold,7\nasthma,30\n", encoding="utf-8")
     (place / "keys.txt").write_text("p-001\np-002\n", encoding="utf-8")
+    ReadingKey((Secret(1, bytes(range(32))), Secret(2, bytes(32)))).write(place / "auditor.key")
     key = Key.load(place / "ledger.db.key")
     smaller = Override("p" * 64, "main", "lab", 3, "a study", "somebody", "2030-01-31").sign(key)
     (place / "smaller.json").write_bytes(smaller.as_bytes())

@@ -112,6 +112,14 @@ def test_a_number_far_off_is_found_without_counting_up_to_it(filled, tmp_path, n
     assert filled.verify().faults[0].number in (1, 3)
 
 
+@pytest.mark.parametrize("column", ["number", "sequence"])
+def test_a_number_that_no_ledger_writes_is_refused_in_our_words(filled, tmp_path, column):
+    change(tmp_path / "ledger.db", f"UPDATE entries SET {column} = ? WHERE number = 3", 1 << 62)
+    with pytest.raises(BadLedger):
+        filled.history()
+    assert not filled.verify().holds
+
+
 def flipped(cell):
     """The same, with one bit of the last byte turned."""
     if isinstance(cell, int):

@@ -82,7 +82,11 @@ class Entry:
 
     @property
     def computed_hash(self) -> str:
-        return digest(canonical(self.public))
+        """The hash that its fields have; empty where they hold a number that no ledger writes."""
+        try:
+            return digest(canonical(self.public))
+        except ValueError:
+            return ""
 
     @property
     def event(self) -> str:
