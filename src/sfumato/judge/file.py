@@ -153,8 +153,8 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
 
     A promise about how many people have a value is about people with several of them, too, if it is judged by
     all their rows. Raises also where a key column shows a text that is finer or coarser than the levels that
-    the policy publishes, where a number has more digits or a value several
-    spellings, and where columns that move together did not.
+    the policy publishes, where a number has more digits or a value several spellings, and where columns that
+    move together did not.
     """
     for column, texts in tally.too_fine.items():
         if texts:

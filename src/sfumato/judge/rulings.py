@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -61,27 +62,26 @@ def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
     if not len(tally.people):
         return tuple(undecided(promise, NO_ROWS) for promise in tally.policy.promises)
     return (
-        _too_fine(tally)
+        _counted(LEVELS, "texts that are finer", tally.too_fine)
         + _too_coarse(tally)
-        + _too_exact(tally)
-        + _spelled_again(tally)
+        + _counted(DIGITS, "numbers that have more", tally.too_exact)
+        + _counted(SPELLINGS, "further spellings", tally.spelled_again)
         + tuple(_or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises)
     )
 
 
-def _too_fine(tally: Tally) -> tuple[Verdict, ...]:
-    counts = {column: count for column, count in tally.too_fine.items() if count}
-    if not counts:
+def _counted(asked: str, fault: str, counts: Mapping[str, int]) -> tuple[Verdict, ...]:
+    """Returns that the policy is broken where some texts of a column are not as it asks."""
+    some = {column: count for column, count in counts.items() if count}
+    if not some:
         return ()
-    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
-    return (Verdict(LEVELS, False, sum(counts.values()), 0, reason=f"texts that are finer: {listed}"),)
+    return (Verdict(asked, False, sum(some.values()), 0, reason=f"{fault}: {_listed(some)}"),)
 
 
 def _too_coarse(tally: Tally) -> tuple[Verdict, ...]:
     """Returns what the policy asks of levels beyond promises, where the table does not do it."""
     counts = {column: count for column, count in tally.too_coarse.items() if count}
-    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
-    reasons = [f"texts that are coarser: {listed}"] if counts else []
+    reasons = [f"texts that are coarser: {_listed(counts)}"] if counts else []
     reasons += [f"at different levels: {', '.join(group)}" for group in tally.apart]
     if not reasons:
         return ()
@@ -89,20 +89,8 @@ def _too_coarse(tally: Tally) -> tuple[Verdict, ...]:
     return (Verdict(CONTROLS, False, measured, 0, reason="; ".join(reasons)),)
 
 
-def _too_exact(tally: Tally) -> tuple[Verdict, ...]:
-    counts = {column: count for column, count in tally.too_exact.items() if count}
-    if not counts:
-        return ()
-    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
-    return (Verdict(DIGITS, False, sum(counts.values()), 0, reason=f"numbers that have more: {listed}"),)
-
-
-def _spelled_again(tally: Tally) -> tuple[Verdict, ...]:
-    counts = {column: count for column, count in tally.spelled_again.items() if count}
-    if not counts:
-        return ()
-    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
-    return (Verdict(SPELLINGS, False, sum(counts.values()), 0, reason=f"further spellings: {listed}"),)
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} of {column}" for column, count in counts.items())
 
 
 def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
