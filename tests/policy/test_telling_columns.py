@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.microdata import Role
 from sfumato.engine import open_source
-from sfumato.engine.surveying_reader import FirstTextsReader
+from sfumato.engine.surveying_reader import FirstRowsReader, FirstTexts
 from sfumato.journey.policy_check import check_policy
 from sfumato.policy.telling_columns import told_rows
 
@@ -96,7 +96,9 @@ def test_protect_and_release_warn_in_the_pass_that_counts(write, tmp_path):
 
 def test_only_the_first_rows_are_shown_and_once():
     source, shown = open_source(people(300)), []
-    reader = FirstTextsReader(source.reader, ["weight"], shown.append, rows=100)
+    reader = FirstRowsReader(
+        source.reader, ["weight"], lambda: FirstTexts(["weight"]), shown.append, most=100
+    )
     for _ in range(2):
         assert sum(len(batch) for batch in reader.batches(["age"])) == 300
     assert [len(texts["weight"]) for texts in shown] == [100]

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -22,6 +23,9 @@ from sfumato.engine.source import CanSample, Source
 from sfumato.engine.survey import FIRST_ROWS, ColumnSurvey, Survey, Surveyor
 from sfumato.engine.text import canonical
 from sfumato.system.memory import Memory
+
+Seen_co = TypeVar("Seen_co", covariant=True)
+"""What somebody says who was shown rows."""
 
 Report = Callable[[Survey, Survey], None]
 """Receives a survey of columns, and one of term sets, whose values are the texts of coded columns."""
@@ -51,7 +55,7 @@ def show_first_texts(
     """
     if not names or not isinstance(source, RowSource) or source.memory.limit is not None:
         return source
-    return RowSource(FirstTextsReader(source.reader, names, report), source.memory)
+    return RowSource(FirstRowsReader(source.reader, names, lambda: FirstTexts(names), report), source.memory)
 
 
 def survey_first_texts(source: Source, names: Sequence[str], report: Callable[[Survey], None]) -> Source:
@@ -65,7 +69,12 @@ def survey_first_texts(source: Source, names: Sequence[str], report: Callable[[S
         times = Counter(schema.names)
         own = [name for name in names if times[name] == 1]  # others are refused later
         texts = [name for name in own if _is_text(schema.field(name).type)]
-        return RowSource(FirstRowsReader(source.reader, texts, report), source.memory) if texts else source
+        if not texts:
+            return source
+        kinds = {name: schema.field(name).type for name in texts}
+        return RowSource(
+            FirstRowsReader(source.reader, texts, lambda: Surveyor(kinds), report), source.memory
+        )
     if isinstance(source, CanSample):
         report(source.sampled(FIRST_ROWS).survey([name for name in names if name in source.columns]))
     return source
@@ -139,76 +148,66 @@ class _SurveyWithSets:
         return self._of_columns.result(), self._of_sets.result()
 
 
+class FirstTexts:
+    """The texts of some columns, row by row."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.rows = 0
+        self._texts: dict[str, list[Label]] = {name: [] for name in names}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        for name, known in self._texts.items():
+            known.extend(canonical(batch.column(name), name).to_pylist())
+        self.rows += len(batch)
+
+    def result(self) -> Mapping[str, Sequence[Label]]:
+        return self._texts
+
+
+class LooksAtRows(Protocol[Seen_co]):
+    """What is shown rows, batch by batch, and then says what it saw."""
+
+    rows: int
+
+    def add(self, batch: pa.RecordBatch) -> None: ...
+
+    def result(self) -> Seen_co: ...
+
+
 @dataclass(eq=False)
-class FirstRowsReader(PassingReader):
-    """A reader whose first pass also surveys columns in its first rows, and reports them then."""
+class FirstRowsReader(PassingReader, Generic[Seen_co]):
+    """A reader whose first pass also shows these columns of its first rows, and reports what was seen."""
 
     names: Sequence[str]
-    report: Callable[[Survey], None]
-    rows: int = FIRST_ROWS
+    begin: Callable[[], LooksAtRows[Seen_co]]
+    report: Callable[[Seen_co], None]
+    most: int = FIRST_ROWS
     _reported: bool = field(default=False, init=False)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if self._reported:
             yield from self.reader.batches(names)
             return
-        surveyor = Surveyor({name: self.reader.schema.field(name).type for name in self.names})
+        look = self.begin()
         for batch in self.reader.batches(list(dict.fromkeys([*names, *self.names]))):
             if not self._reported:
-                self._survey(surveyor, batch)
+                self._show(look, batch)
             yield batch.select(list(names))
         if not self._reported:
-            self._tell(surveyor)
+            self._tell(look)
 
-    def _survey(self, surveyor: Surveyor, batch: pa.RecordBatch) -> None:
+    def _show(self, look: LooksAtRows[Seen_co], batch: pa.RecordBatch) -> None:
         try:
-            surveyor.add(batch.slice(0, self.rows - surveyor.rows))
+            look.add(batch.select(list(self.names)).slice(0, self.most - look.rows))
         except SfumatoError:  # whoever reads these rows runs into it, if it concerns them
             self._reported = True
             return
-        if surveyor.rows >= self.rows:
-            self._tell(surveyor)
+        if look.rows >= self.most:
+            self._tell(look)
 
-    def _tell(self, surveyor: Surveyor) -> None:
+    def _tell(self, look: LooksAtRows[Seen_co]) -> None:
         self._reported = True
-        self.report(surveyor.result())
-
-
-@dataclass(eq=False)
-class FirstTextsReader(PassingReader):
-    """A reader whose first pass also shows the texts of columns in its first rows."""
-
-    names: Sequence[str]
-    report: Callable[[Mapping[str, Sequence[Label]]], None]
-    rows: int = FIRST_ROWS
-    _reported: bool = field(default=False, init=False)
-
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        if self._reported:
-            yield from self.reader.batches(names)
-            return
-        texts: dict[str, list[Label]] = {name: [] for name in self.names}
-        left = self.rows
-        for batch in self.reader.batches(list(dict.fromkeys([*names, *self.names]))):
-            if left > 0:
-                self._add(batch.slice(0, left), texts)
-                left -= len(batch)
-                if left <= 0:
-                    self._tell(texts)
-            yield batch.select(list(names))
-        self._tell(texts)
-
-    def _add(self, batch: pa.RecordBatch, texts: dict[str, list[Label]]) -> None:
-        try:
-            for name in texts:
-                texts[name] += canonical(batch.column(name), name).to_pylist()
-        except SfumatoError:  # whoever reads these rows runs into it, if it concerns them
-            self._reported = True
-
-    def _tell(self, texts: dict[str, list[Label]]) -> None:
-        if not self._reported:
-            self._reported = True
-            self.report(texts)
+        self.report(look.result())
 
 
 @dataclass(eq=False)
