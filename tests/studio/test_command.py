@@ -52,6 +52,25 @@ def test_ctrl_c_is_how_it_ends(tmp_path):
         assert "is wiped" in said and "interrupted" not in said and "Traceback" not in said
 
 
+AT_ONCE = """
+import signal, sys
+from pathlib import Path
+from sfumato.studio.server import run
+from sfumato.system.stop_request import stop_request
+
+stop_request.watch()
+run(Path(sys.argv[1]), browser=False, tell=lambda address: signal.raise_signal(int(sys.argv[2])))
+print("closed")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_stops_it_as_soon_as_the_address_is_told_ends_it_as_well(tmp_path, number):
+    words = [sys.executable, "-c", AT_ONCE, str(tmp_path), str(int(number))]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "closed\n", "")
+
+
 def test_so_many_connections_and_no_more(tmp_path):
     with served(tmp_path) as studio:
         held = [socket.create_connection(("127.0.0.1", studio.port)) for _ in range(MOST_CONNECTIONS + 6)]

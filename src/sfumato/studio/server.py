@@ -52,10 +52,11 @@ def run(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[st
         )
         try:
             worker.warm()
-            tell(studio.gate.address)
-            if browser:
-                threading.Thread(target=webbrowser.open, args=(studio.gate.address,), daemon=True).start()
-            with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio ends
+            with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio ends, from its address on
+                tell(studio.gate.address)
+                if browser:
+                    threading.Thread(target=webbrowser.open, args=(studio.gate.address,), daemon=True).start()
+                stop_request.heed()
                 server.run(sockets=[listener])
         finally:
             stop_request.asked = False  # it was heeded
