@@ -20,6 +20,8 @@ NEEDS = {
     "continuous": "adult_uci",
     "departures": "adult",
     "minimality": "adult",
+    "stricter_promises": "",
+    "suppressed_people": "",
 }
 """Experiment -> the folder of the data it reads; nothing where it makes its own."""
 
@@ -28,7 +30,6 @@ SHOWN = (
     "quasi-identifiers-*.svg",
     "freeform-threats.svg",
     "fingerprint-paper/*.svg",
-    "fingerprint-capacity.svg",
     "fingerprint-robustness-*.svg",
     "quasi-sensitive-drawn-*.svg",
     "continuous-*.svg",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -54,6 +55,7 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
         classes_silent=_silent(policy),
         steps=steps,
         seed=seed,
+        suppress=_suppress(policy),
     )
     if policy.protect.search != BEST:
         return known
@@ -101,6 +103,18 @@ def _least_values(boxes: PublishedBoxes) -> dict[str, int]:
         pairs = np.unique(np.stack([boxes.owner, boxes.held[:, column]], axis=1), axis=0)
         found[values.name] = int(np.bincount(pairs[:, 0]).min())
     return found
+
+
+def _suppress(policy: Policy) -> Fraction:
+    """Returns the share of the rows that may be suppressed, if that is done by whole classes.
+
+    Where suppressed rows have a price, a search that recodes class by class withholds single rows, so that
+    people with equal keys need not share their fate; nor is it known of a search of another package.
+    """
+    ability, price = BUILT_IN.get(policy.protect.search), policy.protect.price
+    if ability is None or not ability.suppresses or (price is not None and not ability.whole_columns):
+        return Fraction(0)
+    return policy.protect.suppress
 
 
 def _silent(policy: Policy) -> str:

@@ -49,8 +49,8 @@ def attack_values(
 ) -> Audit:
     """Attack the sensitive values of a published table, knowing the policy's search and everybody's keys.
 
-    The `register` is a table with the key columns of everybody in the published one; whatever else it holds
-    is not looked at.
+    The `register` is a table with the key columns of everybody in the published one, and of whoever was
+    suppressed; whatever else it holds is not looked at.
     """
     rules, show = load_policy(policy), progress or silent
     known = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)

@@ -160,7 +160,7 @@ class Plan(Printable):
         stand as in `data`, with the index of a pandas frame, to be held beside it: whoever knows that order
         knows whose row is whose, so such a table is for its owner alone.
         """
-        source = open_source(data, expected=self.policy.source, digits=self.policy.digits)
+        source = open_source(data, expected=self.policy.form_of_data, digits=self.policy.digits)
         if keep_index:
             from sfumato.engine.frames.kept_order import recode_in_order  # noqa: PLC0415  # loads Arrow
 

@@ -1,38 +1,45 @@
 """Which rows are suppressed, and what that tells of them: every way to deal the values is enumerated.
 
 The adversary knows everybody's keys, the policy and the search, and sees what is published. Before that, all
-ways to deal values to people are alike.
+ways to deal values to people are alike. The attack is held to the same enumeration.
 """
 
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
-from sfumato import Policy, protect
-from sfumato.core.errors import Infeasible
+from sfumato import Policy, attack, protect
+from sfumato.core.errors import Infeasible, WrongCall
 
 BELOW = {"A": ("a1", "a2"), "B": ("b1", "b2"), "*": ("a1", "a2", "b1", "b2")}
 SIZES = {"k-anonymity": {"k": 2}}
 VALUES = {"l-diversity": {"of": "s", "l": 2, "kind": "distinct"}}
+SHARES = {"confidence-bounding": {"of": "s", "confidence": "1/2"}}
+TOLD_APART = [("a1", "x"), ("a1", "y"), ("a2", "y"), ("a2", "z"), ("a2", "z"), ("b1", "z"), ("b2", "x")]
 
 
-def worlds(keys, search, promise):
-    """What is published -> every deal of values that leads there; nothing where the search refuses."""
+def policy(search, promise, suppress=1, **protect_words):
     tree = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
     columns = {"q": {"role": "quasi", "taxonomy": {"tree": tree}}, "s": {"role": "sensitive"}}
-    rules = Policy.from_dict(
-        {"columns": columns, "promises": [promise], "protect": {"search": search, "suppress": 1}}
-    )
+    words = {"search": search, "suppress": suppress, **protect_words}
+    return Policy.from_dict({"columns": columns, "promises": [promise], "protect": words})
+
+
+def worlds(keys, search, promise, *, values="xy", suppress=1):
+    """What is published -> every deal of values that leads there; nothing where the search refuses."""
+    rules = policy(search, promise, suppress)
     seen = defaultdict(list)
-    for values in product("xy", repeat=len(keys)):
-        frame = pl.DataFrame({"q": keys, "s": values})
+    for dealt in product(values, repeat=len(keys)):
+        frame = pl.DataFrame({"q": keys, "s": dealt})
         try:
-            seen[tuple(sorted(protect(frame, rules).apply(frame).rows()))].append(values)
+            seen[tuple(sorted(protect(frame, rules).apply(frame).rows()))].append(dealt)
         except Infeasible:
-            seen[None].append(values)
+            seen[None].append(dealt)
     return seen
 
 
@@ -66,3 +73,142 @@ def test_where_values_are_promised_suppression_tells_that_they_were_alike(search
     for out, deals in told.items():
         for who in suppressed(keys, out):
             assert Fraction(sum(deal[who] == "x" for deal in deals), len(deals)) == Fraction(1, 2)
+
+
+def struck(rows, rules, **options):
+    """What is published of these rows, and the findings on published and on suppressed people."""
+    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    safe = protect(frame, rules).apply(frame)
+    found = attack.minimality(safe, rules, frame.select("q"), **options).findings
+    gone = [finding for finding in found if "two alike after" in finding.details]
+    return safe, [finding for finding in found if finding not in gone], gone
+
+
+def best_guesses(deals, who):
+    """By person, the chance of the likeliest value over these deals."""
+    return [Fraction(max(Counter(deal[w] for deal in deals).values()), len(deals)) for w in who]
+
+
+TABLES = st.lists(
+    st.tuples(st.sampled_from(["a1", "a2", "b1", "b2"]), st.sampled_from("xyz")), min_size=4, max_size=5
+)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@pytest.mark.parametrize("search", ["top-down", "lattice"])
+@pytest.mark.parametrize("promise", [VALUES, SHARES], ids=["values", "shares"])
+@given(rows=TABLES)
+def test_the_attack_against_every_deal_of_values(search, promise, rows):
+    """Everybody has any published value: of those deals the ones are kept that are published alike."""
+    rows = sorted(rows)
+    keys = [key for key, _ in rows]
+    rules = policy(search, promise, "1/2")
+    try:
+        safe, (placed,), gone = struck(rows, rules)
+    except Infeasible:
+        assume(False)
+    shown = tuple(sorted(safe.rows()))
+    assume(len(shown) < len(rows))
+    known = "".join(sorted({value for _, value in shown}))
+    deals = worlds(keys, search, promise, values=known, suppress="1/2")[shown]
+    (told,) = gone
+    if not deals:  # somebody suppressed has a value that nobody else has
+        assert told.details["impossible"] and not told.breach
+        return
+    out = suppressed(keys, shown)
+    inside = [who for who in range(len(keys)) if who not in out]
+    assert told.details["people suppressed"] == len(out) == len(rows) - len(shown)
+    for finding, who in ((placed, inside), (told, out)):
+        best = best_guesses(deals, who)
+        assert finding.details["after"] == sum(best) / len(best)
+        assert finding.confidence == max(best)
+    assert told.details["before"] == told.details["two alike before"] == Fraction(1, len(known))
+    alike = [Fraction(sum(d[a] == d[b] for d in deals), len(deals)) for a, b in combinations(out, 2)]
+    assert told.details["two alike after"] == max(alike, default=told.details["two alike before"])
+
+
+@pytest.mark.parametrize("search", ["top-down", "lattice", "best"])
+def test_two_who_are_suppressed_are_known_to_be_alike(search):
+    """As above: no value is told and no limit broken, but whoever knows one of both knows the other."""
+    rows = [("a1", "x"), ("a2", "y"), ("b1", "x"), ("b1", "x")]
+    _, _, (told,) = struck(rows, policy(search, VALUES))
+    assert told.details["before"] == told.details["after"] == Fraction(1, 2) and not told.breach
+    assert told.details["two alike before"] == Fraction(1, 2) and told.details["two alike after"] == 1
+
+
+def test_suppressed_people_may_be_exposed():
+    """Three with key a2 are suppressed. Published values of their neighbours say which value they cannot
+    have been suppressed for: z is guessed right two times in three, and one in two was the limit."""
+    rules = policy("top-down", SHARES, "1/2")
+    safe, _, (told,) = struck(TOLD_APART, rules)
+    keys = [key for key, _ in TOLD_APART]
+    shown = tuple(sorted(safe.rows()))
+    assert suppressed(keys, shown) == [2, 3, 4]
+    assert told.breach and told.people == 3 and told.confidence == Fraction(2, 3)
+    assert told.details["before"] == Fraction(1, 3) and told.details["limit"] == Fraction(1, 2)
+    again, _, (same,) = struck(TOLD_APART[::-1], rules)
+    assert same == told and sorted(again.rows()) == list(shown)
+
+
+def test_where_sizes_are_promised_the_attack_learns_nothing():
+    rows = [("a1", "x"), ("a1", "y"), ("a1", "x"), ("b2", "y")]
+    _, (placed,), (told,) = struck(rows, policy("top-down", SIZES))
+    for finding in (placed, told):
+        assert finding.details["before"] == finding.details["after"] and not finding.breach
+
+
+def test_suppressed_people_of_larger_tables_are_counted_alone():
+    """Where worlds of single classes are asked, nothing is concluded about people in none."""
+    rows = [(f"a{i % 2 + 1}", "xyz"[i % 3]) for i in range(60)] + [("b1", "x"), ("b1", "x")]
+    _, (placed,), gone = struck(rows, policy("top-down", SHARES, "1/10"), steps=5)
+    assert placed.details["method"] == "worlds of single classes" and not gone
+    assert placed.details["people suppressed"] == 2
+
+
+def test_suppressed_people_who_may_have_many_values_are_not_listed():
+    """Three people and two columns of 2,000 values each: the worlds are counted before one is made."""
+    rules = policy("top-down", SHARES, "1/2").to_dict()
+    many = {name: {"tree": [*"xyz", *(f"{name}{i}" for i in range(2000))]} for name in ("s", "t")}
+    rules["columns"] |= {name: {"role": "sensitive", "taxonomy": tree} for name, tree in many.items()}
+    frame = pl.DataFrame([(*row, "x") for row in TOLD_APART], schema=["q", "s", "t"], orient="row")
+    safe = protect(frame, rules).apply(frame)
+    assert len(safe) == 4
+    found = attack.minimality(safe, rules, frame.select("q")).findings
+    assert {finding.details["method"] for finding in found} == {"worlds of single classes"}
+
+
+def test_classes_of_more_values_than_calls_go_deep():
+    rows = [(("a1", "b1")[i % 2], f"v{i}") for i in range(2400)]
+    _, (placed,), gone = struck(rows, policy("top-down", SHARES, 0), steps=20)
+    assert placed.details["after"] == placed.details["before"] and not gone
+
+
+def test_more_people_than_may_be_suppressed_are_refused():
+    """They are people of another table. Where single rows are withheld, equal keys need not share a fate."""
+    frame = pl.DataFrame(TOLD_APART, schema=["q", "s"], orient="row")
+    for rules in (policy("top-down", SHARES, "1/3"), policy("mondrian", SHARES, "1/2", price=2)):
+        safe = frame.head(4).with_columns(q=pl.lit("A"))
+        with pytest.raises(WrongCall, match="3 people more than the table has rows"):
+            attack.minimality(safe, rules, frame.select("q"))
+
+
+def test_rows_without_a_key_count_as_suppressed_too():
+    """Two of eight lack a key and are left out beforehand, so two more may go: in every world as at first."""
+    rules = policy("top-down", VALUES, "1/2").to_dict() | {"missing": "suppress"}
+    rows = [
+        ("a1", "x"),
+        ("a2", "y"),
+        ("a1", "y"),
+        ("a2", "x"),
+        ("b1", "x"),
+        ("b1", "x"),
+        (None, "x"),
+        (None, "y"),
+    ]
+    safe, _, (told,) = struck(rows, rules)
+    assert len(safe) == 4 and told.details["people suppressed"] == 2
+    assert not told.details["impossible"] and told.details["two alike after"] == 1
+    stricter = rules | {"protect": rules["protect"] | {"suppress": "3/8"}}
+    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    with pytest.raises(WrongCall, match="2 people more than the table has rows, and 1 can be suppressed"):
+        attack.minimality(safe, stricter, frame.select("q"))

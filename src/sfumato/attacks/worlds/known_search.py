@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from sfumato.attacks.worlds.published_boxes import Builds, PublishedBoxes, Republish
 
@@ -21,7 +22,8 @@ class KnownSearch:
     as well: a class stays as it is where one of them leaves it. `by_shape` says what is known of single
     classes by whoever has seen the table, where that is more than is known before. All worlds are listed up
     to `most_listed` of them, or up to `steps`; otherwise worlds are drawn, until about `steps` searches were
-    made. `seed` fixes what is drawn.
+    made. `seed` fixes what is drawn. `suppress` is the share of the rows that may stay unpublished, where
+    people with equal keys are published or suppressed together.
     """
 
     republish: Republish
@@ -34,6 +36,7 @@ class KnownSearch:
     steps: int = STEPS
     seed: int = 0
     most_listed: int | None = None
+    suppress: Fraction = Fraction(0)
 
     def of_classes(self, boxes: PublishedBoxes) -> KnownSearch:
         """Returns what is known of single classes of this table."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -17,8 +18,9 @@ from sfumato.attacks.worlds.dealt_values import DealtValues
 from sfumato.attacks.worlds.known_search import KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
 from sfumato.attacks.worlds.register import Register
+from sfumato.attacks.worlds.suppressed_people import two_alike
 from sfumato.attacks.worlds.value_lists import ValueLists
-from sfumato.attacks.worlds.value_worlds import ValueWorlds, weigh_values
+from sfumato.attacks.worlds.value_worlds import Spread, ValueWorlds, weigh_values
 from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.taxonomy import ANY
@@ -36,11 +38,15 @@ class ValueMinimality:
     publishes the same table. If the promises do not look at values, all are kept, and nothing is learned.
     Small tables are decided by listing all worlds, larger ones estimated from worlds of single classes.
 
+    Whoever is in the register and in no class was suppressed, and where promises are about values, these may
+    have been the reason. They may be any that the table knows, everybody's alike; that is decided on
+    small tables only.
+
     A breach is a chance above what the promises allow, or fewer possible values than they ask for, that the
     table alone does not give.
 
     Source: Wong, Fu, Wang and Pei, *Minimality attack in privacy preserving data publishing*, 2007.
-    Silent on: suppressed rows, and what several classes tell together where worlds are drawn.
+    Silent on: what several classes tell together, and suppressed people, where worlds are drawn.
     """
 
     known: KnownSearch
@@ -54,11 +60,16 @@ class ValueMinimality:
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         boxes = PublishedBoxes.read(published, self.known.builds)
-        register = Register.of(boxes, _register_codes(boxes, self.register))
+        register = Register.of(
+            boxes,
+            _register_codes(boxes, self.register),
+            suppress=self.known.suppress,
+            dropped=self.register.dropped,
+        )
         worlds = ValueWorlds(boxes, register)
         listed = worlds.listed(self.known.list_up_to) if boxes.complete else None
         if listed is not None:
-            return [self._listed(worlds, listed, column, limits) for column in range(len(boxes.values))]
+            return self._listed(worlds, listed, limits)
         if self.known.classes_silent:
             return []
         return [self._single_classes(worlds, column, limits) for column in range(len(boxes.values))]
@@ -66,28 +77,37 @@ class ValueMinimality:
     def _listed(
         self,
         worlds: ValueWorlds,
-        listed: list[list[tuple[int, tuple[tuple[int, ...], ...]]]],
-        column: int,
+        listed: list[list[tuple[int, Spread]]],
         limits: AttackLimits,
-    ) -> Finding:
-        sums, total = weigh_values(worlds, listed, self.known.republish)
+    ) -> list[Finding]:
+        kept = worlds.kept(listed, self.known.republish)
+        sums, total = weigh_values(kept)
         boxes, register = worlds.boxes, worlds.register
-        seen = _Seen(boxes, column, limits)
-        for c in range(len(boxes.low)):
-            held = boxes.held[boxes.owner == c][:, column]
-            before = np.bincount(held, boxes.counts[boxes.owner == c]).astype(np.int64)
-            for i, key in enumerate(register.keys_of(c)):
-                people = register.people[key]
-                after: dict[int, int] = {}
-                for v, leaf in enumerate(held.tolist()):
-                    if n := sums[c, i, v]:
-                        after[leaf] = after.get(leaf, 0) + n
-                chances = [Fraction(n, total * people) for n in after.values()] if total else []
-                seen.add(people, _fractions(before), chances or _fractions(before))
-        count = 1
-        for some in listed:
-            count *= len(some)
-        return self._finding(seen, {"method": "all worlds", "worlds": count, "impossible": int(not total)})
+        figures: dict[str, int | Fraction | str] = {
+            "method": "all worlds",
+            "worlds": prod(len(some) for some in listed),
+            "impossible": int(not total),
+        }
+        found = []
+        for column in range(len(boxes.values)):
+            seen, gone = _Seen(boxes, column, limits), _Seen(boxes, column, limits)
+            for c, held in enumerate(worlds.held):
+                values = held[:, column]
+                often = boxes.counts[boxes.owner == c] if c < register.suppressed else None
+                before = _fractions(np.bincount(values, often).astype(np.int64))
+                for i, key in enumerate(register.keys_of(c)):
+                    people = register.people[key]
+                    after: dict[int, int] = {}
+                    for v, leaf in enumerate(values.tolist()):
+                        if n := sums[c, i, v]:
+                            after[leaf] = after.get(leaf, 0) + n
+                    chances = [Fraction(n, total * people) for n in after.values()] if total else []
+                    (gone if c == register.suppressed else seen).add(people, before, chances or before)
+            found.append(self._finding(seen, figures))
+            if register.gone:
+                alike = two_alike(worlds, kept, column)
+                found.append(_of_suppressed(self._finding(gone, {**figures, **alike})))
+        return found
 
     def _single_classes(self, worlds: ValueWorlds, column: int, limits: AttackLimits) -> Finding:
         """Estimates the same from the classes of people who are drawn: all ways to deal out the values of a
@@ -137,6 +157,8 @@ class ValueMinimality:
             "worlds left": left,
             "people not placed": int(boxes.sizes[~register.placed].sum()),
         }
+        if register.gone:
+            figures["people suppressed"] = register.gone
         return self._finding(seen, figures)
 
     def _finding(self, seen: _Seen, figures: Mapping[str, int | Fraction | str]) -> Finding:
@@ -154,6 +176,13 @@ class ValueMinimality:
             columns=(seen.name,),
             details={**figures, "before": seen.mean_before, "after": seen.mean_after, "limit": seen.limit},
         )
+
+
+def _of_suppressed(finding: Finding) -> Finding:
+    """Returns the finding as one about suppressed people, of whom two may be known to be alike."""
+    before, after = (float(Fraction(finding.details[f"two alike {when}"])) for when in ("before", "after"))
+    alike = f"two of them have the same with a chance of {after:.1%}, {before:.1%} without"
+    return replace(finding, sentence=f"suppressed people, {finding.sentence}; {alike}")
 
 
 class _Seen:

@@ -129,15 +129,14 @@ class PublishedBoxes:
             finer = tree.levels[tree.range_level][low:high]
         return np.unique(finer, return_inverse=True)[1].astype(np.int64).ravel()
 
-    def table(self, codes: Sequence[NDArray[np.integer]], held: Codes) -> Microdata:
-        """Returns the table with these leaf ranks in the key columns and these in the sensitive ones."""
-        return Microdata.of_codes([*self.keys, *self.values], [*codes, *held.T])
+    def table(self, codes: Sequence[NDArray[np.integer]], held: Codes, *, dropped: int = 0) -> Microdata:
+        """Returns the table with these leaf ranks in the key columns and these in the sensitive ones; so many
+        rows were `dropped` before, for want of a key."""
+        return Microdata.of_codes([*self.keys, *self.values], [*codes, *held.T], dropped=dropped)
 
 
-def publication_of(recoding: Recoding, keys: int) -> Publication | None:
-    """Returns what a recoding publishes of a table of `keys` key columns; `None` if rows are suppressed."""
-    if recoding.suppressed:
-        return None
+def publication_of(recoding: Recoding, keys: int) -> Publication:
+    """Returns what a recoding publishes of a table of `keys` key columns; suppressed rows are missing."""
     table = recoding.table
     texts = [recoding.texts(j) for j in range(keys)]
     held = zip(*(table.codes(c.name).tolist() for c in table.columns[keys:]), strict=True)
