@@ -126,6 +126,7 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "ready": _lands,
     "source": _office,
     "workbook": _visits,
+    "labels": _visits,
     "database": _visits,
 }
 """The table of each example policy, by the name of its file."""
@@ -135,6 +136,8 @@ def write(name: str, folder: Path) -> str:
     """Writes the table of an example into a folder, in the form its policy reads; returns where it is.
 
     Only the columns that the policy declares are written: as CSV, as a sheet, or as a table of a database.
+    That of SAS is written as CSV, with labels for cells: nothing here writes its files, and a catalogue is
+    passed over where another kind of file is read.
     """
     policy = sf.Policy.load(FOLDER / f"{name}.yaml")
     table = {key: cells for key, cells in TABLES[name]().items() if key in policy.columns}

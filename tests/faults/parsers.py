@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sfumato as sf
-from engine import files_of_rows
+from engine import files_of_rows, sas_files
 from policy.test_arx_project import project
 from sfumato import demo
 from sfumato.cli.erase import _lines_in
@@ -74,6 +74,10 @@ def read_table(path):
     source = open_source(path)
     source.survey()
     source.digest()
+
+
+def read_labels(path):
+    read_table(DataFile(path.with_name("visits.sas7bdat"), catalog=path))
 
 
 def ask_database(path):
@@ -155,6 +159,8 @@ PARSERS = {
         kind: Parser(f"people.{kind}", read_table)
         for kind in ("xlsx", "ods", "sav", "dta", "xpt", "arrow", "feather", "parquet", "jsonl")
     },
+    "table of SAS": Parser("visits.sas7bdat", read_table),
+    "catalogue of SAS": Parser("formats.sas7bcat", read_labels, 8),
     "database": Parser("people.sqlite", ask_database, 2),
     "judged csv": Parser("judged/people.csv", judge, 1),
     "judged parquet": Parser("judged/people.parquet", judge, 1),
@@ -235,6 +241,7 @@ def _write_tables(place):
     for kind in files_of_rows.KINDS:
         if kind != "latin-1":
             files_of_rows.write(kind, ROWS, place)
+    sas_files.lay_out(place)
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
         file.write((place / "people.csv").read_bytes())

@@ -54,13 +54,18 @@ def go(sfumato, data, *said):
         ("protect", data, "-p", "policy.yaml", "-o", "safe.csv"),
         ("release", data, "-p", "policy.yaml", "--into", "out"),
     ]
+    return run_all(sfumato, calls)
+
+
+def run_all(sfumato, calls, policy=Path("policy.yaml")):
+    """Run commands one after the other, and a declared policy by one search; returns what they said."""
     told = ""
     for call in calls:
         answer = sfumato(*call)
         assert answer.code == 0, (call, answer.err)
         told += answer.err
         if call[0] == "declare":
-            one_search(Path("policy.yaml"))
+            one_search(policy)
     return told
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.completion import complete_preset
-from sfumato.cli.drafted_policy import write_draft
+from sfumato.cli.drafted_policy import draft_for, write_draft
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
@@ -46,14 +46,17 @@ def declare(
     Example:  sfumato declare patients.csv -o policy.yaml
     """
     from sfumato.journey.declare import declare as declare_
+    from sfumato.journey.needed_files import files_of_form
     from sfumato.releases.output_file import check_target
 
     if out is not None:
-        check_target(out, source=Path(data), overwrite=overwrite)
+        check_target(out, source=Path(data), needed=files_of_form(form), overwrite=overwrite)
     with progress_bar() as progress:
         policy = declare_(
             table_read_by(engine, data, form), preset=preset, header=header, warn=warn, progress=progress
         )
+    if out is not None:
+        policy = draft_for(policy, out)
     said = policy.to_yaml().rstrip("\n") if out is None else write_draft(policy, out, data)
     if as_json:
         reasons = {name: rule.reason for name, rule in policy.columns.items() if rule.reason}

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.completion import complete_preset
-from sfumato.cli.drafted_policy import write_draft
+from sfumato.cli.drafted_policy import draft_for, write_draft
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     AsJson,
@@ -133,7 +133,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.journey.discover import discover as discover_
     from sfumato.system.memory import Memory
 
-    _check_suggestion(suggest, preset, data, overwrite=overwrite)
+    _check_suggestion(suggest, preset, data, form, overwrite=overwrite)
     with progress_bar() as progress:
         discovery = discover_(
             table_read_by(engine, data, form),
@@ -158,14 +158,18 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             progress=progress,
         )
         drawn = draw_charts(discovery, charts)
-    written = "" if suggest is None else write_draft(discovery.suggest(preset), suggest, data)
+    written = ""
+    if suggest is not None:
+        written = write_draft(draft_for(discovery.suggest(preset), suggest), suggest, data)
     tell(discovery, as_json=as_json)
     if written:
         talk(written)
     tell_drawn(drawn)
 
 
-def _check_suggestion(suggest: Path | None, preset: str | None, data: str, *, overwrite: bool) -> None:
+def _check_suggestion(
+    suggest: Path | None, preset: str | None, data: str, form: SourceForm, *, overwrite: bool
+) -> None:
     """Refuse before the search what could not be written after it."""
     from sfumato.policy.presets import preset as preset_of
 
@@ -174,6 +178,7 @@ def _check_suggestion(suggest: Path | None, preset: str | None, data: str, *, ov
         if suggest is None:
             raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
     if suggest is not None:
+        from sfumato.journey.needed_files import files_of_form
         from sfumato.releases.output_file import check_target
 
-        check_target(suggest, source=Path(data), overwrite=overwrite)
+        check_target(suggest, source=Path(data), needed=files_of_form(form), overwrite=overwrite)

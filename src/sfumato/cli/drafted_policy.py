@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
+
+
+def draft_for(policy: Policy, file: Path) -> Policy:
+    """Returns a draft with paths as its file says them: relative to the folder that this will be in."""
+    return replace(policy, source=policy.source.seen_from(file.parent))
 
 
 def write_draft(policy: Policy, file: Path, data: str) -> str:

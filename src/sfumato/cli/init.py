@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from sfumato.cli.completion import complete_column, complete_rule
+from sfumato.cli.drafted_policy import draft_for
 from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.given_answers import GivenAnswers
 from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data
@@ -91,6 +93,7 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
     """
     from sfumato.journey.draft_evidence import DraftEvidence
     from sfumato.journey.init import init as init_
+    from sfumato.journey.needed_files import files_of_form
     from sfumato.releases.output_file import check_target
 
     if exact and nothing_exact:
@@ -105,12 +108,13 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
         )
     if not lacking:
         given.intent()
-    check_target(out, source=Path(data), overwrite=overwrite)
+    check_target(out, source=Path(data), needed=files_of_form(form), overwrite=overwrite)
     with progress_bar() as progress:
         evidence = DraftEvidence.of(table_read_by(None, data, form), header=header, progress=progress)
     intent = _asked(given, evidence) if lacking else given.intent()
     with progress_bar() as progress:
         first = init_(evidence, intent, progress=progress)
+    first = replace(first, policy=draft_for(first.policy, out))
     out.write_text(first.policy.to_yaml(), encoding="utf-8")
     _tell(first, data, out, as_json=as_json)
 

@@ -143,6 +143,10 @@ Empty = Annotated[
     str | None,
     valued("--empty", "TEXTS", "Of a text file: texts that stand for an empty cell, as in NA,NULL."),
 ]
+Catalog = Annotated[
+    str | None,
+    valued("--catalog", "FILE", "Of a file of SAS: the .sas7bcat file with the labels of its codes."),
+]
 SOURCE_OPTIONS = {
     "encoding": Encoding,
     "delimiter": Delimiter,
@@ -152,6 +156,7 @@ SOURCE_OPTIONS = {
     "query": Query,
     "longest_cell": LongestCell,
     "empty": Empty,
+    "catalog": Catalog,
 }
 """How the data of a verb are read; what a policy says under `source` need not be said again."""
 

@@ -6,6 +6,8 @@ import codecs
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike, fspath
+from os.path import relpath
+from pathlib import Path
 
 from sfumato.core.errors import WrongCall
 
@@ -23,7 +25,7 @@ class SourceForm:
     numbers and dates (`,` and `dd.mm.yyyy`), where several readings are possible; cells stay as they are.
     `sheet` names a sheet of a spreadsheet, `query` what is asked of a database. `longest_cell` is how many
     bytes a cell of a text file may have, and `empty` are texts, with commas between, that stand there for an
-    empty cell unless they are in quotes.
+    empty cell unless they are in quotes. `catalog` is the file in which SAS keeps the labels of codes.
 
     >>> SourceForm(delimiter=";").over(SourceForm(delimiter=",", decimal=",")).words
     {'delimiter': ';', 'decimal': ','}
@@ -37,6 +39,7 @@ class SourceForm:
     query: str | None = None
     longest_cell: str | None = None
     empty: str | None = None
+    catalog: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -71,6 +74,29 @@ class SourceForm:
     def over(self, other: SourceForm) -> SourceForm:
         """Returns this form; where it says nothing, the other one speaks."""
         return replace(other, **{key.replace("-", "_"): word for key, word in self.words.items()})
+
+    def beside(self, folder: Path | None) -> SourceForm:
+        """Returns this form, as a policy in `folder` says it, with paths that hold here.
+
+        >>> SourceForm(catalog="formats.sas7bcat").beside(Path("study")).catalog
+        'study/formats.sas7bcat'
+        """
+        if self.catalog is None or folder is None:
+            return self
+        return replace(self, catalog=(folder / self.catalog).as_posix())
+
+    def seen_from(self, folder: Path) -> SourceForm:
+        """Returns this form, with paths that hold here, as a policy in `folder` says it.
+
+        >>> SourceForm(catalog="study/formats.sas7bcat").seen_from(Path("study")).catalog
+        'formats.sas7bcat'
+        """
+        if self.catalog is None or Path(self.catalog).is_absolute():
+            return self
+        try:
+            return replace(self, catalog=Path(relpath(self.catalog, folder)).as_posix())
+        except ValueError:  # another drive
+            return replace(self, catalog=Path(self.catalog).resolve().as_posix())
 
     def __bool__(self) -> bool:
         return self != SourceForm()
@@ -122,11 +148,15 @@ class DataFile(PathLike[str]):
         query: str | None = None,
         longest_cell: int | str | None = None,
         empty: str | None = None,
+        catalog: str | PathLike[str] | None = None,
         note: Note | None = None,
     ) -> None:
         self.path = fspath(path)
         longest = None if longest_cell is None else str(longest_cell)
-        self.form = SourceForm(encoding, delimiter, decimal, date_format, sheet, query, longest, empty)
+        labels = None if catalog is None else fspath(catalog)
+        self.form = SourceForm(
+            encoding, delimiter, decimal, date_format, sheet, query, longest, empty, labels
+        )
         self.note = note
 
     @classmethod

@@ -140,7 +140,7 @@ class Microdata:
         """How many different rows there are."""
         return len(self.words[0])
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Column, ...]:
         """The columns of the class key."""
         return tuple(c for c in self.columns if c.role.is_key)
@@ -278,10 +278,12 @@ class Microdata:
         return h.hexdigest()
 
     def _index(self, name: str) -> int:
-        for i, c in enumerate(self.columns):
-            if c.name == name:
-                return i
-        raise KeyError(name)
+        return self._places[name]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The place of every column, by name."""
+        return {column.name: place for place, column in enumerate(self.columns)}
 
     def __repr__(self) -> str:
         return f"Microdata({self.rows} rows, {self.distinct} distinct, {len(self.columns)} columns)"

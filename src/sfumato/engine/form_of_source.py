@@ -7,6 +7,7 @@ from sfumato.engine.csv.reader import CsvReader
 from sfumato.engine.csv.text_form import PLAIN_FORM, TextForm
 from sfumato.engine.files.query import QueryReader
 from sfumato.engine.files.spreadsheet import SpreadsheetReader
+from sfumato.engine.files.statistics_file import StatisticsFileReader
 from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.set_columns import SetReader
 
@@ -31,6 +32,8 @@ def source_form(reader: Reader) -> SourceForm:
         return SourceForm(sheet=first.sheet)
     if isinstance(first, QueryReader):
         return SourceForm(query=first.query)
+    if isinstance(first, StatisticsFileReader) and first.catalog is not None:
+        return SourceForm(catalog=first.catalog.as_posix())
     if not isinstance(first, CsvReader):
         return NO_FORM
     empty = {"empty": ",".join(first.empty)} if first.empty else {}

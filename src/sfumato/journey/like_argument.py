@@ -65,7 +65,7 @@ def _of_release(certificate: Path, policy: Policy) -> Transformation:
             remedy=f"Name the certificate in the folder of the release, with {' or '.join(PUBLISHED)}.",
         )
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    source = open_source(there[0], expected=policy.source)
+    source = open_source(there[0], expected=policy.form_of_data)
     held = source.survey([name for name in keys if name in source.columns])
     return Transformation(
         {name: column.values for name, column in held.columns.items() if column.complete},

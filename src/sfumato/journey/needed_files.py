@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.core.data_file import DataFile, SourceForm
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import HierarchyFile
 
@@ -26,6 +27,9 @@ def needed_files(
     `given` is the policy as the caller named it.
     """
     needed = {Path(other): "a file that it is made from" for other in others if isinstance(other, PATHS)}
+    said = [other.form for other in others if isinstance(other, DataFile)]
+    for form in (policy.form_of_data, *said):
+        needed |= files_of_form(form)
     for name, rule in policy.columns.items():
         if isinstance(rule.taxonomy, HierarchyFile):
             needed[_beside(policy, rule.taxonomy.name)] = f"the hierarchy of column {name}"
@@ -36,6 +40,11 @@ def needed_files(
     if isinstance(given, PATHS):
         needed[Path(given)] = "the policy"
     return needed | _of_ledger(ledger)
+
+
+def files_of_form(form: SourceForm) -> dict[Path, str]:
+    """Returns the files beside the data that say how these are read; each with a name."""
+    return {} if form.catalog is None else {Path(form.catalog): "the catalogue of labels"}
 
 
 def _beside(policy: Policy, name: str) -> Path:

@@ -23,7 +23,7 @@ def open_table(data: AnyTable, memory: AnyMemory = None, policy: PolicyContent |
 
     What the policy says under `source` holds for what the caller does not say.
     """
-    expected = NO_FORM if policy is None else policy.source
+    expected = NO_FORM if policy is None else policy.form_of_data
     return open_source(data, memory=None if memory is None else Memory.of(memory), expected=expected)
 
 

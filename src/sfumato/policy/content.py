@@ -149,6 +149,11 @@ class PolicyContent:
     """How the data are read. No promise either: the same rows in another form have the same digest."""
 
     @property
+    def form_of_data(self) -> SourceForm:
+        """How the data are read, with paths that hold here: a policy names files relative to its folder."""
+        return self.source.beside(self.folder)
+
+    @property
     def by_profile(self) -> bool:
         """Whether outsiders are taken to know all rows of a person.
 

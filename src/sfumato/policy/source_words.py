@@ -30,6 +30,11 @@ def schema() -> JsonObject:
                 "minLength": 1,
                 "description": "Texts of a CSV file that stand for an empty cell, commas between: NA,NULL.",
             },
+            "catalog": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The file of SAS that holds the labels of codes: formats.sas7bcat.",
+            },
         },
         "additionalProperties": False,
         "description": "How the data are read. It is no promise, and no part of the policy's digest.",

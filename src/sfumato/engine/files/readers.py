@@ -15,8 +15,9 @@ from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.parts import MatchingReader, PartsReader
 from sfumato.engine.files.query import QueryReader
+from sfumato.engine.files.sas_catalog import CATALOG_ENDING
 from sfumato.engine.files.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
-from sfumato.engine.files.statistics_file import STATISTICS_ENDINGS, StatisticsFileReader
+from sfumato.engine.files.statistics_file import SAS_ENDINGS, STATISTICS_ENDINGS, StatisticsFileReader
 from sfumato.engine.rows import RowSource
 from sfumato.system.database_address import DatabaseAddress
 
@@ -70,8 +71,12 @@ def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note 
     if ending in SPREADSHEET_ENDINGS:
         _check_form(form, "a spreadsheet", "sheet")
         return SpreadsheetReader(path, ending[1:], note, form.sheet, expected)
+    if ending in SAS_ENDINGS:
+        _check_form(form, "a file of SAS", "catalog")
+        catalog = form.catalog or expected.catalog
+        return StatisticsFileReader(path, ending[1:], note, None if catalog is None else Path(catalog))
     for endings, reader, what in (
-        (STATISTICS_ENDINGS, StatisticsFileReader, "a file of SPSS, Stata or SAS"),
+        (STATISTICS_ENDINGS, StatisticsFileReader, "a file of SPSS or Stata"),
         (ARROW_ENDINGS, ArrowFileReader, "an Arrow file"),
         (LINES_ENDINGS, JsonLinesReader, "a file of JSON lines"),
     ):
@@ -83,6 +88,12 @@ def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note 
             "a project of ARX is no table",
             where=str(path),
             remedy="`sfumato policy arx` writes a policy and hierarchies from it; hand in the data as CSV.",
+        )
+    if ending == CATALOG_ENDING:
+        raise WrongCall(
+            "a catalogue of SAS holds labels and no table",
+            where=str(path),
+            remedy="Hand in the .sas7bdat or .xpt file, and name the catalogue with --catalog.",
         )
     raise WrongCall(
         "the ending of the path names no format",

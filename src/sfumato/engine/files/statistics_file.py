@@ -2,7 +2,8 @@
 
 Where codes have labels, the labels are the values. Codes that a file declares to be missing are missing
 cells, and so are empty texts, which these programs do not tell apart from missing ones. Dates are dates,
-also where SAS shows a part of them alone, as the name of a month.
+also where SAS shows a part of them alone, as the name of a month. Labels of SAS are in a catalogue, a file
+of its own that has to be named.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ from sfumato.core.errors import BadData
 from sfumato.engine.column_names import safe_name
 from sfumato.engine.files.extra_library import extra_library
 from sfumato.engine.files.loaded_file import LoadedFileReader, as_dates
+from sfumato.engine.files.sas_catalog import catalogs_beside, format_name, is_plain, labels_in
 
 READERS = {
     ".sav": "read_sav",
@@ -43,51 +46,109 @@ _SHORT = re.compile(
 BYTES_PER_BYTE, BYTES_PER_CELL = 13, 120
 """Memory for each byte of a file, and for each cell: measured were 9.8 to 12.1, and 104 to 115."""
 
+ROWS_PER_BYTE = {".zsav": 1100}
+"""How many rows a byte can hold at most: one, but where a file is packed by zlib."""
+
+Labels = Mapping[Any, str]
+"""What is to be read in place of each code: a number, or a text."""
+
 Range = Mapping[str, Any]
 """The ends `lo` and `hi` of codes that are declared missing: numbers, or texts."""
 
 
 @dataclass(frozen=True, eq=False)
 class StatisticsFileReader(LoadedFileReader):
-    """A file of SPSS, Stata or SAS."""
+    """A file of SPSS, Stata or SAS; that of SAS may have a `catalog` of labels."""
+
+    catalog: Path | None = None
 
     def needed_bytes(self) -> int:
         if self.memory.limit is None:
             return 0
-        ending, by_size = self.path.suffix.lower(), self.path.stat().st_size * BYTES_PER_BYTE
-        library = extra_library("pyreadstat", "a file of SPSS, Stata or SAS")
-        try:
-            _, about = getattr(library, READERS[ending])(str(self.path), metadataonly=True)
-        except Exception:  # of the library: reading the file will say what is wrong
+        files = [file for file in (self.path, self.catalog) if file is not None and file.is_file()]
+        by_size = sum(f.stat().st_size for f in files) * BYTES_PER_BYTE
+        about = self._header()
+        if about is None:  # reading the file will say what is wrong
             return by_size
         widths = sum((about.variable_storage_width or {}).values())
         row = about.number_columns * BYTES_PER_CELL + widths
         return max(by_size, int((about.number_rows or 0) * row))
 
+    def _header(self) -> Any:
+        """Returns what the file says of itself before its rows; `None` where the library cannot tell."""
+        library = extra_library("pyreadstat", "a file of SPSS, Stata or SAS")
+        try:
+            _, about = getattr(library, READERS[self.path.suffix.lower()])(str(self.path), metadataonly=True)
+        except Exception:  # of the library, whose message may quote cells
+            return None
+        return about
+
+    def _is_beyond_its_size(self) -> bool:
+        """Whether the file claims more rows than its bytes can hold: the library makes room for all."""
+        about, most = self._header(), ROWS_PER_BYTE.get(self.path.suffix.lower(), 1)
+        return about is not None and (about.number_rows or 0) > most * self.path.stat().st_size
+
     def load(self) -> pa.Table:
         ending = self.path.suffix.lower()
         library = extra_library("pyreadstat", "a file of SPSS, Stata or SAS")
         said = {"user_missing": True} if ending in CAN_TELL_MISSING_CODES else {}
+        refusal = BadData(
+            "the file cannot be read as one of SPSS, Stata or SAS",
+            where=self.path.name,
+            remedy="Save it again in its program, or as CSV.",
+        )
+        if self._is_beyond_its_size():
+            raise refusal
         try:
             columns, about = getattr(library, READERS[ending])(str(self.path), output_format="dict", **said)
         except Exception:  # of the library, whose message may quote cells
-            raise BadData(
-                "the file cannot be read as one of SPSS, Stata or SAS",
-                where=self.path.name,
-                remedy="Save it again in its program, or as CSV.",
-            ) from None
-        labels: Mapping[str, Mapping[Any, str]] = about.variable_value_labels or {}
+            raise refusal from None
         ranges: Mapping[str, Sequence[Range]] = about.missing_ranges or {}
-        formats = (about.original_variable_types or {}) if ending in SAS_ENDINGS else {}
+        shown = (about.original_variable_types or {}) if ending in SAS_ENDINGS else {}
+        formats = {name: format_name(str(form)) for name, form in shown.items()}
+        labels: Mapping[str, Labels] = about.variable_value_labels or {}
+        if ending in SAS_ENDINGS:
+            labels = self._labels_of_sas(formats)
         made = {}
         for name, cells in columns.items():
             known, missing = self._known(cells, ranges.get(name, ()))
-            if _SHORT.fullmatch(str(formats.get(name, "")).rstrip("0123456789.").upper()):
+            if _SHORT.fullmatch(formats.get(name, "")):
                 known = _as_days(known)
             if missing:
                 self.tell(f"{missing} cells of {safe_name(name)} hold codes that the file declares missing")
-            made[name] = self._column(name, known, labels.get(name, {}))
+            found = labels.get(name, {})
+            made[name] = self._column(name, known, self._fitting(name, known, found) if formats else found)
         return pa.table(made)
+
+    def _labels_of_sas(self, formats: Mapping[str, str]) -> Mapping[str, Labels]:
+        """Returns the labels of every column whose format the catalogue has."""
+        if self.catalog is None:
+            beside = catalogs_beside(self.path)
+            if beside and not all(map(is_plain, formats.values())):
+                named = ", ".join(map(safe_name, beside))
+                self.tell(f"codes have no labels: {named} beside it is not read (--catalog names one)")
+            return {}
+        found = labels_in(self.catalog)
+        labels = {name: found[form] for name, form in formats.items() if form in found and not is_plain(form)}
+        if not labels:
+            self.tell("no column has a format that the catalogue has labels for")
+        return labels
+
+    def _fitting(self, name: str, cells: Sequence[Any], labels: Labels) -> Labels:
+        """Returns the labels of a catalogue, unless more codes of the column lack one than have one.
+
+        Of a format that gives one label to a range of numbers, the library tells no more than one number.
+        """
+        codes = {cell for cell in cells if cell is not None} if labels else set()
+        lacking = sum(code not in labels for code in codes)
+        if not lacking:
+            return labels
+        few = 2 * lacking > len(codes)
+        self.tell(
+            f"{lacking} of {len(codes)} values of {safe_name(name)} have no label in the catalogue"
+            + (": all stay as they are, since its format may be about ranges" if few else " and stay")
+        )
+        return {} if few else labels
 
     def _known(self, cells: Sequence[Any], ranges: Sequence[Range]) -> tuple[list[Any], int]:
         """Returns the cells without declared codes and empty texts, and how many codes there were."""
@@ -98,7 +159,7 @@ class StatisticsFileReader(LoadedFileReader):
         known = [None if cell in codes else cell for cell in plain]
         return known, known.count(None) - plain.count(None)
 
-    def _column(self, name: str, cells: list[Any], labels: Mapping[Any, str]) -> pa.Array:
+    def _column(self, name: str, cells: list[Any], labels: Labels) -> pa.Array:
         """Returns the cells in one type; where codes have labels, these, and unlabelled codes as texts."""
         if not labels:
             return self._plain(name, cells)
