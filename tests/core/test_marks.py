@@ -4,9 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.marks import label_marks, leaf_marks, numbered_together, order_of_marks
+from sfumato.core.marks import KnownMarks, label_marks, leaf_marks, numbered_together, order_of_marks
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.judge.chain.marks import in_order
+from sfumato.releases.ledger.redaction import mark_bytes, marks_of
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12)
 
@@ -36,3 +37,14 @@ def test_the_marks_of_leaves_are_those_of_their_labels_and_made_once():
     tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB", None], [-1, 0, 1, 1, 0, 0])
     assert np.array_equal(leaf_marks(tree), label_marks(tree.leaf_labels))
     assert leaf_marks(tree) is leaf_marks(tree)
+
+
+@given(PAIRS, PAIRS)
+def test_marks_are_looked_up_by_both_halves(asked, known):
+    assert KnownMarks(as_marks(known)).hold(as_marks(asked)).tolist() == [pair in known for pair in asked]
+
+
+@given(PAIRS)
+def test_marks_of_people_are_stored_in_order_and_once(pairs):
+    stored = marks_of(mark_bytes(as_marks(pairs)))
+    assert [tuple(mark) for mark in stored.tolist()] == sorted(set(pairs))

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, LedgerUrl, OneChain, ShowValues, reads_data
+from sfumato.cli.options import AsJson, Charts, LedgerUrl, OneChain, OpeningKey, ShowValues, reads_data
 from sfumato.cli.terminal import progress_bar, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
@@ -36,9 +36,10 @@ Columns = Annotated[
 
 
 @reads_data
-def trace(
+def trace(  # noqa: PLR0917  # Typer reads the options from here
     leak: LeakFile,
     ledger: LedgerUrl = "sqlite:///ledger.db",
+    key: OpeningKey = None,
     original: Original = None,
     policy: PolicyOf = None,
     c_max: CMax = 3,
@@ -65,6 +66,7 @@ def trace(
         result = trace_(
             table_read_by(engine, leak, form),
             ledger=ledger,
+            key=key,
             original=None if original is None else table_read_by(engine, original),
             policy=policy,
             c_max=c_max,

@@ -157,15 +157,37 @@ def order_of_marks(marks: Marks) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     return order, fresh
 
 
+class KnownMarks:
+    """Marks in order, so that others can be looked up among them again and again."""
+
+    def __init__(self, known: Marks) -> None:
+        self._known = known[order_of_marks(known)[0]]
+
+    def hold(self, marks: Marks) -> NDArray[np.bool_]:
+        """Per mark: whether it is among the known ones.
+
+        Marks whose first halves are equal nearly always are equal; where the first one met is another, all
+        with this half are looked at.
+        """
+        known = self._known
+        if not len(marks) or not len(known):
+            return np.zeros(len(marks), dtype=bool)
+        met = known[np.minimum(np.searchsorted(known[:, 0], marks[:, 0]), len(known) - 1)]
+        half = met[:, 0] == marks[:, 0]
+        held: NDArray[np.bool_] = half & (met[:, 1] == marks[:, 1])
+        if len(doubtful := np.flatnonzero(half & ~held)):
+            alike = {tuple(mark) for mark in known[np.isin(known[:, 0], marks[doubtful, 0])].tolist()}
+            held[doubtful] = [tuple(mark) in alike for mark in marks[doubtful].tolist()]
+        return held
+
+
 def are_known(marks: Marks, known: Marks) -> NDArray[np.bool_]:
     """Per mark: whether it is among the known ones.
 
     >>> are_known(label_marks(["a", "b"]), label_marks(["b", "c"])).tolist()
     [False, True]
     """
-    pair = np.dtype([("a", np.uint64), ("b", np.uint64)])
-    left, right = (np.ascontiguousarray(m).view(pair).ravel() for m in (marks, known))
-    return np.isin(left, right)
+    return KnownMarks(known).hold(marks)
 
 
 def _mixed(marks: Marks, more: Marks) -> Marks:

@@ -30,6 +30,7 @@ def trace(
     leak: AnyLeak,
     *,
     ledger: Ledger | str,
+    key: str | Path | None = None,
     original: AnyTable | None = None,
     policy: AnyPolicy | None = None,
     c_max: int = 3,
@@ -43,7 +44,8 @@ def trace(
     names to cells) or a list of records. It may be a part of what was handed out, in any order, with columns
     gone or renamed (`columns` says which is which, where it cannot be seen: their names to ours), generalized
     further, mixed from several versions, with rows of others. With `original` and its `policy` it is also
-    said which rows exist. `chain` leaves all other chains aside. Nothing is written.
+    said which rows exist. `chain` leaves all other chains aside. `key` opens what the ledger keeps, where the
+    key is not beside it. Nothing is written.
     """
     show = progress or silent
     if (original is None) != (policy is None):
@@ -52,7 +54,7 @@ def trace(
     if original is not None and policy is not None:
         counted = _count_original(original, policy, show)
     source = _open_leak(leak)
-    opened = Ledger(ledger, readonly=True) if isinstance(ledger, str) else ledger
+    opened = Ledger(ledger, key=key, readonly=True) if isinstance(ledger, str) else ledger
 
     def imprint_of(release: str) -> Imprint | None:
         memory = opened.memory(release)

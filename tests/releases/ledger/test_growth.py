@@ -68,6 +68,7 @@ def test_as_many_statements_for_many_releases_as_for_few(tmp_path, chains):
 def test_everybody_is_met_in_every_page(tmp_path, monkeypatch):
     """The people of all other chains are looked at, however many pages they fill."""
     monkeypatch.setattr(elsewhere, "ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr(elsewhere, "CELLS_AT_ONCE", 2)
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
     fill(ledger, 8, chains=True)
     assert ledger.verify().holds

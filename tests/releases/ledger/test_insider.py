@@ -240,9 +240,14 @@ def test_an_auditor_reads_with_a_key_that_signs_nothing(url, tmp_path, monkeypat
     assert (tmp_path / "auditor.key").stat().st_mode & 0o077 == 0
     (tmp_path / "ledger.db.key").rename(tmp_path / "kept-elsewhere.key")
     monkeypatch.setenv("SFUMATO_LEDGER_KEY", str(tmp_path / "auditor.key"))
+    DATA.write_csv(tmp_path / "leak.csv")
     capsys.readouterr()
     assert run(["ledger", "verify", "--ledger", url, "--json"]) == 0
     assert "closed" not in json.loads(capsys.readouterr().out)
     assert run(["history", "--ledger", url]) == 0
     assert run(["ledger", "rotate", "--ledger", url]) == 3
     assert run(["ledger", "reading-key", "--ledger", url, "-o", str(tmp_path / "auditor.key")]) == 3
+    monkeypatch.delenv("SFUMATO_LEDGER_KEY")
+    asked = ["trace", str(tmp_path / "leak.csv"), "--ledger", url]
+    assert run(asked) == 3
+    assert run([*asked, "--key", str(tmp_path / "auditor.key")]) == 0

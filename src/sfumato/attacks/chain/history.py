@@ -100,7 +100,7 @@ def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy,
     table = (
         None
         if isinstance(newest, Imprint) or is_imprint(newest)
-        else count_published(open_source(newest, expected=policy.source), releases[-1])
+        else count_published(open_source(newest, expected=policy.form_of_data), releases[-1])
     )
     return _struck(audit, joint, releases, policy, only, table)
 

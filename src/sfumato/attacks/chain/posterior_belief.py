@@ -187,7 +187,7 @@ def posterior_belief(tables: Sequence[AnyTable], policy: Policy) -> list[Finding
     if len(tables) < 2:
         raise WrongCall("one table alone is nothing to compare", remedy="Give two or more, oldest first.")
     releases = read_chain(tables, policy)
-    table = count_published(open_source(tables[-1], expected=policy.source), releases[-1])
+    table = count_published(open_source(tables[-1], expected=policy.form_of_data), releases[-1])
     attack = PosteriorBelief(tuple(releases), table, sought_columns(policy))
     nothing: PublishedTable = None  # type: ignore[assignment]  # the tables are in the attack
     return list(worst_first(attack.strike(nothing, policy.promises.limits)))

@@ -61,7 +61,7 @@ def read_chain(tables: Sequence[AnyTable], policy: Policy) -> list[Imprint]:
 
 
 def _counted(table: AnyTable, policy: Policy) -> Microdata:
-    source = open_source(table, expected=policy.source)
+    source = open_source(table, expected=policy.form_of_data)
     lacking = [name for name in policy.published if name not in source.columns]
     if lacking:
         raise BadData(f"{len(lacking)} columns that the policy publishes are not in the table")

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy import ColumnElement, Connection, insert, inspect, select
 
 from sfumato.core.errors import RefusedByHistory
-from sfumato.core.marks import are_known
+from sfumato.core.marks import KnownMarks
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
 from sfumato.releases.ledger.entry import RELEASE, UNREADABLE_KEPT
@@ -27,7 +27,10 @@ from sfumato.show.card import several
 Item = TypeVar("Item")
 
 ENTRIES_AT_ONCE = 200
-"""Of so many entries marks of people are read at a time."""
+"""So many entries are asked for at a time."""
+
+CELLS_AT_ONCE = 8
+"""The marks of so many entries are held at a time: those of an entry with a million people take 16 MB."""
 
 
 NAMES_PEOPLE = re.compile('"people":"[0-9a-f]')
@@ -64,19 +67,21 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     for record in records:
         if not record.table and not record.people:
             continue
-        others = list(_same_recipient(connection, record))
+        others, people = list(_same_recipient(connection, record)), KnownMarks(marks_of(record.people))
         for page in _pages(others):
-            marked = {one.number for one in page if one.people and one.number not in retired}
-            stored = _stored(connection, sorted(marked)) if record.people else {}
-            if record.people:
-                _check_marks(page, marked, stored, redactions)
-            shares = bool(stored) and _shared_people(record, b"".join(stored.values())) > 0
-            salts = _stored(connection, [-one.number for one in page if one.salt]) if record.table else {}
+            sealed = {
+                one.number: redactions.people.get(one.number, one.people)
+                for one in page
+                if one.people and one.number not in retired
+            }
+            shared = _shared_people(connection, people, sealed) if record.people else {}
+            salted = [-one.number for one in page if one.salt and record.table]
+            salts = dict(_stored(connection, salted))
             for one in page:
                 if record.table and _is_same_table(record, one, salts, redactions):
                     raise _refusal(record, one, "the same table")
-                if shares and (shared := _shared_people(record, stored.get(one.number, b""))):
-                    raise _refusal(record, one, f"{several(shared, 'person', 'people')} of this table")
+                if met := shared.get(one.number):
+                    raise _refusal(record, one, f"{several(met, 'person', 'people')} of this table")
 
 
 def enter_people(connection: Connection, number: int, record: Record) -> None:
@@ -97,12 +102,13 @@ def people_faults(
     there = inspect(connection).has_table(PEOPLE.name)
     stored = set(connection.execute(select(PEOPLE.c.number)).scalars()) if there else set()
     for page in _pages(sorted(stored | {number for number, told in sealed.items() if told})):
-        marks = _stored(connection, page) if there else {}
+        found = {
+            number: digest(marks) for number, marks in _stored(connection, page if there else []) if marks
+        }
         for number in page:
-            mine = marks.get(number, b"")
-            if not mine and number in gone:
+            if number not in found and number in gone:
                 continue
-            if (digest(mine) if mine else "") != sealed.get(number, ""):
+            if found.get(number, "") != sealed.get(number, ""):
                 yield abs(number)
 
 
@@ -150,22 +156,19 @@ def _may_meet(record: Record, kept: str, salt: bytes) -> bool:
     return salted_table(record.table, salt) in kept
 
 
-def _check_marks(
-    page: Sequence[ReleaseElsewhere],
-    marked: Collection[int],
-    stored: Mapping[int, bytes],
-    redactions: Redactions,
-) -> None:
-    """Raises where the marks of people of an entry are not what was sealed."""
-    for one in page:
-        sealed = redactions.people.get(one.number, one.people)
-        if one.number in marked and digest(stored.get(one.number, b"")) != sealed:
-            raise damaged(one.number)
+def _shared_people(connection: Connection, people: KnownMarks, sealed: Mapping[int, str]) -> dict[int, int]:
+    """Returns how many of these people are in each entry (number -> digest of the marks of its people).
 
-
-def _shared_people(record: Record, marks: bytes) -> int:
-    """Returns how many people of a record are among the marks."""
-    return int(are_known(marks_of(record.people), marks_of(marks)).sum())
+    Raises where the marks of an entry are not what was sealed.
+    """
+    shared = {}
+    for number, stored in _stored(connection, sorted(sealed)):
+        if digest(stored) != sealed[number]:
+            raise damaged(number)
+        shared[number] = int(people.hold(marks_of(stored)).sum())
+    if lost := sealed.keys() - shared.keys():
+        raise damaged(min(lost))
+    return shared
 
 
 def _pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
@@ -174,23 +177,23 @@ def _pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
         yield items[begin : begin + ENTRIES_AT_ONCE]
 
 
-def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
-    """Returns the marks that are stored for these entries."""
-    if not numbers:
-        return {}
-    return _bytes_of(connection, PEOPLE.c.number.in_(numbers))
+def _stored(connection: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """Yields the marks that are stored for these entries, in plain."""
+    if numbers:
+        yield from _bytes_of(connection, PEOPLE.c.number.in_(numbers))
 
 
-def _bytes_of(connection: Connection, where: ColumnElement[bool]) -> dict[int, bytes]:
-    rows = connection.execute(select(PEOPLE).where(where))
-    return {row.number: opened_marks(connection, row.number, row.marks) for row in rows}
+def _bytes_of(connection: Connection, where: ColumnElement[bool]) -> Iterator[tuple[int, bytes]]:
+    wanted = select(PEOPLE).where(where).execution_options(yield_per=CELLS_AT_ONCE)
+    for row in connection.execute(wanted):
+        yield row.number, opened_marks(connection, row.number, row.marks)
 
 
 def _salts(connection: Connection) -> dict[int, bytes]:
     """Returns the salts of all tables, under the negative number of their entries."""
     if not inspect(connection).has_table(PEOPLE.name):
         return {}
-    return _bytes_of(connection, PEOPLE.c.number < 0)
+    return dict(_bytes_of(connection, PEOPLE.c.number < 0))
 
 
 def _refusal(record: Record, other: ReleaseElsewhere, what: str) -> RefusedByHistory:

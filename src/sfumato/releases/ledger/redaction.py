@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from sfumato.core.errors import LedgerConflict
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject, read_json
-from sfumato.core.marks import Marks, are_known
+from sfumato.core.marks import Marks, are_known, order_of_marks
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.entry import ERASURE, Entry
 from sfumato.releases.ledger.seals import canonical, digest
@@ -36,8 +36,8 @@ def mark_bytes(marks: Marks) -> bytes:
     """Returns marks of people as bytes, in order, each once."""
     if not len(marks):
         return b""
-    order = np.unique(np.ascontiguousarray(marks), axis=0)
-    return np.ascontiguousarray(order.astype("<u8")).tobytes()
+    order, fresh = order_of_marks(marks)
+    return np.ascontiguousarray(marks[order[fresh]].astype("<u8")).tobytes()
 
 
 def marks_of(stored: bytes) -> Marks:
