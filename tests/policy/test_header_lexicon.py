@@ -1,8 +1,11 @@
 """Headers in five languages: what they say of a column."""
 
+from collections import Counter
+
 import pytest
 
-from sfumato.policy.lexicon.header_lexicon import lexicon
+from sfumato.policy.lexicon.abbreviations import Abbreviations
+from sfumato.policy.lexicon.header_lexicon import HeaderLexicon, lexicon
 from sfumato.policy.lexicon.header_words import header_pieces, header_words
 
 
@@ -56,3 +59,25 @@ def test_words_are_found_however_a_header_is_written():
         [w[0] for w in header_words(h)] for h in ("birthDate", "birth_date", "Birth Date", "BIRTH-DATE")
     ]
     assert all(words == ["birth", "date"] for words in spellings)
+
+
+@pytest.mark.parametrize("header", ["age" * 2000, "id" * 3000, "of" * 2000 + "x", "x" * 100_000])
+def test_words_that_no_language_has_are_not_read(header):
+    assert lexicon().read(header).kinds == frozenset()
+    assert lexicon().read(f"{header} age").kinds == lexicon().read("age").kinds
+
+
+@pytest.mark.parametrize("word", ["headhhglubpmed", "manage", "agemean", "logmaxmin"])
+def test_every_end_of_a_word_is_taken_apart_once(monkeypatch, word):
+    """Words that can be taken apart in many ways, and never without a rest: ways multiply, ends do not."""
+    text, asked = f"{word * 20}"[:77] + "qx", Counter()
+    for place, name in ((Abbreviations, "_found_segments"), (HeaderLexicon, "_found_parts")):
+        found = getattr(place, name)
+
+        def counted(self, end, *rest, found=found, name=name):
+            asked[name, end] += 1
+            return found(self, end, *rest)
+
+        monkeypatch.setattr(place, name, counted)
+    lexicon().read(text)
+    assert asked and set(asked.values()) == {1} and len(asked) <= 2 * len(text)

@@ -17,6 +17,7 @@ from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.taxonomies import rule_from
 from sfumato.promises import KAnonymity
 from sfumato.protection.column_shape import lost_columns
+from sfumato.protection.outlook import Outlook
 
 
 def people(odd=2):
@@ -158,3 +159,10 @@ def test_ranges_that_only_the_root_covers_are_groups_of_their_own():
         ages, Policy.from_dict({**words, "promises": [{"k-anonymity": {"k": 5}}]}).with_(search="mondrian")
     )
     assert plan.outlook.lost == () and "age  12 values →  2 groups" in str(plan)
+
+
+def test_a_sentence_names_some_of_very_many_columns():
+    lost = tuple(f"q{i}" for i in range(500))
+    line = Outlook(lost, 501, 0.99).line
+    assert line.startswith("500 of 501 columns are lost: q0, q1, ") and line.endswith(", q18 and 481 more")
+    assert Outlook(lost[:20], 21, 0.9).line.endswith("q18 and q19")

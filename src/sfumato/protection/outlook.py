@@ -31,6 +31,8 @@ MOST_WALKED = 100_000_000
 MOST_PLANS = 16
 MOST_WHOLE_PLANS = 2
 """So many plans for offers are made by all searches of the policy; what needs one more is not offered."""
+MOST_NAMED = 20
+"""Columns that a sentence names; of more it says how many there are."""
 SMALL_LOSS = 0.1
 """With less lost, and no column lost, nothing is offered."""
 MUCH_LESS = 0.75
@@ -267,6 +269,8 @@ def _beginning_higher(table: Microdata, name: str) -> Microdata:
 
 
 def _listed(names: tuple[str, ...]) -> str:
+    if len(names) > MOST_NAMED:
+        names = (*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more")
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

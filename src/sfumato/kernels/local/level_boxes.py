@@ -56,28 +56,67 @@ class Buckets(NamedTuple):
     older: Small
 
 
+class SideLevels(NamedTuple):
+    """The columns of a half: value v holds leaf `rank[i, v]` of column i.
+
+    Its node at level l is `nodes[first[i] + l * width[i] + rank[i, v]]`, and costs `price` of that node;
+    from level `whole[i]` on it is the same for all.
+    """
+
+    rank: Small
+    nodes: Small
+    first: Longs
+    width: Longs
+    whole: Longs
+    price: Longs
+
+
 @njit(cache=True)
-def numbered_pairs(ids: Small, nodes: Small) -> tuple[Small, int]:
-    """Numbers the pairs (id, node) that occur, by first appearance; returns how many there are, too."""
+def boxes_at(vectors: Small, side: SideLevels, step: int, too_dear: int) -> tuple[Small, Small]:
+    """Returns what every value loses at every combination of levels, in steps, and the number of its box.
+
+    Boxes are numbered by first appearance. Vectors that begin alike, one after the other, share what they
+    begin with.
+    """
+    columns, values = side.rank.shape
+    price = np.empty((len(vectors), values), np.int32)
+    box = np.empty((len(vectors), values), np.int32)
+    numbers = np.zeros((columns + 1, values), np.int32)
+    counts = np.ones(columns + 1, np.int64)
+    prices = np.zeros((columns + 1, values), np.int64)
     bits = 4
-    while (1 << bits) < 2 * len(ids):
+    while (1 << bits) < 2 * values:
         bits += 1
-    slots = np.full(1 << bits, -1, np.int32)
-    last, drop = len(slots) - 1, np.uint64(64 - bits)
-    keys = np.empty(len(ids), np.int64)
-    number = np.empty(len(ids), np.int32)
-    count = 0
-    for i in range(len(ids)):
-        key = (np.int64(ids[i]) << 32) | np.int64(nodes[i])
-        slot = np.int64((np.uint64(key) * _GOLDEN) >> drop)
-        while slots[slot] >= 0 and keys[slots[slot]] != key:
-            slot = (slot + 1) & last
-        if slots[slot] < 0:
-            slots[slot] = count
-            keys[count] = key
-            count += 1
-        number[i] = slots[slot]
-    return number, count
+    slots, keys = np.empty(1 << bits, np.int32), np.empty(values, np.int64)
+    for row in range(len(vectors)):
+        same = 0
+        while row and same < columns and vectors[row, same] == vectors[row - 1, same]:
+            same += 1
+        for i in range(same, columns):
+            level = side.first[i] + vectors[row, i] * side.width[i]
+            for v in range(values):
+                prices[i + 1, v] = prices[i, v] + side.price[side.nodes[level + side.rank[i, v]]]
+            if counts[i] == values or vectors[row, i] >= side.whole[i]:  # no box is parted
+                numbers[i + 1], counts[i + 1] = numbers[i], counts[i]
+                continue
+            slots[:] = -1
+            last, drop, count = len(slots) - 1, np.uint64(64 - bits), 0
+            for v in range(values):
+                node = side.nodes[level + side.rank[i, v]]
+                key = (np.int64(numbers[i, v]) << 32) | np.int64(node)
+                slot = np.int64((np.uint64(key) * _GOLDEN) >> drop)
+                while slots[slot] >= 0 and keys[slots[slot]] != key:
+                    slot = (slot + 1) & last
+                if slots[slot] < 0:
+                    slots[slot] = count
+                    keys[count] = key
+                    count += 1
+                numbers[i + 1, v] = slots[slot]
+            counts[i + 1] = count
+        for v in range(values):
+            price[row, v] = min(prices[columns, v] // step, too_dear)
+            box[row, v] = numbers[columns, v]
+    return price, box
 
 
 @njit(cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from sfumato.core.microdata import Role
@@ -81,25 +81,30 @@ class Abbreviations:
 
     def _segmented(self, text: str) -> Kinds:
         """`yearborn`, `agefrst`, `mntlhlth`: known words and fillers, without a letter left over."""
-        parts = next(self._segments(text), None)
+        parts = self._segments(text, {})
         return set().union(*parts) if parts else set()
 
-    def _segments(self, text: str) -> Iterator[list[Kinds]]:
-        """Yields the kinds of known words that a text consists of, the longest first words first."""
+    def _segments(self, text: str, known_ends: dict[str, list[Kinds] | None]) -> list[Kinds] | None:
+        """Returns the kinds of known words that a text consists of, the longest first words first.
+
+        `None` where it does not. What was found of ends of the text is kept, and asked once.
+        """
+        if text not in known_ends:
+            known_ends[text] = self._found_segments(text, known_ends)
+        return known_ends[text]
+
+    def _found_segments(self, text: str, known_ends: dict[str, list[Kinds] | None]) -> list[Kinds] | None:
         for size in range(len(text), SHORTEST_SEGMENT - 2, -1):
             first, rest = text[:size], text[size:]
             known = self._part(first) if size >= SHORTEST_SEGMENT else set()
             if not known and first not in FILLERS:
                 continue
-            if not rest:
-                if known:
-                    yield [known]
-                continue
-            if known and rest in FILLERS:
-                yield [known]
-                continue
-            for others in self._segments(rest):
-                yield [known, *others] if known else others
+            if known and (not rest or rest in FILLERS):
+                return [known]
+            others = self._segments(rest, known_ends) if rest else None
+            if others is not None:
+                return [known, *others] if known else others
+        return None
 
     def _part(self, text: str) -> Kinds:
         if self._is_a_part(text):

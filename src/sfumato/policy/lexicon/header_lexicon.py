@@ -16,6 +16,8 @@ from sfumato.policy.lexicon.header_words import LITTLE_WORDS, foldings, header_w
 LANGUAGES = ("en", "de", "fr", "es", "it")
 LONGEST_ENTRY = 5
 """Words of one entry."""
+LONGEST_WORD = 80
+"""No word of a header has more letters; longer ones are not read."""
 SHORTEST_STEM = 3
 SHORTEST_PART = 4
 """A part of a compound has at least so many letters."""
@@ -91,7 +93,7 @@ class HeaderLexicon:
         >>> lexicon().read("geb_dat").says, str(lexicon().read("hospitalName").role)
         ('birth', 'quasi')
         """
-        words = header_words(header)
+        words = [word for word in header_words(header) if len(word[-1]) <= LONGEST_WORD]
         named: frozenset[str] = frozenset().union(*self._named(words, shortened=shortened), ())
         if named == {"measure_word"} and words[-1][0] == "num":
             named = frozenset({"id_word"})  # the number of something, not how many there are
@@ -117,7 +119,7 @@ class HeaderLexicon:
 
     def _of_one_word(self, text: str, *, shortened: bool) -> list[set[str]]:
         """Returns the kinds of a word that is no entry: by its parts, what it is short for, its ends."""
-        parts = self._parts(text)
+        parts = self._parts(text, {})
         if parts is not None:
             return parts
         short_for = self._abbreviations.kinds(text) if shortened else set()
@@ -142,8 +144,16 @@ class HeaderLexicon:
                 yield self._ends[text[start:]]
                 break
 
-    def _parts(self, text: str) -> list[set[str]] | None:
-        """Returns the kinds of the words that a text without gaps consists of, `None` where it does not."""
+    def _parts(self, text: str, known_ends: dict[str, list[set[str]] | None]) -> list[set[str]] | None:
+        """Returns the kinds of the words that a text without gaps consists of, `None` where it does not.
+
+        What was found of ends of the text is kept, and asked once.
+        """
+        if text not in known_ends:
+            known_ends[text] = self._found_parts(text, known_ends)
+        return known_ends[text]
+
+    def _found_parts(self, text: str, known_ends: dict[str, list[set[str]] | None]) -> list[set[str]] | None:
         if text in self._exact:
             return [self._exact[text]]
         for size in range(len(text) - 1, 0, -1):
@@ -153,7 +163,8 @@ class HeaderLexicon:
                 continue
             for link in LINKS if known else ("",):
                 rest = text[size + len(link) :] if text[size:].startswith(link) else ""
-                below = self._parts(rest) if len(rest) >= SHORTEST_STEM or rest == "id" else None
+                is_long = len(rest) >= SHORTEST_STEM or rest == "id"
+                below = self._parts(rest, known_ends) if is_long else None
                 if below is not None and known:
                     return [self._exact[first], *below]
                 if below is not None and size > 1 and len(rest) >= SHORTEST_PART:

@@ -14,10 +14,11 @@ from sfumato.core.progress import Progress, silent
 from sfumato.kernels.local.key_classes import NOBODY
 from sfumato.kernels.local.level_boxes import (
     Half,
+    SideLevels,
     accept,
+    boxes_at,
     candidates_in_band,
     empty_buckets,
-    numbered_pairs,
     walk_band,
 )
 from sfumato.protection.distinct_rows import distinct_rows
@@ -201,20 +202,16 @@ def _level_vectors(
 
 
 def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> Half:
-    """Returns the table of one half; level vectors that begin alike share what they begin with."""
-    price = np.empty((len(needed), len(values)), np.int32)
-    box = np.empty((len(needed), len(values)), np.int32)
-    ranks = [np.searchsorted(groups.levels[j][0], values[:, i]) for i, j in enumerate(side)]
-    numbers = [np.zeros(len(values), np.int32)]
-    prices = [np.zeros(len(values), np.int64)]
-    before: list[int] = []
-    for row, vector in enumerate(needed.tolist()):
-        same = next((i for i, (a, b) in enumerate(zip(before, vector, strict=False)) if a != b), len(before))
-        del numbers[same + 1 :], prices[same + 1 :]
-        for i in range(same, len(side)):
-            nodes = groups.levels[side[i]][vector[i]][ranks[i]]
-            numbers.append(numbered_pairs(numbers[-1], nodes)[0])
-            prices.append(prices[-1] + groups.forest.price[nodes])
-        price[row], box[row] = np.minimum(prices[-1] // STEP, TOO_DEAR), numbers[-1]
-        before = vector
-    return Half(value, price, box)
+    """Returns the table of one half."""
+    levels = [groups.levels[j] for j in side]
+    rank = np.empty((len(side), len(values)), np.int32)
+    for i, nodes in enumerate(levels):
+        rank[i] = np.searchsorted(nodes[0], values[:, i])
+    flat = np.concatenate([nodes.ravel() for nodes in levels]) if levels else np.empty(0, np.int32)
+    first = np.cumsum([0, *(nodes.size for nodes in levels)])[:-1].astype(np.int64)
+    width = np.array([nodes.shape[1] for nodes in levels], np.int64)
+    whole = [int((nodes.min(axis=1) != nodes.max(axis=1)).sum()) for nodes in levels]
+    columns = SideLevels(
+        rank, flat.astype(np.int32), first, width, np.array(whole, np.int64), groups.forest.price
+    )
+    return Half(value, *boxes_at(np.ascontiguousarray(needed, np.int32), columns, STEP, TOO_DEAR))

@@ -13,6 +13,8 @@ from sfumato.protection.searches.key_groups import KeyGroups
 
 REACH = 8
 """Places that are looked at either way in each order of the groups."""
+MOST_ORDERS = 100
+"""Orders of the groups that are looked through: one for every column, as far as that goes."""
 KEPT = 24
 """Neighbours that are kept of a group."""
 NEIGHBOURS = "local: neighbours"
@@ -24,17 +26,19 @@ def neighbours_of(groups: KeyGroups, *, progress: Progress = silent) -> Codes:
     """Returns per group others whose common box with it is cheap, by rising price; NOBODY where fewer.
 
     Groups are sorted column by column, the dear columns first, and once more with each column moved to the
-    end: those who differ in one column only are then side by side.
+    end: those who differ in one column only are then side by side. In tables of very many columns not all
+    are moved.
     """
     count, columns = groups.leaf.shape
     near = np.full((count, KEPT), NOBODY, np.int32)
     cost = np.full((count, KEPT), FEWEST_IN_COMMON, np.int64)
-    for number, last in enumerate((columns - 1, *range(columns - 1))):
-        progress(NEIGHBOURS, number, columns)
+    orders = min(columns, MOST_ORDERS)
+    for number, last in enumerate((columns - 1, *range(orders - 1))):
+        progress(NEIGHBOURS, number, orders)
         order = [j for j in range(columns) if j != last] + [last]
         places = np.lexsort([groups.leaf[:, j] for j in reversed(order)])
         add_neighbours(groups.forest, groups.leaf, places, REACH, near, cost)
-    progress(NEIGHBOURS, columns, columns)
+    progress(NEIGHBOURS, orders, orders)
     return near
 
 
