@@ -15,7 +15,7 @@ JOBS     ?= 2
 
 help:
 	@echo "make demo         protect a made-up hospital table, attack it before and after"
-	@echo "make check        style, types, contracts and the quick tests, in about two minutes"
+	@echo "make check        style, types, contracts and the quick tests, in little more than a minute"
 	@echo "make test         run the tests"
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"

@@ -87,11 +87,11 @@ def _protect(folder: Path, search: str, memory: str | None = None, **given: Any)
 
 def _limited(folder: Path) -> dict[str, Any]:
     """The middle level of every column, counted and written within a limit; how much went to disk."""
-    from sfumato.engine.spill.folder import Longs, Spill, Stored
+    from sfumato.engine.spill.folder import Longs, Spill, StoredArray
 
     store, spilled = Spill.store, [0]
 
-    def counting(spill: Spill, numbers: Longs) -> Stored:
+    def counting(spill: Spill, numbers: Longs) -> StoredArray:
         spilled[0] += numbers.nbytes
         return store(spill, numbers)
 

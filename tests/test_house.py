@@ -7,6 +7,8 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -195,3 +197,26 @@ def test_tests_that_are_called_slow_are_there():
     assert [start for start, paths in found.items() if not paths] == []
     for start, _, name in starts:
         assert f"def {name}" in found[start][0].read_text(encoding="utf-8")
+
+
+def test_benchmarks_and_experiments_import_what_there_is():
+    """Some imports are in functions, and some functions run once a month."""
+    of_version_0_1, wrong = "sfumato.discover.", {}
+    for path in (*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "experiments").glob("*.py")):
+        asked = [
+            (node.module, name.name)
+            for node in _nodes(path)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sfumato.")
+            for name in node.names
+        ]
+        wrong[path] = [
+            (module, name)
+            for module, name in asked
+            if not module.startswith(of_version_0_1) and not _is_there(module, name)
+        ]
+    assert _by_file(wrong) == {}
+
+
+def _is_there(module: str, name: str) -> bool:
+    found = import_module(module)
+    return hasattr(found, name) or (hasattr(found, "__path__") and find_spec(f"{module}.{name}") is not None)
