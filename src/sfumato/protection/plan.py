@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
 from sfumato.protection.expected_time import Foretell, expected_times
+from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loosened_controls import refusal_under_controls
 from sfumato.protection.outlook import Outlook, outlook_of
 from sfumato.protection.people_check import check_people
@@ -41,9 +42,6 @@ from sfumato.protection.two_phases import TermReport, key_promises, search_in_tw
 from sfumato.protection.withheld_people import companion_search, set_apart, withheld_lines
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
 from sfumato.show.document import json_ready, verdict_document
-
-if TYPE_CHECKING:
-    from sfumato.protection.explanation.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +140,6 @@ class Plan(Printable):
 
     @cached_property
     def _explanation(self) -> Explanation:
-        from sfumato.protection.explanation.explanation import explain  # noqa: PLC0415  # where it is asked for
-
         rule = self.policy.protect
         return explain(
             self.recoding,
