@@ -221,10 +221,16 @@ class LivingHistory:
         """
         if self.others or (self.terms.since is None and self.terms.moves):
             return None
+        earlier, changed = self._placed_before
+        return earlier.followed_by(np.where(changed, np.int32(-1), class_of))
+
+    @cached_property
+    def _placed_before(self) -> tuple[PlacedRows, NDArray[np.bool_]]:
+        """Where everybody in the table was in the earlier releases, and who was corrected since one."""
         changed = np.zeros(self.table.distinct, dtype=bool)
         for there, same in zip(self.present, self.kept, strict=True):
             changed |= there & ~same
-        return PlacedRows(tuple(np.where(changed, -1, some) for some in (*self.class_in, class_of)))
+        return PlacedRows(tuple(np.where(changed, np.int32(-1), some) for some in self.class_in)), changed
 
     def batches(self, earlier: Sequence[Imprint]) -> Marks | None:
         """The marks of all batches so far; `None` where people are told by their key.
