@@ -146,12 +146,11 @@ class PresenceTargets:
         what is known of the same rows in these is kept.
         """
         presence, before, newest = met.presence, self._before, len(self.chain) - 1
-        same_rows = rows.before if len(rows.class_in) == newest + 1 else None
-        if self._unknown and before is not None and same_rows is not None:
-            if len(presence) > 1 and presence[-1] == newest:
-                was, here = before._kept_inside(presence[:-1], same_rows)
-                now = rows.class_in[-1][here]
-                return met.steps[-1].cell_of(was[now >= 0], now[now >= 0])
+        is_of_newest = len(presence) > 1 and presence[-1] == newest == len(rows.class_in) - 1
+        if self._unknown and is_of_newest and before is not None and rows.before is not None:
+            was, here = before._kept_inside(presence[:-1], rows.before)
+            now = rows.class_in[-1][here]
+            return met.steps[-1].cell_of(was[now >= 0], now[now >= 0])
         here = rows.with_presence(presence)
         inside = rows.class_in[presence[0]][here]
         for j, step in zip(presence[1:], met.steps, strict=True):
@@ -183,7 +182,7 @@ class PresenceTargets:
     def _meet(self, presences: Sequence[tuple[int, ...]]) -> None:
         """Put the releases of some presences side by side, those that end alike together, and keep them.
 
-        Departures are unknown: whatever is beside the releases of a presence changes nothing in these, so that
+        Departures are unknown: whatever is beside the releases of a presence changes nothing in these. So
         what one begins with serves all that do, and all chains that go on from this one.
         """
         begun = [p[:n] for p in presences for n in range(1, len(p) + 1)]
