@@ -67,7 +67,8 @@ class PlacedRows:
             return self._by_presence.get(presence, nobody)
         is_in = bool(presence) and presence[-1] == len(self.class_in) - 1
         rows = self.before.with_presence(presence[:-1] if is_in else presence)
-        return rows[(self.class_in[-1][rows] >= 0) == is_in]
+        kept: NDArray[np.bool_] = (self.class_in[-1][rows] >= 0) == is_in
+        return rows[kept]
 
     @cached_property
     def _by_presence(self) -> dict[tuple[int, ...], NDArray[np.intp]]:
