@@ -21,6 +21,7 @@ from sfumato.chains.departures import Component, LivingChain, Pair, fixed_column
 from sfumato.chains.history import (
     NEW_CHAIN,
     refuse_gaps,
+    refuse_rewritten_people,
     refuse_several_rows,
     refuse_unnamed,
     release_on_trees,
@@ -91,6 +92,8 @@ class LivingHistory:
         refuse_gaps(earlier)
         for i, imprint in enumerate(earlier):
             _refuse_other_terms(imprint, terms, i)
+        if terms.since is None and terms.person is not None:
+            refuse_rewritten_people(table, earlier, terms.person)
         unchanged, others, alike = on_table_columns(table, earlier)
         value = matching(table, unchanged)
         gone = None if table.departed is None else matching(table.departed, unchanged)
