@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from faults.postgresql import Cluster
+from faults.prepared import Prepared
+from quick_demo import write_quick_demo
 
 HERE = Path(__file__).parent
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
@@ -63,6 +65,17 @@ def cluster():
     """A PostgreSQL of our own, thrown away afterwards."""
     with Cluster() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    """`sfumato`, loaded once for many calls: for tests of what a call does, and not of how it is loaded."""
+    place = tmp_path_factory.mktemp("loaded")
+    write_quick_demo(place, 300)
+    words = ["release", place / "hospital.csv", "-p", place / "policy.yaml", "--into", place / "out"]
+    loaded = Prepared([*words, "--ledger", f"sqlite:///{place}/ledger.db", "--to", "us"])
+    yield loaded
+    loaded.close()
 
 
 @pytest.fixture
