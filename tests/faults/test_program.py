@@ -23,7 +23,7 @@ TOUCHED = """
 import os, resource, signal, sys
 from sfumato.cli.main import main
 from sfumato.journey import release
-from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.ledger import Ledger
 word, limit = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
 honest = release.issue_all
@@ -33,7 +33,7 @@ def at(step):
         os.kill(os.getpid(), signal.SIGKILL)
 
 release.issue_all = lambda *words, **options: honest(*words, **{**options, "at": at})
-LedgerDatabase.__init__.__kwdefaults__["patience"] = 0.1
+Ledger.__init__.__kwdefaults__["patience"] = 0.1
 if limit:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
