@@ -35,23 +35,24 @@ def _commit():
     return told.stdout.strip() or "-"
 
 
+STAGED = """
+import json, runpy, sys
+script, sys.path[:0] = sys.argv.pop(1), json.loads(sys.argv.pop(1))
+runpy.run_path(script, run_name="__main__")
+"""
+"""Plays a script, with what is on the path of the tests."""
+
+
 @pytest.fixture
-def stage(tmp_path):
+def stage(program, tmp_path):
     """Play a scenario in a process of its own; what it told."""
 
     def play(scenario, count=0, *, script="stage.py", home=tmp_path, url=None):
         folder = home / "out"
         folder.mkdir(exist_ok=True)
-        command = [sys.executable, HERE / script, scenario, folder]
-        command += [url or f"sqlite:///{home}/ledger.db", home / "ledger.db.key", count]
-        variables = {
-            **os.environ,
-            "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join([str(HERE.parent), *sys.path]),
-        }
-        played = subprocess.run(
-            [str(word) for word in command], capture_output=True, text=True, check=False, env=variables
-        )
+        words = [HERE / script, json.dumps([str(HERE.parent), *sys.path]), scenario, folder]
+        words += [url or f"sqlite:///{home}/ledger.db", home / "ledger.db.key", count]
+        played = program.run(words, STAGED)
         assert played.returncode == 0, played.stderr
         told = json.loads(played.stdout)
         report(f"{scenario} on {'PostgreSQL' if url else 'SQLite'}", told)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import resource
 import subprocess
@@ -22,8 +23,9 @@ class Prepared:
     """A loaded program that calls are started from; `first` is a call that shows what is to be loaded."""
 
     def __init__(self, first):
-        command = [sys.executable, __file__]
-        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # what forks has one thread
+        self._server = subprocess.Popen([sys.executable, __file__], env=alone, **pipes)
         self.ask("load", *map(str, first))
 
     def ask(self, *words):
@@ -43,7 +45,7 @@ class Prepared:
         with tempfile.TemporaryDirectory(prefix="sfumato-prepared-") as folder:
             out, err = Path(folder, "out"), Path(folder, "err")
             call = self._start(arguments, out=str(out), err=str(err), code=code, folder=str(Path.cwd()))
-            call.wait()
+            call.wait(math.inf)
             said = [file.read_text(encoding="utf-8", errors="surrogateescape") for file in (out, err)]
             return subprocess.CompletedProcess(arguments, call.returncode, *said)
 
