@@ -1,5 +1,6 @@
 """How many random cases, that they are the same on every machine, what each test needs; and buckets."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -235,9 +236,23 @@ SLOW = (
 """Tests that take more than their share of a minute, most of them in processes of their own."""
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Looks for no garbage while all modules are loaded, nor later in what they hold: there is none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads groups in the same hook
 def pytest_collection_modifyitems(items):
-    """Mark tests by what they need; but in `make soak`, try fewer random cases."""
+    """Mark tests by what they need and share; but in `make soak`, try fewer random cases."""
     for item in items:
+        if _shares(item) and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
         name = item.nodeid.removeprefix("tests/")
         for start, mark in (*NEEDS.items(), *((start, "slow") for start in SLOW)):
             if name.startswith(start):
@@ -247,6 +262,13 @@ def pytest_collection_modifyitems(items):
         test = getattr(item, "obj", None)
         if PROFILE in FEW and test is not None and is_hypothesis_test(test):
             _try_few(test, FEW[PROFILE])
+
+
+def _shares(item):
+    """Whether tests of this module share something: one process runs them, or each would make it anew."""
+    made = getattr(item, "_fixtureinfo", None)
+    fixtures = made.name2fixturedefs.values() if made else ()
+    return any(versions[-1].scope == "module" for versions in fixtures)
 
 
 def _try_few(test, most):
@@ -271,7 +293,8 @@ def buckets(server, monkeypatch):
 
 
 def pytest_sessionfinish():
-    """Records what kernels were called with, where the environment names a folder for it."""
+    """Lets go of what was kept; records what kernels were called with, where a folder is named for it."""
+    gc.unfreeze()
     if folder := os.environ.get("SFUMATO_RECORD_SIGNATURES"):
         from sfumato.kernels.signatures import record_asked
 

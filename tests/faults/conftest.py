@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from faults.postgresql import Cluster
+from faults.prepared import Prepared
+from quick_demo import write_quick_demo
 
 HERE = Path(__file__).parent
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
@@ -33,23 +35,24 @@ def _commit():
     return told.stdout.strip() or "-"
 
 
+STAGED = """
+import json, runpy, sys
+script, sys.path[:0] = sys.argv.pop(1), json.loads(sys.argv.pop(1))
+runpy.run_path(script, run_name="__main__")
+"""
+"""Plays a script, with what is on the path of the tests."""
+
+
 @pytest.fixture
-def stage(tmp_path):
+def stage(program, tmp_path):
     """Play a scenario in a process of its own; what it told."""
 
     def play(scenario, count=0, *, script="stage.py", home=tmp_path, url=None):
         folder = home / "out"
         folder.mkdir(exist_ok=True)
-        command = [sys.executable, HERE / script, scenario, folder]
-        command += [url or f"sqlite:///{home}/ledger.db", home / "ledger.db.key", count]
-        variables = {
-            **os.environ,
-            "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join([str(HERE.parent), *sys.path]),
-        }
-        played = subprocess.run(
-            [str(word) for word in command], capture_output=True, text=True, check=False, env=variables
-        )
+        words = [HERE / script, json.dumps([str(HERE.parent), *sys.path]), scenario, folder]
+        words += [url or f"sqlite:///{home}/ledger.db", home / "ledger.db.key", count]
+        played = program.run(words, STAGED)
         assert played.returncode == 0, played.stderr
         told = json.loads(played.stdout)
         report(f"{scenario} on {'PostgreSQL' if url else 'SQLite'}", told)
@@ -63,6 +66,17 @@ def cluster():
     """A PostgreSQL of our own, thrown away afterwards."""
     with Cluster() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    """`sfumato`, loaded once for many calls: for tests of what a call does, and not of how it is loaded."""
+    place = tmp_path_factory.mktemp("loaded")
+    write_quick_demo(place, 300)
+    words = ["release", place / "hospital.csv", "-p", place / "policy.yaml", "--into", place / "out"]
+    loaded = Prepared([*words, "--ledger", f"sqlite:///{place}/ledger.db", "--to", "us"])
+    yield loaded
+    loaded.close()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import resource
 import subprocess
@@ -22,8 +23,9 @@ class Prepared:
     """A loaded program that calls are started from; `first` is a call that shows what is to be loaded."""
 
     def __init__(self, first):
-        command = [sys.executable, __file__]
-        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # what forks has one thread
+        self._server = subprocess.Popen([sys.executable, __file__], env=alone, **pipes)
         self.ask("load", *map(str, first))
 
     def ask(self, *words):
@@ -33,12 +35,31 @@ class Prepared:
 
     def start(self, arguments, log, most=None):
         """A call that runs, as a `Popen` would be; `most` is the size that none of its files may exceed."""
-        return Call(self, self.ask("start", str(log), most, *map(str, arguments)))
+        return self._start(arguments, out=str(log), err=str(log), most=most)
+
+    def run(self, arguments, code=None):
+        """A call in this folder that has ended, as `subprocess.run` tells it.
+
+        `code` is a program that stands for `sfumato`, and is handed the same arguments.
+        """
+        with tempfile.TemporaryDirectory(prefix="sfumato-prepared-") as folder:
+            out, err = Path(folder, "out"), Path(folder, "err")
+            call = self._start(arguments, out=str(out), err=str(err), code=code, folder=str(Path.cwd()))
+            call.wait(math.inf)
+            said = [file.read_text(encoding="utf-8", errors="surrogateescape") for file in (out, err)]
+            return subprocess.CompletedProcess(arguments, call.returncode, *said)
+
+    def _start(self, arguments, **how):
+        return Call(self, self.ask("start", how, *map(os.fsdecode, map(_word, arguments))))
 
     def close(self):
         self._server.stdin.close()
         self._server.wait()
         self._server.stdout.close()
+
+
+def _word(argument):
+    return argument if isinstance(argument, bytes) else str(argument)
 
 
 class Call:
@@ -84,7 +105,7 @@ def load(*arguments):
     handle, place = tempfile.mkstemp(prefix="sfumato-prepared-")
     os.close(handle)
     names = Path(place)
-    pid = start(os.devnull, None, *arguments, names=names)
+    pid = start({"out": os.devnull, "err": os.devnull}, *arguments, names=names)
     while not (ended := poll(pid)):
         time.sleep(0.05)
     with warnings.catch_warnings():
@@ -98,23 +119,22 @@ def load(*arguments):
     return ended[0]
 
 
-def start(log, most, *arguments, names=None):
+def start(how, *arguments, names=None):
     """Forks a call; its id."""
     pid = os.fork()
     if pid:
         return pid
     code = 99
     try:
-        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        for place in (1, 2):
-            os.dup2(handle, place)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        if most is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        _prepare(**how)
         sys.argv = ["sfumato", *arguments]
-        from sfumato.cli.program import main
+        if program := how.get("code"):
+            exec(compile(program, "<code>", "exec"), {"__name__": "__main__"})
+        else:
+            from sfumato.cli.program import main
 
-        main()
+            main()
+        code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:
@@ -127,6 +147,17 @@ def start(log, most, *arguments, names=None):
         if names is not None:
             names.write_text(json.dumps(sorted(sys.modules)), encoding="utf-8")
         os._exit(code)
+
+
+def _prepare(out, err, most=None, folder=None, **_):
+    """What was asked for this process: where it writes to, where it is, and how large its files may be."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for place, path in ((1, out), (2, err)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644), place)
+    if folder is not None:
+        os.chdir(folder)
+    if most is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def poll(pid):

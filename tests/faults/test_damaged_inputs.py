@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import subprocess
-import sys
 import time
 
 import pytest
@@ -86,12 +84,6 @@ def test_a_document_without_an_end(tmp_path):
         read_document(path, most=99)
 
 
-def run(place, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "sfumato", *words], cwd=place, capture_output=True, check=False, timeout=120
-    )
-
-
 ENDLESS = {
     "certificate": ("certificate", "verify", "/dev/zero"),
     "policy": ("protect", "hospital.csv", "-p", "/dev/zero"),
@@ -100,14 +92,16 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_files_without_an_end(place, name):
+def test_files_without_an_end(program, place, monkeypatch, name):
     shutil.copy(GOLDEN / "people" / "hospital.csv", place / "hospital.csv")
-    told = run(place, *ENDLESS[name])
+    monkeypatch.chdir(place)
+    told = program.run(ENDLESS[name])
     assert told.returncode in (2, 3), told.stderr[-300:]
 
 
-def test_names_that_are_not_utf8(place):
+def test_names_that_are_not_utf8(program, place, monkeypatch):
     (place / "out").mkdir()
+    monkeypatch.chdir(place)
     for words in (
         ("protect", b"\xff\xfe.csv", "-p", "versions.yaml"),
         ("protect", "hospital.csv", "-p", b"\xff.yaml"),
@@ -115,5 +109,5 @@ def test_names_that_are_not_utf8(place):
         ("release", "hospital.csv", "-p", "versions.yaml", "--into", b"out/\xff"),
         ("trace", b"\xff.csv"),
     ):
-        told = run(place, *words)
+        told = program.run(words)
         assert told.returncode in (0, 2, 3), (words, told.stderr[-300:])

@@ -97,8 +97,8 @@ def test_messages_have_an_end(place):
 
 
 @pytest.mark.usefixtures("place")
-def test_an_option_that_is_endless_is_not_repeated():
-    told = run("release", "hospital.csv", "-p", "ladders.yaml", "--" + "x" * 100_000)
+def test_an_option_that_is_endless_is_not_repeated(program):
+    told = program.run(["release", "hospital.csv", "-p", "ladders.yaml", "--" + "x" * 100_000])
     assert told.returncode == 2 and len(told.stderr) < 2 * LONGEST_MESSAGE
 
 
@@ -138,14 +138,14 @@ def test_an_output_never_replaces_what_it_is_made_from(place, what, link):
     assert file.read_bytes() == before
 
 
-def test_no_output_replaces_a_ledger_or_a_key(place):
+def test_no_output_replaces_a_ledger_or_a_key(program, place):
     for name in ("ledger.db", "ledger.db.key"):
         shutil.copy(GOLDEN / "ledger" / name, place / name)
         (place / f"{name}.csv").symlink_to(place / name)
         before = (place / name).read_bytes()
         with pytest.raises(WrongCall, match="would replace"):
             protect_file("hospital.csv", "ladders.yaml", place / f"{name}.csv", overwrite=True)
-        told = run("declare", "hospital.csv", "-o", name, "--overwrite")
+        told = program.run(["declare", "hospital.csv", "-o", name, "--overwrite"])
         assert told.returncode == 2 and "would replace" in told.stderr
         assert (place / name).read_bytes() == before
 
@@ -241,25 +241,28 @@ def test_what_waits_for_a_recovery_stays_staged(tmp_path):
 @pytest.mark.usefixtures("place")
 def test_deep_json_is_refused_quickly():
     Path("deep.json").write_text("[" * 10**6, encoding="utf-8")
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises(BadData):
         sf.protect("hospital.csv", "ladders.yaml", like="deep.json")
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
     assert json.loads("[]") == []
 
 
 @pytest.mark.usefixtures("place")
-def test_the_longest_cell_is_settled_by_an_option_or_the_policy():
+def test_the_longest_cell_is_settled_by_an_option_or_the_policy(program):
+    def tried(*words):
+        return program.run(["protect", "long.csv", *words, "--dry-run"])
+
     rows = "zip,note\n" + f"1,{'x' * 1_100_000}\n1,y\n"
     Path("long.csv").write_text(rows, encoding="utf-8")
     words = "columns: {zip: {role: quasi}, note: {role: insensitive}}\npromises: [{k-anonymity: {k: 2}}]\n"
     Path("p.yaml").write_text(words, encoding="utf-8")
     Path("q.yaml").write_text(words + "source: {longest-cell: 2000000}\n", encoding="utf-8")
-    refused = run("protect", "long.csv", "-p", "p.yaml", "--dry-run")
+    refused = tried("-p", "p.yaml")
     assert refused.returncode == 3 and "line 2" in refused.stderr and "--longest-cell" in refused.stderr
     for more in (("-p", "p.yaml", "--longest-cell", "2000000"), ("-p", "q.yaml")):
-        assert run("protect", "long.csv", *more, "--dry-run").returncode == 0
-    assert run("protect", "long.csv", "-p", "p.yaml", "--longest-cell", "-1", "--dry-run").returncode == 2
+        assert tried(*more).returncode == 0
+    assert tried("-p", "p.yaml", "--longest-cell", "-1").returncode == 2
     policy = sf.Policy.load("q.yaml")
     assert sf.Policy.from_dict(policy.to_dict()).source == policy.source
     assert policy.digest == sf.Policy.load("p.yaml").digest

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from multiprocessing import get_context
 
 import pytest
@@ -172,12 +170,11 @@ def test_a_path_too_long_for_what_is_written_below_it(tmp_path, ledger):
 
 
 @pytest.mark.parametrize("into", ["", ".", "..", "/", "x/..", "n" * 300])
-def test_odd_targets_by_the_command_line(tmp_path, into):
+def test_odd_targets_by_the_command_line(program, tmp_path, monkeypatch, into):
     write_quick_demo(tmp_path, 300)
+    monkeypatch.chdir(tmp_path)
     words = ["release", "hospital.csv", "-p", "policy.yaml", "--into", into, "--to", "us"]
-    told = subprocess.run(
-        [sys.executable, "-m", "sfumato", *words], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    told = program.run(words)
     assert told.returncode == 2, told.stderr
     assert "Traceback" not in told.stderr and len(told.stderr) < 500
 

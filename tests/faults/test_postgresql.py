@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import text
@@ -33,27 +34,41 @@ def place(cluster, tmp_path, request):
     return cluster.database(name), tmp_path / "ledger.key", tmp_path / "out", name
 
 
-def _stopper(cluster, step):
-    """What stops the database once, at a step, for a moment; and the note that it did."""
+@pytest.fixture
+def outage(cluster, monkeypatch):
+    """outage(step): what stops the database once, at a step, and the note that it did.
+
+    The database is back when somebody has found it gone and waits before the next try, or when the test ends:
+    no clock decides which comes first.
+    """
     stopped = []
 
-    def stop(passed):
-        if passed == step and not stopped:
-            stopped.append(passed)
-            cluster.stop()
-            threading.Timer(0.3, cluster.start).start()
+    def back(_seconds=0):
+        if stopped[-1:] == ["stopped"]:
+            stopped.append("back")
+            cluster.start()
 
-    return stop, stopped
+    def stopper(step):
+        def stop(passed):
+            if passed == step and not stopped:
+                stopped.append("stopped")
+                cluster.stop()
+
+        return stop, stopped
+
+    monkeypatch.setattr(database, "time", SimpleNamespace(sleep=back, monotonic=time.monotonic))
+    yield stopper
+    back()
 
 
 @pytest.mark.parametrize("step", ["staged", "ready", "entered", "committed"])
-def test_stopped_and_back_again(place, cluster, step):
+def test_stopped_and_back_again(place, outage, step):
     """Stopped in mid-commit: the outcome is looked up before the transaction is tried again; one entry."""
     url, key, out, _ = place
 
-    stop, stopped = _stopper(cluster, step)
+    stop, stopped = outage(step)
     release(Ledger(url, key=key), out / "one", at=stop)
-    assert stopped
+    assert stopped == ["stopped", "back"]
     entered = check_all(url, key, out)
     report(f"PostgreSQL stopped at the step {step}, and back again", {"entered": entered})
     assert entered == 1
@@ -133,12 +148,12 @@ def test_killed_at_random_moments(stage, times, cluster):
 
 
 @pytest.mark.parametrize("step", ["staged", "entered", "committed"])
-def test_stopped_with_three_versions(place, cluster, step):
+def test_stopped_with_three_versions(place, outage, step):
     url, key, out, _ = place
 
-    stop, stopped = _stopper(cluster, step)
+    stop, stopped = outage(step)
     release_to_three(Ledger(url, key=key), out / "one", at=stop)
-    assert stopped
+    assert stopped == ["stopped", "back"]
     entered = check_all(url, key, out)
     report(f"PostgreSQL stopped at the step {step} of a release in three versions", {"entered": entered})
     assert entered == 3

@@ -22,18 +22,18 @@ COMMIT = STEPS.index("committed")
 TOUCHED = """
 import os, resource, signal, sys
 from sfumato.cli.main import main
-from sfumato.releases import issue
-from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.journey import release
+from sfumato.releases.ledger.ledger import Ledger
 word, limit = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
-honest = issue.issue_all
+honest = release.issue_all
 
 def at(step):
     if step == word:
         os.kill(os.getpid(), signal.SIGKILL)
 
-issue.issue_all = lambda *words, **options: honest(*words, **{**options, "at": at})
-LedgerDatabase.__init__.__kwdefaults__["patience"] = 0.1
+release.issue_all = lambda *words, **options: honest(*words, **{**options, "at": at})
+Ledger.__init__.__kwdefaults__["patience"] = 0.1
 if limit:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -49,18 +49,21 @@ def place(tmp_path):
     return tmp_path
 
 
-def command(place, url, number, *, key=None, start=("-m", "sfumato")):
-    """A call of the program; each release is for somebody else, in a chain of its own."""
+def release_words(place, url, number, key=None):
+    """Each release is for somebody else, in a chain of its own."""
     words = ["release", place / "hospital.csv", "-p", place / "policy.yaml", "--ledger", url]
     words += ["--chain", f"c{number}", "--to", f"t{number}", "--into", place / "out" / f"r{number}"]
-    words += ["--key", key] if key else []
-    return [str(word) for word in (sys.executable, *start, *words)]
+    return [*words, *(["--key", key] if key else [])]
 
 
-def touched(place, url, number, *, step="-", limit=0, key=None):
+def command(place, url, number, *, key=None):
+    """A call of the program."""
+    return [str(word) for word in (sys.executable, "-m", "sfumato", *release_words(place, url, number, key))]
+
+
+def touched(program, place, url, number, *, step="-", limit=0, key=None):
     """Run it; the exit code."""
-    call = command(place, url, number, key=key, start=("-c", TOUCHED, step, limit))
-    return subprocess.run(call, capture_output=True, check=False).returncode
+    return program.run([step, limit, *release_words(place, url, number, key)], TOUCHED).returncode
 
 
 def at_random_moments(place, url, count, key=None):
@@ -112,42 +115,42 @@ def test_killed_at_random_moments_with_postgresql(place, times, cluster):
     assert told["killed"] == count
 
 
-def at_every_step(place, url, steps, key=None):
+def at_every_step(program, place, url, steps, key=None):
     told, published = {}, 0
     for number, step in enumerate(steps):
-        assert touched(place, url, number, step=step, key=key) == -signal.SIGKILL
+        assert touched(program, place, url, number, step=step, key=key) == -signal.SIGKILL
         now = check_all(url, key, place / "out")
         told[step], published = now - published, now
     return told
 
 
-def test_killed_at_every_step(place, times):
+def test_killed_at_every_step(program, place, times):
     steps = times(("entered", "committed"), STEPS)
-    told = at_every_step(place, f"sqlite:///{place}/ledger.db", steps)
+    told = at_every_step(program, place, f"sqlite:///{place}/ledger.db", steps)
     report("sfumato release killed at every step, on SQLite", told)
     assert told == {step: int(STEPS.index(step) >= COMMIT) for step in steps}
 
 
-def test_killed_at_every_step_with_postgresql(place, times, cluster):
+def test_killed_at_every_step_with_postgresql(program, place, times, cluster):
     steps = times(("committed",), STEPS)
-    told = at_every_step(place, cluster.database("program"), steps, place / "ledger.key")
+    told = at_every_step(program, place, cluster.database("program"), steps, place / "ledger.key")
     report("sfumato release killed at every step, on PostgreSQL", told)
     assert told == {step: int(STEPS.index(step) >= COMMIT) for step in steps}
 
 
-def test_locked_and_without_room(place):
+def test_locked_and_without_room(program, place):
     """Exit codes 4 and 3; nothing is there, and the next release works."""
     url, out = f"sqlite:///{place}/ledger.db", place / "out"
-    assert touched(place, url, 0) == 0
+    assert touched(program, place, url, 0) == 0
     held = sqlite3.connect(place / "ledger.db", isolation_level=None)
     held.execute("BEGIN IMMEDIATE")
-    told = {"locked": touched(place, url, 1)}
+    told = {"locked": touched(program, place, url, 1)}
     held.rollback()
     held.close()
-    told["without room"] = touched(place, url, 1, limit=2000)
+    told["without room"] = touched(program, place, url, 1, limit=2000)
     report("sfumato release with SQLite locked, and without room", told)
     assert told == {"locked": 4, "without room": 3}
     assert [path.name for path in visible(out)] == ["r0"]
     assert check_all(url, None, out) == 1
-    assert touched(place, url, 1) == 0
+    assert touched(program, place, url, 1) == 0
     assert check_all(url, None, out) == 2

@@ -19,11 +19,10 @@ STOPPED = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from sfumato.cli.main import main
-from sfumato.journey import judgement
-from sfumato.releases import issue
+from sfumato.journey import judgement, release
 how, number = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
-honest_recheck, honest_issue = judgement.recheck, issue.issue_all
+honest_recheck, honest_issue = judgement.recheck, release.issue_all
 
 class Finalized:
     def __del__(self):
@@ -48,7 +47,7 @@ def at(step):
         os.kill(os.getpid(), number)
 
 judgement.recheck = recheck
-issue.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
+release.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
 main()
 """
 """The program with a signal put in: where an exception is dropped, becomes another error, or at a step."""
@@ -94,22 +93,25 @@ def place(tmp_path):
     return tmp_path
 
 
-def command(place, number, *start):
+def release_words(place, number):
     words = ["release", place / "hospital.csv", "-p", place / "policy.yaml"]
     words += ["--ledger", f"sqlite:///{place}/ledger.db", "--chain", f"c{number}"]
     words += ["--into", place / "out" / f"r{number}", "--to", f"t{number}"]  # others have the same table
-    return [str(word) for word in (sys.executable, *start, *words)]
+    return words
 
 
-def stopped(place, how, number):
-    call = command(place, 0, "-c", STOPPED, how, int(number))
-    return subprocess.run(call, capture_output=True, text=True, check=False)
+def command(place, number, *start):
+    return [str(word) for word in (sys.executable, *start, *release_words(place, number))]
+
+
+def stopped(program, place, how, number):
+    return program.run([how, int(number), *release_words(place, 0)], STOPPED)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("how", ["dropped", "another error", "compiled text"])
-def test_a_signal_is_not_lost_and_no_bug(place, how, number):
-    said = stopped(place, how, number)
+def test_a_signal_is_not_lost_and_no_bug(program, place, how, number):
+    said = stopped(program, place, how, number)
     assert (said.returncode, said.stdout) == (130, "")
     assert said.stderr == "interrupted; nothing was published\n"
     assert list((place / "out").iterdir()) == []
@@ -143,17 +145,16 @@ def test_a_signal_while_the_program_ends_changes_nothing(place):
 
 
 @pytest.mark.parametrize("how", ["entered", "committed", "done"])
-def test_a_signal_that_comes_too_late_is_told(place, how):
-    said = stopped(place, how, signal.SIGTERM)
+def test_a_signal_that_comes_too_late_is_told(program, place, how):
+    said = stopped(program, place, how, signal.SIGTERM)
     assert said.returncode == 0
     assert "asked to stop too late: this call was finished" in said.stderr
     assert (place / "out" / "r0" / "data.csv").exists()
 
 
-def test_a_protected_file_is_there_or_not(place):
-    call = [sys.executable, "-c", STOPPED, "dropped", str(int(signal.SIGTERM)), "protect"]
-    call += [place / "hospital.csv", "-p", place / "policy.yaml", "-o", place / "safe.csv"]
-    said = subprocess.run([str(word) for word in call], capture_output=True, text=True, check=False)
+def test_a_protected_file_is_there_or_not(program, place):
+    words = ["protect", place / "hospital.csv", "-p", place / "policy.yaml", "-o", place / "safe.csv"]
+    said = program.run(["dropped", int(signal.SIGTERM), *words], STOPPED)
     assert said.returncode == 130
     assert "nothing was published" in said.stderr and "Traceback" not in said.stderr
     assert not (place / "safe.csv").exists()

@@ -142,11 +142,11 @@ def test_a_stopped_program_leaves_nothing(tmp_path, number):
          "-o", tmp_path / "safe.csv"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while sorted(tmp_path.iterdir()) == before and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(program.pid, number)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=300)
     assert (program.returncode, out) == (130, "")
     assert "nothing was published" in err
     assert sorted(tmp_path.iterdir()) == before
@@ -157,7 +157,7 @@ import signal, time  # a shell that runs the tests in the background makes them 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from sfumato.journey import judgement
 from sfumato.cli.main import main
-judgement.recheck = lambda *_, **__: time.sleep(60)
+judgement.recheck = lambda *_, **__: time.sleep(600)
 main()
 """
 
@@ -189,7 +189,7 @@ def test_progress_is_for_terminals_only(hospital):
         with contextlib.suppress(OSError):  # the end of a terminal; read at once, for it holds little
             while part := os.read(ours, 65536):
                 shown += part
-        out, _ = program.communicate(timeout=120)
+        out, _ = program.communicate(timeout=300)
     os.close(ours)
     assert json.loads(out)["rows"] == 1500
     assert b"lattice" in shown

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import sfumato as sf
@@ -104,19 +105,23 @@ TABLE = pa.table(
 )
 
 
+def policy_in(folder):
+    (folder / "disease.csv").write_text("Flu;Viral;*\nAIDS;Viral;*\nTB;Bacterial;*\n")
+    return sf.Policy.from_dict(POLICY, folder=folder)
+
+
 @pytest.fixture
 def policy(tmp_path):
-    (tmp_path / "disease.csv").write_text("Flu;Viral;*\nAIDS;Viral;*\nTB;Bacterial;*\n")
-    return sf.Policy.from_dict(POLICY, folder=tmp_path)
+    return policy_in(tmp_path)
 
 
-@pytest.fixture
-def released(policy, tmp_path):
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
     """What is recorded while a release is made, and its file."""
+    home = tmp_path_factory.mktemp("released")
+    ledger, policy = f"sqlite:///{home}/ledger.db", policy_in(home)
     with recorded() as found:
-        receipt = sf.release(
-            TABLE, policy, into=tmp_path / "out", ledger=f"sqlite:///{tmp_path}/ledger.db", chain="main"
-        )
+        receipt = sf.release(TABLE, policy, into=home / "out", ledger=ledger, chain="main")
     return found, receipt.folder / "data.csv"
 
 
@@ -198,7 +203,7 @@ def test_in_an_audit_of_a_file(policy, released, tmp_path, ending):
         path = tmp_path / "data.tsv"
         pd.read_csv(released[1], dtype=str).to_csv(path, sep="\t", index=False)
     with recorded() as found:
-        audit = sf.audit(path, policy, reference=_reference(tmp_path))
+        audit = sf.audit(path, policy, reference=_reference(released[1].parents[1]))
     judged(found)
     assert {v.holds for v in audit.verdicts} == {True}
 
@@ -228,14 +233,15 @@ def people(upto):
     return pl.DataFrame([row for row in rows if row[0] <= upto], schema=list(CHAIN["columns"]), orient="row")
 
 
-@pytest.fixture
-def chain(tmp_path):
-    """A ledger with three releases, and what is recorded while they are made."""
-    ledger = f"sqlite:///{tmp_path}/chain.db"
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    """A ledger with three releases, what is recorded while they are made, and where they are."""
+    home = tmp_path_factory.mktemp("chain")
+    ledger = f"sqlite:///{home}/chain.db"
     with recorded() as found:
         for month in MONTHS:
-            sf.release(people(month), CHAIN, into=tmp_path / month, ledger=ledger)
-    return ledger, found
+            sf.release(people(month), CHAIN, into=home / month, ledger=ledger)
+    return ledger, found, home
 
 
 def judged_a_chain(found):
@@ -259,8 +265,8 @@ def test_in_protect_beside_two_earlier_releases(chain, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["file", "frame"])
-def test_in_an_audit_beside_all_releases(chain, tmp_path, kind):
-    path = tmp_path / "2" / "data.csv"
+def test_in_an_audit_beside_all_releases(chain, kind):
+    path = chain[2] / "2" / "data.csv"
     with recorded() as found:
         audit = sf.audit(path if kind == "file" else pl.read_csv(path), CHAIN, against=chain[0])
     assert audit.holds and audit.beside.place == 2
@@ -268,7 +274,7 @@ def test_in_an_audit_beside_all_releases(chain, tmp_path, kind):
     judged_a_chain(found)
 
 
-def test_a_judge_that_borrowed_from_the_search_would_be_caught(chain, tmp_path, monkeypatch):
+def test_a_judge_that_borrowed_from_the_search_would_be_caught(chain, monkeypatch):
     def borrowed(documents, k):
         Chain.of([Imprint.from_dict(document) for document in documents])
         return honest(documents, k)
@@ -276,7 +282,7 @@ def test_a_judge_that_borrowed_from_the_search_would_be_caught(chain, tmp_path, 
     honest = ruling.judge_chain
     monkeypatch.setattr(ruling, "judge_chain", borrowed)
     with recorded() as found:
-        sf.audit(tmp_path / "2" / "data.csv", CHAIN, against=chain[0])
+        sf.audit(chain[2] / "2" / "data.csv", CHAIN, against=chain[0])
     assert {"sfumato.core.chain", "sfumato.core.imprint"} <= found.foreign
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -17,21 +18,11 @@ from PIL import Image
 
 import sfumato as sf
 from reports.test_report import NOON
+from studio.served import browser
 
-pytestmark = pytest.mark.pages
+pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages of reports")]
 
 KEPT = Path(__file__).parents[2] / "docs" / "pictures"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUIET = [
-    "--headless",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--force-device-scale-factor=1",
-]
 
 
 @pytest.fixture(scope="module")
@@ -47,30 +38,25 @@ def pages(tmp_path_factory):
     return home
 
 
+@pytest.fixture(scope="module")
+def opened_browser():
+    with browser() as opened_one:
+        yield opened_one
+
+
 @pytest.fixture
-def seen(pages, tmp_path):
-    """Takes a picture of a page in a browser; a narrow page is shown in a frame, since windows are wider."""
+def seen(pages, opened_browser):
+    """Takes a picture of a page in a browser window of this size."""
 
     def look(name, width, height, *, dark=False):
-        browser = next(program for program in BROWSERS if shutil.which(program))
-        frame = tmp_path / "frame.html"
-        shape = f"position:fixed;inset:0;border:0;width:{width}px;height:{height}px"
-        frame.write_text(
-            f'<iframe src="{(pages / name).as_uri()}" style="{shape}"></iframe>', encoding="utf-8"
-        )
-        call = [
-            browser,
-            *QUIET,
-            f"--user-data-dir={tmp_path / 'profile'}",
-            f"--screenshot={tmp_path / 'seen.png'}",
-        ]
-        call += [
-            f"--window-size={max(width, 600)},{height}",
-            f"--blink-settings=preferredColorScheme={int(not dark)}",
-        ]
-        call += ["--no-sandbox"] if os.geteuid() == 0 else []
-        subprocess.run([*call, frame.as_uri()], check=True, capture_output=True, timeout=120)
-        return opened(tmp_path / "seen.png").crop((0, 0, width, height))
+        window = {"width": width, "height": height}
+        context = opened_browser.new_context(viewport=window, color_scheme="dark" if dark else "light")
+        try:
+            page = context.new_page()
+            page.goto((pages / name).as_uri())
+            return opened(BytesIO(page.screenshot()))
+        finally:
+            context.close()
 
     return look
 

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 
 from playwright.sync_api import sync_playwright
 
+PATIENCE = 300
+"""Seconds to wait for a process, a page or an answer: long, since nothing here is about speed."""
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
     "--no-sandbox",
@@ -46,7 +49,7 @@ def served(folder, *more, environment=None, code=None):
         yield Served(process, address)
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(PATIENCE)
         process.stdout.close()
         process.stderr.close()
 

@@ -18,7 +18,7 @@ import sfumato as sf
 from sfumato.studio import security
 from sfumato.studio.app import make_app
 from sfumato.studio.policy_file import PolicyFile
-from studio.served import served
+from studio.served import PATIENCE, served
 from studio.stage import BASE, CANARY, OURS, POLICY, StudioClient, open_studio, post, table
 
 
@@ -108,7 +108,7 @@ class Visit:
         data = urllib.parse.urlencode(fields).encode() if fields else None
         headers = {"cookie": self.cookie, "origin": self.base, "sec-fetch-site": "same-origin"}
         request = urllib.request.Request(self.base + path, data, headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.read().decode()
 
 
@@ -127,7 +127,7 @@ def test_killed_at_any_moment_the_studio_leaves_policy_and_history_whole(tmp_pat
                 visit.ask("/declare/text/write", version=PolicyFile(path).version, text=text)
                 number += 1
             os.kill(process.pid, signal.SIGKILL)
-            process.wait(30)
+            process.wait(PATIENCE)
         file = PolicyFile(path)
         assert sf.Policy.load(path).columns and file.current() is not None
         states = file.history()
@@ -156,6 +156,6 @@ def test_what_goes_wrong_is_in_no_log(tmp_path):
         page = refused.value.read().decode()
         assert CANARY not in page and "Traceback" not in page
         studio.process.send_signal(signal.SIGINT)
-        studio.process.wait(30)
+        studio.process.wait(PATIENCE)
         said = studio.process.stderr.read()
     assert CANARY not in said and "Traceback" not in said

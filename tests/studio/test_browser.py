@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import sfumato as sf
-from studio.served import browser, served
+from studio.served import PATIENCE, browser, served
 from studio.stage import POLICY, table
 
 pytestmark = pytest.mark.pages
@@ -49,6 +49,7 @@ def test_other_pages_can_neither_read_nor_send(folder):
     version = PolicyFile(folder / "policy.yaml").version
     with served(folder) as studio, browser() as opened:
         context = opened.new_context()
+        context.set_default_timeout(1000 * PATIENCE)
         context.new_page().goto(studio.address)
         page = HOSTILE.replace("PORT", str(studio.port)).replace("VERSION", version)
         server = hostile_server(page)
@@ -89,6 +90,7 @@ def test_a_steward_declares_by_keyboard_and_by_phone(folder):
     asked, wrong = [], []
     with served(folder) as studio, browser() as opened:
         context = opened.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(1000 * PATIENCE)
         page = context.new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
@@ -97,11 +99,11 @@ def test_a_steward_declares_by_keyboard_and_by_phone(folder):
         page.set_input_files(
             "#file", files=[{"name": "mine.csv", "mimeType": "text/csv", "buffer": table().encode()}]
         )
-        page.wait_for_selector(".banner", timeout=60_000)
+        page.wait_for_selector(".banner")
         assert serious(page) == []
         page.get_by_role("button", name="Propose a policy").click()
-        page.get_by_role("link", name="Go on to Declare").click(timeout=60_000)
-        page.wait_for_selector("#findings .callout, #findings .finding", timeout=60_000)
+        page.get_by_role("link", name="Go on to Declare").click()
+        page.wait_for_selector("#findings .callout, #findings .finding")
         page.get_by_role("combobox", name="Role: sex").focus()
         page.keyboard.type("secret")
         page.get_by_role("button", name="Apply roles").focus()

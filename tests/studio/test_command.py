@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 
 from sfumato.studio.server import MOST_CONNECTIONS
-from studio.served import served
+from studio.served import PATIENCE, served
 from studio.stage import table
 
 
@@ -35,7 +35,7 @@ def test_the_address_opens_once_and_nothing_stays(tmp_path):
         left = list(temporary.glob("sfumato-private-*"))
         assert len(left) == 1 and left[0].stat().st_mode & 0o777 == 0o700
         studio.process.send_signal(signal.SIGKILL)
-        studio.process.wait(30)
+        studio.process.wait(PATIENCE)
     assert left[0].exists()
     with served(home, environment=environment):
         assert not left[0].exists()
@@ -47,7 +47,7 @@ def test_ctrl_c_is_how_it_ends(tmp_path):
     for number in (signal.SIGINT, signal.SIGTERM):
         with served(tmp_path) as studio:
             studio.process.send_signal(number)
-            assert studio.process.wait(30) == 0
+            assert studio.process.wait(PATIENCE) == 0
             said = studio.process.stderr.read()
         assert "is wiped" in said and "interrupted" not in said and "Traceback" not in said
 
@@ -67,7 +67,7 @@ print("closed")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_stops_it_as_soon_as_the_address_is_told_ends_it_as_well(tmp_path, number):
     words = [sys.executable, "-c", AT_ONCE, str(tmp_path), str(int(number))]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "closed\n", "")
 
 

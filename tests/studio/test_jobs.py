@@ -13,7 +13,7 @@ from sfumato.studio.jobs import Jobs, JobState, WorkerProcess
 from sfumato.studio.worker import JobResult, Step
 from studio.stage import Held, StudioClient, open_studio, post
 
-LONG = 30.0
+LONG = 300.0
 """Seconds after which a test gives up; no test comes near it."""
 
 

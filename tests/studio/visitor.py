@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from studio import served as started
 from studio.served import browser, served
 
-PATIENCE = 300_000
-"""Milliseconds to wait for work: long, since nothing here is about speed."""
+PATIENCE = 1000 * started.PATIENCE
+"""Milliseconds to wait for work."""
 
 
 @contextmanager
@@ -68,6 +69,12 @@ class Visitor:
             for one in found
             if one["impact"] in ("serious", "critical")
         ]
+
+    def reaches_everything(self) -> None:
+        """Holds that every button, and every way to another step, could be pressed: nothing covers it."""
+        for one in self.page.locator("button:visible, nav a:visible, article a:visible").all():
+            if one.is_enabled():
+                one.click(trial=True)
 
     def wider_than_window(self) -> int:
         """Returns by how many pixels the page is wider than the window."""

@@ -33,13 +33,15 @@ def policy(search, promise, suppress=1, **protect_words):
 def worlds(keys, search, promise, *, values="xy", suppress=1):
     """What is published -> every deal of values that leads there; nothing where the search refuses."""
     rules = policy(search, promise, suppress)
-    seen = defaultdict(list)
+    seen, alike = defaultdict(list), defaultdict(list)
     for dealt in product(values, repeat=len(keys)):
-        frame = pl.DataFrame({"q": keys, "s": dealt})
+        alike[tuple(sorted(zip(keys, dealt, strict=True)))].append(dealt)
+    for rows, deals in alike.items():  # the order of the rows tells nothing
+        frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
         try:
-            seen[tuple(sorted(protect(frame, rules).apply(frame).rows()))].append(dealt)
+            seen[tuple(sorted(protect(frame, rules).apply(frame).rows()))] += deals
         except Infeasible:
-            seen[None].append(dealt)
+            seen[None] += deals
     return seen
 
 

@@ -54,6 +54,19 @@ def published(rows, keys, rules):
     return sorted(plan.apply(frame).rows())
 
 
+def ask_once(keys, rules):
+    """The same, of each table once: worlds repeat, and the order of their rows tells nothing."""
+    known = {}
+
+    def ask(rows):
+        table = tuple(sorted(rows))
+        if table not in known:
+            known[table] = published(table, keys, rules)
+        return known[table]
+
+    return ask
+
+
 def covered(label, key):
     """The leaves below a published text."""
     if label == "*":
@@ -85,15 +98,14 @@ ORDERED = st.lists(st.tuples(st.sampled_from(LEAVES["n"]), st.sampled_from("xy")
 def test_downcoding_against_every_labelled_table(search, key, data):
     rows = data.draw(TABLES if key == "q" else ORDERED)
     rules = policy([key], search, {"k-anonymity": {"k": 2}})
-    shown = published(rows, [key], rules)
+    ask = ask_once([key], rules)
+    shown = ask(rows)
     assume(shown is not None and any(len(covered(a, key)) > 1 for a, _ in shown))
     every, same = Counter(), Counter()
     worlds = list(product(*(covered(label, key) for label, _ in shown)))
     left = 0
     for world in worlds:
-        fits = (
-            published([(leaf, s) for leaf, (_, s) in zip(world, shown, strict=True)], [key], rules) == shown
-        )
+        fits = ask((leaf, s) for leaf, (_, s) in zip(world, shown, strict=True)) == shown
         left += fits
         for leaf, (label, _) in zip(world, shown, strict=True):
             every[label, finer(leaf, label, key)] += 1
@@ -208,18 +220,18 @@ def test_overlapping_classes_of_local_recoding_are_attacked():
 @pytest.mark.parametrize("search", [name for name in SEARCHES if name != "local"])
 @given(rows=st.lists(st.tuples(st.sampled_from(LEAVES["q"]), st.sampled_from("xyz")), min_size=4, max_size=5))
 def test_minimality_against_every_way_to_deal_the_values(search, rows):
+    """Where every key has one label; the best table may be a local one, as that of the test above."""
     rules = policy(["q"], search, {"l-diversity": {"of": "s", "l": 2}})
-    rows = sorted(rows)
-    shown = published(rows, ["q"], rules)
+    rows, ask = sorted(rows), ask_once(["q"], rules)
+    shown = ask(rows)
     assume(shown is not None)
-    label_of = {leaf: next(a for a, _ in shown if leaf in covered(a, "q")) for leaf, _ in rows}
+    labels_of = {leaf: {a for a, _ in shown if leaf in covered(a, "q")} for leaf, _ in rows}
+    assume(all(len(labels) == 1 for labels in labels_of.values()))
+    label_of = {leaf: next(iter(labels)) for leaf, labels in labels_of.items()}
     right, left = Counter(), 0
     for order in set(permutations([s for _, s in rows])):
         dealt = [(leaf, s) for (leaf, _), s in zip(rows, order, strict=True)]
-        if (
-            sorted((label_of[leaf], s) for leaf, s in dealt) != shown
-            or published(dealt, ["q"], rules) != shown
-        ):
+        if sorted((label_of[leaf], s) for leaf, s in dealt) != shown or ask(dealt) != shown:
             continue
         left += 1
         for leaf, s in dealt:

@@ -18,7 +18,7 @@ from sfumato.protection.searches.best import best
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
 
-TABLES = 500 if os.environ.get("SFUMATO_HYPOTHESIS") == "soak" else 25
+TABLES = 500 if os.environ.get("SFUMATO_HYPOTHESIS") == "soak" else 12
 AIM = Aim(compared=("optimum", "top-down"))
 
 

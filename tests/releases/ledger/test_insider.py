@@ -42,15 +42,23 @@ POLICY = {
 DATA = pl.DataFrame({"id": WHO, "zip": ZIPS, "disease": DISEASES})
 
 
-@pytest.fixture
-def url(tmp_path):
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
     """A ledger with two releases, one with an imprint, one with a tree to trace leaks by."""
-    made = f"sqlite:///{tmp_path}/ledger.db"
-    sf.release(DATA, POLICY, ledger=made, into=tmp_path / "one")
+    home = tmp_path_factory.mktemp("template")
+    made = f"sqlite:///{home}/ledger.db"
+    sf.release(DATA, POLICY, ledger=made, into=home / "one")
     others = DATA.with_columns(pl.Series("id", VISITORS))
     handed = {**POLICY, "promises": [{"k-anonymity": {"k": 4}}]}
-    sf.release(others, handed, ledger=made, into=tmp_path / "handed", to="lab", chain="handed")
-    return made
+    sf.release(others, handed, ledger=made, into=home / "handed", to="lab", chain="handed")
+    return home
+
+
+@pytest.fixture
+def url(template, tmp_path):
+    """A copy of it."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    return f"sqlite:///{tmp_path}/ledger.db"
 
 
 def plain_cells(ledger):
