@@ -73,12 +73,12 @@ def write(who, place, rounds, barrier):
     for number in range(rounds):
         if who == number % 4:
             publish(Ledger(url, key=key), folder / f"{number:04d}-first", number, "first")
-        barrier.wait(120)
+        barrier.wait(600)
         waits = [barrier.wait] if number % 2 == 0 else []  # all are judged before any is entered
 
         def meet(*_, _waits=waits):
             if _waits:
-                _waits.pop()(120)
+                _waits.pop()(600)
 
         codes = []
         while not codes or codes[-1] == LedgerConflict.exit_code:
@@ -90,7 +90,7 @@ def write(who, place, rounds, barrier):
                 codes.append(refused.exit_code)
                 time.sleep(0.01 * who)
         answers.append(codes)
-        barrier.wait(120)
+        barrier.wait(600)
     (folder.parent / f"{who}.json").write_text(json.dumps(answers), encoding="utf-8")
 
 

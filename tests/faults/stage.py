@@ -253,7 +253,7 @@ def writers(stage, count):
     def work(who):
         tries, answers = 0, []
         for number in range(count):
-            barrier.wait(60)
+            barrier.wait(600)
             time.sleep(random.Random(number * 4 + who).uniform(0, 0.02))
             while True:
                 tries += 1
