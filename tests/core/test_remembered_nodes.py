@@ -82,7 +82,7 @@ def test_the_tree_has_the_nodes_of_all_values_so_far(case):
         so_far = list(dict.fromkeys([*so_far, *values]))
         whole, today = rule.build(so_far), rule.build(values)
         assert by_mark(tree) == by_mark(whole)
-        assert {v for v in tree.ranks} == set(today.ranks) and tree.height == whole.height
+        assert set(tree.ranks) == set(today.ranks) and tree.height == whole.height
         assert [tree.label(v) for v in tree.leaves.tolist() if not tree.is_remembered[v]] == list(
             today.leaf_labels
         )
