@@ -6,6 +6,7 @@ the enumeration of worlds.
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 
@@ -14,13 +15,17 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from journeys.canaries import files_with
 from oracles.living_chains import LivingCase
+from sfumato.cli.main import run
 from sfumato.core.errors import RefusedByHistory, SfumatoError
+from sfumato.core.imprint import Imprint
 from sfumato.core.marks import tree_marks
 from sfumato.journey.chain_check import judge_beside_earlier
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
 from sfumato.policy.taxonomies.rows import WrittenRows
+from sfumato.releases.ledger.ledger import Ledger
 
 CASES = int(os.environ.get("SFUMATO_LEAVING_VALUES_CASES", "12"))
 """Random chains of each kind; hundreds of them are an experiment of minutes."""
@@ -221,3 +226,79 @@ def test_an_imprint_that_remembers_is_read_back():
     (key,) = [key for key in third.imprint.keys if key.name == "zip"]
     tree = third.recoding.table.column("zip").taxonomy
     assert tree_marks(tree).tolist() == key.marks.tolist()
+
+
+ONLY, GONE = "07777", "1931-07-19"
+"""A postcode and a date of birth that one person has, who is erased."""
+
+
+@pytest.fixture(scope="module")
+def monthly(tmp_path_factory):
+    """Four monthly releases by the program: some leave every month, and one whose values are theirs alone."""
+    folder = tmp_path_factory.mktemp("monthly")
+    url = f"sqlite:///{folder}/ledger.db"
+    (folder / "policy.json").write_text(json.dumps(POLICY))
+    people = members(150)
+    alone = pl.DataFrame({"who": ["alone"], "zip": [ONLY], "born": [GONE], "has": ["flu"]})
+    table, rng, codes = pl.concat([people, alone]), np.random.default_rng(5), []
+    for month in range(4):
+        data = folder / "in" / f"{month}.csv"
+        data.parent.mkdir(exist_ok=True)
+        (folder / "out").mkdir(exist_ok=True)
+        table.write_csv(data)
+        asked = ["release", str(data), "-p", str(folder / "policy.json"), "--ledger", url]
+        codes.append(run([*asked, "--into", str(folder / "out" / str(month))]))
+        if month == 0:
+            codes.append(run(["erase", "--person", "alone", "--ledger", url, "--yes"]))
+        stays = (rng.random(len(table)) > 0.03) & (table["who"] != "alone").to_numpy()
+        table = pl.concat([table.filter(pl.Series(stays)), members(12, 1000 * (month + 1))])
+    return folder, url, codes
+
+
+def test_four_months_are_released_and_the_ledger_holds(monthly):
+    folder, url, codes = monthly
+    assert codes == [0] * 5
+    first, *later = Ledger(url, readonly=True).history()
+    held = set()
+    for month, record in enumerate([first, *later]):
+        table = pl.read_csv(folder / "in" / f"{month}.csv", infer_schema=False)
+        zips = set(table["zip"].to_list())
+        assert record.sequence == month + 1 and bool(held - zips) is (month > 0)
+        held |= zips
+    assert Ledger(url, readonly=True).verify().holds
+    newest = str(folder / "out" / "3" / "data.csv")
+    assert run(["audit", newest, "-p", str(folder / "policy.json"), "--against", url]) == 0
+
+
+def test_texts_of_values_that_left_are_nowhere(monthly, capsys):
+    folder, url, _ = monthly
+    later = [folder / "out" / str(month) for month in (1, 2, 3)]
+    places = [*later, *folder.glob("ledger.db*")]
+    assert files_with(ONLY, *places) == files_with(GONE, *places) == []
+    for record in Ledger(url, readonly=True).history():
+        assert not any(word in bytes(record.memory) for word in (ONLY.encode(), GONE.encode(), b"Remembered"))
+    capsys.readouterr()
+    table = str(folder / "in" / "3.csv")
+    asked = [table, "-p", str(folder / "policy.json"), "--against", url]
+    assert run(["protect", *asked, "--dry-run", "--explain", "--json"]) == 0
+    assert run(["protect", *asked, "-o", str(folder / "again.csv")]) == 0
+    said = "".join(capsys.readouterr())
+    assert not any(word in said for word in (ONLY, GONE, "Remembered"))
+    assert files_with("Remembered", folder / "again.csv", *later) == []
+
+
+def test_a_value_that_comes_back_is_known_again(monthly):
+    """Somebody new with the values of the one who was erased: the tree has their node again."""
+    folder, url, _ = monthly
+    table = pl.read_csv(folder / "in" / "3.csv", infer_schema=False)
+    history = [Imprint.from_json(record.memory) for record in Ledger(url, readonly=True).history()]
+    new = pl.DataFrame({"who": ["new"], "zip": [ONLY], "born": [GONE], "has": ["flu"]})
+    trees = [
+        {c.name: c.taxonomy for c in sf.protect(some, POLICY, earlier=history).recoding.table.keys}
+        for some in (table, pl.concat([table, members(5, 9000), new]))
+    ]
+    for name, value in (("zip", ONLY), ("born", GONE)):
+        without, back = (some[name] for some in trees)
+        assert without.rank(value) is None and back.rank(value) is not None
+        mark = int(tree_marks(back)[back.node(value)])
+        assert mark in tree_marks(without).tolist()
