@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from journeys import test_departures as departures
 from journeys.canaries import files_with
 from oracles.living_chains import LivingCase
 from sfumato.cli.main import run
@@ -22,6 +23,7 @@ from sfumato.core.errors import RefusedByHistory, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.marks import tree_marks
 from sfumato.journey.chain_check import judge_beside_earlier
+from sfumato.journey.erase import erase
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
 from sfumato.policy.taxonomies.rows import WrittenRows
@@ -302,3 +304,42 @@ def test_a_value_that_comes_back_is_known_again(monthly):
         assert without.rank(value) is None and back.rank(value) is not None
         mark = int(tree_marks(back)[back.node(value)])
         assert mark in tree_marks(without).tolist()
+
+
+def test_an_erased_row_takes_its_value_along_where_batches_tell(tmp_path):
+    """Rows of people who left stay in such a table, but not those of whoever was erased."""
+    keys = {"k": 4, "since": "month", "until": "left", "person": "who", "leavers": "unknown"}
+    columns = {**departures.COLUMNS, "place": {"role": "quasi", "taxonomy": "flat"}}
+    policy = {"columns": columns, "promises": [{"continuous": keys}]}
+    url, rows = f"sqlite:///{tmp_path}/l.db", [*departures.MAY, ("alone", "May", None, "Malta", "Flu")]
+    sf.release(departures.table(rows), policy, ledger=url, into=tmp_path / "may")
+    erase(["alone"], ledger=url, data=departures.table(rows), policy=policy)
+    june = sf.release(
+        departures.table([*rows[:-1], *departures.JUNE]), policy, ledger=url, into=tmp_path / "june"
+    )
+    assert june.record.sequence == 2 and Ledger(url, readonly=True).verify().holds
+
+
+def test_the_last_missing_cell_may_leave_a_tree_that_the_policy_lists():
+    columns = {**POLICY["columns"], "zip": {"role": "quasi", "taxonomy": {"tree": {"0": ["00", "01", "02"]}}}}
+    policy = {**POLICY, "columns": columns}
+    table = members(60).with_columns(pl.col("zip").str.head(2))
+    empty = pl.DataFrame({"who": ["e"], "zip": [None], "born": ["1960-01-01"], "has": ["flu"]}, table.schema)
+    first = sf.protect(pl.concat([table, empty]), policy).imprint
+    tree = sf.protect(table, policy, earlier=[first]).recoding.table.column("zip").taxonomy
+    assert tree.is_remembered.sum() == 1 and tree.rank(None) is None
+    fewer = {**columns, "zip": {"role": "quasi", "taxonomy": {"tree": {"0": ["00", "01"]}}}}
+    with pytest.raises(RefusedByHistory, match="taxonomy of zip has changed"):
+        sf.protect(table.filter(pl.col("zip") != "02"), {**policy, "columns": fewer}, earlier=[first])
+
+
+def test_who_moves_to_a_place_of_another_shape_is_not_taken_for_somebody_elsewhere():
+    """A column that may change is not compared row by row, so its tree alone has to tell."""
+    terms = {"k": 3, "person": "who", "leavers": "unknown", "moves": ["zip"]}
+    policy = {**POLICY, "promises": [{"continuous": terms}]}
+    table = members(60)
+    first = sf.protect(table, policy).imprint
+    sf.protect(table[4:], policy, earlier=[first])
+    columns = {**POLICY["columns"], "zip": {"role": "quasi", "taxonomy": {"prefix": [3, 1]}}}
+    with pytest.raises(RefusedByHistory, match="taxonomy of zip has changed"):
+        sf.protect(table[4:], {**policy, "columns": columns}, earlier=[first])

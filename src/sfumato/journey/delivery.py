@@ -35,7 +35,6 @@ from sfumato.journey.chain_floor import ChainFloor
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import RememberedReleases, imprint_document
 from sfumato.journey.judgement import judged
-from sfumato.journey.policy_argument import bind_earlier
 from sfumato.journey.protect import plan_table
 from sfumato.journey.together import KnownTable, judge_together
 from sfumato.journey.witness import numbered_columns, witness_path
@@ -157,8 +156,7 @@ class Delivery:
         from sfumato.protection.two_phases import removes_terms, with_original
 
         rules = with_recipients(self.policy)
-        earlier = self._remembered.imprints(history) if rules.promises.looks_back else ()
-        table = count_table(self.source, bind_earlier(rules, earlier), progress=self._progress)
+        table = count_table(self.source, rules, progress=self._progress)
         check_need(table, rules, self.source.memory)
         try:
             return self._versions_of(table, rules, history)
