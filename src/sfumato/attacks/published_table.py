@@ -115,16 +115,16 @@ class PublishedTable:
     def labels_of(self, index: int) -> dict[str, Label]:
         """What a class publishes in the key columns: cell values, for `Finding.values` alone."""
         nodes = self._grouped[1][index].tolist()
-        return {c.name: c.taxonomy.labels[v] for c, v in zip(self.table.keys, nodes, strict=True)}
+        return {c.name: c.taxonomy.label(v) for c, v in zip(self.table.keys, nodes, strict=True)}
 
     @property
     def texts(self) -> tuple[dict[str, tuple[Label, ...]], dict[str, Codes], Counts]:
         """Key column -> its texts and the text of every class, by number; and the rows of every class."""
         nodes, keys = self._grouped[1], self.table.keys
-        labels = {c.name: c.taxonomy.labels for c in keys}
+        trees = {c.name: c.taxonomy for c in keys}
         codes = {c.name: nodes[:, j] for j, c in enumerate(keys)}
         used = {name: np.unique(column, return_inverse=True) for name, column in codes.items()}
-        shown = {name: tuple(labels[name][v] for v in some.tolist()) for name, (some, _) in used.items()}
+        shown = {name: tuple(trees[name].label(v) for v in some.tolist()) for name, (some, _) in used.items()}
         return (
             shown,
             {n: np.asarray(code, dtype=np.int32).ravel() for n, (_, code) in used.items()},

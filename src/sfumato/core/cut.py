@@ -82,7 +82,9 @@ class Cut:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        return tuple(self.taxonomy.labels[v] for v in self.nodes.tolist())
+        """The labels of its nodes, left to right; nodes that are only remembered have none."""
+        t = self.taxonomy
+        return tuple(t.label(v) for v in self.nodes[~t.is_remembered[self.nodes]].tolist())
 
     @property
     def specializations(self) -> Nodes:

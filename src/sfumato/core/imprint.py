@@ -86,9 +86,8 @@ class KeyImprint:
     def _changed(self, how: str) -> RefusedByHistory:
         return RefusedByHistory(
             f"the taxonomy of {self.name} has changed since an earlier release: {how}",
-            remedy="Keep the tree: it may only grow below existing nodes. Where values left the data with"
-            " their people, a tree or a file that lists all values keeps them. Under version 2 write '*'"
-            " above the single root of a tree of version 1. Or start a new chain.",
+            remedy="Keep the tree: it may only grow below existing nodes. Under version 2 write '*' above the"
+            " single root of a tree of version 1. Or start a new chain.",
         )
 
 
@@ -369,6 +368,8 @@ class Imprint:
             return False
         return all(
             len(k.parent) == len(k.marks) > 0
+            and k.parent[0] == -1
+            and bool(np.all((k.parent[1:] >= 0) & (k.parent[1:] < np.arange(1, len(k.parent)))))
             and _within(k.cut, len(k.parent))
             and bool(np.isin(self.nodes[:, j], k.cut).all())
             for j, k in enumerate(self.keys)

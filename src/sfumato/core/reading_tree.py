@@ -17,7 +17,7 @@ from sfumato.core.arrays import packed, unpacked
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
+from sfumato.core.taxonomy import ROOT, Label, NodeLabel, Nodes, RememberedNode, Taxonomy
 
 VERSION = 1
 UNKNOWN = -1
@@ -54,7 +54,7 @@ class ReadingTree:
         level = np.full(len(taxonomy.labels), NO_LEVEL, np.int32)
         for i, nodes in enumerate(taxonomy.levels):
             level[nodes] = i
-        return cls(name, taxonomy.digest, taxonomy.parent, level, text_marks(taxonomy.labels))
+        return cls(name, taxonomy.digest, taxonomy.parent, level, _node_marks(taxonomy.labels))
 
     @cached_property
     def shape(self) -> Taxonomy:
@@ -218,6 +218,12 @@ def text_marks(texts: Sequence[Label]) -> NDArray[np.uint64]:
     return np.frombuffer(joined, dtype="<u8").astype(np.uint64)
 
 
+def _node_marks(labels: Sequence[NodeLabel]) -> NDArray[np.uint64]:
+    """The marks of nodes by their texts; a node that is only remembered has one that no text has."""
+    joined = b"".join(blake2b(_label_bytes(label), digest_size=8).digest() for label in labels)
+    return np.frombuffer(joined, dtype="<u8").astype(np.uint64)
+
+
 def folded(text: str) -> str:
     """A text without what changes when a table is saved, typed or copied again.
 
@@ -234,6 +240,10 @@ def folded(text: str) -> str:
 
 def _bytes(text: Label) -> bytes:
     return b"\0" if text is None else b"\1" + folded(text).encode("utf-8", "surrogatepass")
+
+
+def _label_bytes(label: NodeLabel) -> bytes:
+    return b"\2" + label.mark.to_bytes(8, "little") if isinstance(label, RememberedNode) else _bytes(label)
 
 
 def _is_blank(text: Label) -> bool:

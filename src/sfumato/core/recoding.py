@@ -103,7 +103,7 @@ class Recoding:
         tree, low, high = column.taxonomy, self.low[:, key], self.high[:, key]
         if self.cuts is not None:
             nodes, which = np.unique(self.cuts[column.name].node_of[low], return_inverse=True)
-            return [tree.labels[v] for v in nodes.tolist()], which
+            return [tree.label(v) for v in nodes.tolist()], which
         spans, which = np.unique((low.astype(np.int64) << 32) | high, return_inverse=True)
         return [tree.describe(span >> 32, span & 0xFFFFFFFF) for span in spans.tolist()], which
 

@@ -6,17 +6,18 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadTaxonomy
+from sfumato.core.node_label import Label, NodeLabel, RememberedNode
+from sfumato.core.preorder import Nodes, depths, is_preorder, levels_by_depth, preorder, subtree_sizes
 from sfumato.core.range_texts import RangeTexts
 from sfumato.core.spelling import Spelling, meanings
 
-Nodes = NDArray[np.int32]
-Label = str | None
-"""A published text; `None` is a missing cell."""
+__all__ = ["ANY", "ROOT", "Label", "NodeLabel", "Nodes", "RememberedNode", "Taxonomy"]
 
 ANY = "*"
 """The label of a root: the value says nothing."""
@@ -40,7 +41,8 @@ class Taxonomy:
     tell the least and the greatest value of a class, and these may be one person's each. `spelling` says
     which leaves promises count as one value (see `meanings`); leaves stay apart all the same. `at_most` is
     the coarsest level that may be published, if the policy names one (see `ceiling`); `start` is the level
-    that the leaves have in the tree that this one was made from (see `from_level`).
+    that the leaves have in the tree that this one was made from (see `from_level`). Nodes whose values have
+    left the table since an earlier release are `RememberedNode`s: no row has such a leaf.
 
     >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
     >>> t.leaf_labels, t.height
@@ -49,7 +51,7 @@ class Taxonomy:
     (True, False)
     """
 
-    labels: tuple[Label, ...]
+    labels: tuple[NodeLabel, ...]
     parent: Nodes
     levels: Nodes
     ordered: bool = False
@@ -67,9 +69,9 @@ class Taxonomy:
     def __post_init__(self) -> None:
         count = len(self.labels)
         parent = self.parent
-        depth = _depths(parent)
-        end = (np.arange(count) + _subtree_sizes(parent, depth)).astype(np.int32)
-        if count > 1 and not _is_preorder(parent, end):
+        depth = depths(parent)
+        end = (np.arange(count) + subtree_sizes(parent, depth)).astype(np.int32)
+        if count > 1 and not is_preorder(parent, end):
             raise BadTaxonomy("nodes are not numbered in preorder", remedy="Build with Taxonomy.grow.")
         is_leaf = end == np.arange(count) + 1
         leaves = np.flatnonzero(is_leaf).astype(np.int32)
@@ -85,8 +87,11 @@ class Taxonomy:
         _frozen(parent)
         _frozen(self.levels)
         self._check_levels()
-        if (named := len(self._rank_of_leaf)) != len(leaves):
-            raise BadTaxonomy(f"{len(leaves) - named} leaves repeat another leaf's label")
+        if self.remembers and np.any(self.is_remembered[parent[1:]] & ~self.is_remembered[1:]):
+            raise BadTaxonomy("a node with a label is below one that is only remembered")
+        labelled = len(leaves) - int(self.is_remembered[leaves].sum())
+        if (named := len(self._rank_of_leaf)) != labelled:
+            raise BadTaxonomy(f"{labelled - named} leaves repeat another leaf's label")
         if any(not 0 <= rank < len(leaves) for rank in self.aliases.values()):
             raise BadTaxonomy("an alias stands for a leaf that does not exist")
         if not 0 <= self.range_level <= self.height:
@@ -95,7 +100,7 @@ class Taxonomy:
     @classmethod
     def grow(
         cls,
-        labels: Sequence[Label],
+        labels: Sequence[NodeLabel],
         parent: Sequence[int] | Nodes,
         *,
         levels: NDArray[np.integer] | None = None,
@@ -114,14 +119,14 @@ class Taxonomy:
             raise BadTaxonomy("a taxonomy needs at least a root, and one parent per node")
         if (roots := int((given < 0).sum())) != 1:
             raise BadTaxonomy(f"a taxonomy has one root; this one has {roots}")
-        depth = _depths(given)
-        position = _preorder(given, depth)
+        depth = depths(given)
+        position = preorder(given, depth)
         order = np.argsort(position).astype(np.int32)
         parents = np.where(given[order] < 0, -1, position[given[order]]).astype(np.int32)
         has_child = np.zeros(len(given), dtype=bool)
         has_child[given[given >= 0]] = True
         if levels is None:
-            ladder = _levels_by_depth(parents, depth[order], np.flatnonzero(~has_child[order]))
+            ladder = levels_by_depth(parents, depth[order], np.flatnonzero(~has_child[order]))
         else:
             leaves = np.flatnonzero(~has_child)
             by_rank = np.argsort(position[leaves])
@@ -154,12 +159,38 @@ class Taxonomy:
         return self.high - self.low
 
     @cached_property
+    def remembers(self) -> bool:
+        """Whether some nodes are those of earlier releases, whose labels are not known."""
+        return RememberedNode in set(map(type, self.labels))
+
+    @cached_property
+    def is_remembered(self) -> NDArray[np.bool_]:
+        """Per node: whether it is such a node."""
+        if not self.remembers:
+            return np.zeros(len(self.labels), dtype=bool)
+        return np.array([isinstance(label, RememberedNode) for label in self.labels], dtype=bool)
+
+    def label(self, node: int) -> Label:
+        """The label of a node; raises `BadTaxonomy` where only an earlier release had values for it."""
+        label = self.labels[node]
+        if isinstance(label, RememberedNode):
+            raise BadTaxonomy("a node that only earlier releases have values for has no label")
+        return label
+
+    @cached_property
     def leaf_labels(self) -> tuple[Label, ...]:
-        return tuple(map(self.labels.__getitem__, self.leaves.tolist()))
+        """The raw values; raises as `label` does."""
+        if self.remembers:
+            return tuple(map(self.label, self.leaves.tolist()))
+        every = cast("tuple[Label, ...]", self.labels)
+        return tuple(map(every.__getitem__, self.leaves.tolist()))
 
     @cached_property
     def _rank_of_leaf(self) -> dict[Label, int]:
-        return dict(zip(self.leaf_labels, range(len(self.leaves)), strict=True))
+        if not self.remembers:
+            return dict(zip(self.leaf_labels, range(len(self.leaves)), strict=True))
+        ranks = np.flatnonzero(~self.is_remembered[self.leaves]).tolist()
+        return {self.label(int(self.leaves[rank])): rank for rank in ranks}
 
     @cached_property
     def ranks(self) -> Mapping[Label, int]:
@@ -169,7 +200,13 @@ class Taxonomy:
     @cached_property
     def meanings(self) -> Nodes:
         """For every leaf, the rank of the first leaf that means the same; -1 where it is a missing cell."""
-        return meanings(self.leaf_labels, self.spelling)
+        if not self.remembers:
+            return meanings(self.leaf_labels, self.spelling)
+        found = np.arange(len(self.leaves), dtype=np.int32)
+        labelled = found[~self.is_remembered[self.leaves]]
+        first = meanings([self.label(leaf) for leaf in self.leaves[labelled].tolist()], self.spelling)
+        found[labelled] = np.where(first < 0, first, labelled[first])
+        return found
 
     @cached_property
     def all_apart(self) -> bool:
@@ -187,14 +224,18 @@ class Taxonomy:
 
     @cached_property
     def _nodes(self) -> dict[Label, int]:
-        return {label: v for v, label in reversed(list(enumerate(self.labels)))}
+        named = reversed(list(enumerate(self.labels)))
+        return {label: v for v, label in named if not isinstance(label, RememberedNode)}
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of the labels, the tree and the levels."""
         h = hashlib.sha256()
         for label in self.labels:
-            h.update(b"\0" if label is None else b"\1" + label.encode("utf-8", "surrogatepass") + b"\0")
+            if isinstance(label, RememberedNode):
+                h.update(b"\2" + label.mark.to_bytes(8, "little"))
+            else:
+                h.update(b"\0" if label is None else b"\1" + label.encode("utf-8", "surrogatepass") + b"\0")
         h.update(self.parent.tobytes() + self.levels.tobytes() + bytes([self.ordered]))
         for name, rank in sorted(self.aliases.items(), key=repr):
             h.update(f"{name!r}\0{rank}\0".encode("utf-8", "surrogatepass"))
@@ -254,7 +295,7 @@ class Taxonomy:
         if self.high[node] != high:
             node = self.lowest_cover(low, high)
         if self.low[node] == low and self.high[node] == high:
-            return self.labels[node]
+            return self.label(node)
         if not self.ordered:
             raise BadTaxonomy("a range of unordered values is no node of the tree")
         last = int(self.levels[self.range_level][high - 1])
@@ -280,8 +321,8 @@ class Taxonomy:
 
     @cached_property
     def _range_texts(self) -> RangeTexts:
-        nodes = np.unique(self.levels[self.range_level]).tolist()
-        return RangeTexts({v: self.labels[v] for v in nodes})
+        nodes = np.unique(self.levels[self.range_level])
+        return RangeTexts({v: self.label(v) for v in nodes[~self.is_remembered[nodes]].tolist()})
 
     def from_level(self, level: int) -> Taxonomy:
         """The tree above a level: its nodes are the leaves, and every value below is coded as one of them.
@@ -341,60 +382,3 @@ class Taxonomy:
 def _frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:
     array.setflags(write=False)
     return array
-
-
-def _depths(parent: Nodes) -> Nodes:
-    """Distance from the root; raises where parents run in a circle."""
-    depth = np.zeros(len(parent), dtype=np.int32)
-    above = parent.copy()
-    for _ in range(len(parent) + 1):
-        alive = above >= 0
-        if not alive.any():
-            return depth
-        depth[alive] += 1
-        above[alive] = parent[above[alive]]
-    raise BadTaxonomy("the parents run in a circle")
-
-
-def _subtree_sizes(parent: Nodes, depth: Nodes) -> NDArray[np.int64]:
-    size = np.ones(len(parent), dtype=np.int64)
-    order = np.argsort(-depth, kind="stable")
-    bounds = np.flatnonzero(np.diff(depth[order])) + 1
-    for nodes in np.split(order, bounds):
-        if depth[nodes[0]] > 0:
-            np.add.at(size, parent[nodes], size[nodes])
-    return size
-
-
-def _preorder(parent: Nodes, depth: Nodes) -> Nodes:
-    """The preorder position of every node; siblings keep the order of their numbers."""
-    size = _subtree_sizes(parent, depth)
-    position = np.zeros(len(parent), dtype=np.int64)
-    for level in range(1, int(depth.max(initial=0)) + 1):
-        nodes = np.flatnonzero(depth == level)
-        nodes = nodes[np.argsort(parent[nodes], kind="stable")]
-        running = np.cumsum(size[nodes]) - size[nodes]
-        first = np.r_[True, np.diff(parent[nodes]) != 0]
-        start = running[np.maximum.accumulate(np.where(first, np.arange(len(nodes)), 0))]
-        position[nodes] = position[parent[nodes]] + 1 + running - start
-    return position.astype(np.int32)
-
-
-def _is_preorder(parent: Nodes, end: Nodes) -> bool:
-    index = np.arange(1, len(parent))
-    above = parent[1:]
-    if parent[0] != -1 or np.any(above < 0) or np.any(above >= index):
-        return False
-    previous = index - 1
-    return bool(np.all((above <= previous) & (previous < end[above]) & (end[1:] <= end[above])))
-
-
-def _levels_by_depth(parent: Nodes, depth: Nodes, leaves: NDArray[np.intp]) -> Nodes:
-    height = int(depth.max(initial=0))
-    rows = [leaves.astype(np.int32)]
-    for level in range(1, height + 1):
-        current = rows[-1].copy()
-        too_deep = depth[current] > height - level
-        current[too_deep] = parent[current[too_deep]]
-        rows.append(current)
-    return np.array(rows, dtype=np.int32).reshape(height + 1, len(leaves))

@@ -173,7 +173,7 @@ class Plan(Printable):
         if self.recoding.cuts is not None:
             columns = enumerate(self.recoding.table.keys)
             published = {
-                c.name: [c.taxonomy.labels[v] for v in published_nodes(self.recoding, j)] for j, c in columns
+                c.name: [c.taxonomy.label(v) for v in published_nodes(self.recoding, j)] for j, c in columns
             }
         return {
             "search": self.policy.protect.search,

@@ -79,7 +79,8 @@ class TreeTexts:
     def _nodes(self) -> dict[Label, tuple[int, int]]:
         spans: dict[Label, tuple[int, int]] = {}
         tree = self._tree
-        for label, low, high in zip(tree.labels, tree.low.tolist(), tree.high.tolist(), strict=True):
+        for node, (low, high) in enumerate(zip(tree.low.tolist(), tree.high.tolist(), strict=True)):
+            label = tree.label(node)
             first, last = spans.get(label, (low, high))
             spans[label] = min(first, low), max(last, high)
         return spans

@@ -94,7 +94,7 @@ def check_sensitivity(
                 f"the sensitivity of {node_name(taxonomy, node)} {wrong}",
                 where=f"columns.{column}",
                 remedy="It violates the Sensitivity principle.",
-                values=[str(taxonomy.labels[node])],
+                values=[str(taxonomy.label(node))],
             )
 
 
@@ -106,9 +106,9 @@ def node_name(taxonomy: Taxonomy, node: int) -> str:
     ('Viral', 'leaf 2 below Viral')
     """
     if node == ROOT or taxonomy.end[node] > node + 1:
-        return str(taxonomy.labels[node])
+        return str(taxonomy.label(node))
     above = int(taxonomy.parent[node])
-    return f"leaf {taxonomy.children(above).index(node) + 1} below {taxonomy.labels[above]}"
+    return f"leaf {taxonomy.children(above).index(node) + 1} below {taxonomy.label(above)}"
 
 
 def _sensitive_and_all(taxonomy: Taxonomy, sensitive: Leaves) -> list[tuple[int, int]]:

@@ -370,7 +370,7 @@ def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000
 
 
 def _root_only(tree: Taxonomy) -> list[str]:
-    return [str(tree.labels[0] or ANY)]
+    return [str(tree.label(0) or ANY)]
 
 
 CHECKS = (

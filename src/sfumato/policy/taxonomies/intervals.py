@@ -140,6 +140,10 @@ class Intervals:
         }
 
     @property
+    def takes_occurring(self) -> bool:
+        return self.decimal
+
+    @property
     def digest(self) -> str:
         return ""
 

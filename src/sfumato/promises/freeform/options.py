@@ -157,9 +157,9 @@ def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str
 
 
 def _path(tree: Taxonomy, node: int) -> tuple[Label, ...]:
-    steps = [tree.labels[node]]
+    steps = [tree.label(node)]
     while (node := int(tree.parent[node])) >= 0:
-        steps.append(tree.labels[node])
+        steps.append(tree.label(node))
     return tuple(steps)
 
 

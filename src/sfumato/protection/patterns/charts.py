@@ -39,7 +39,7 @@ def level_tree(column: Column, words: Collection[Label], number: int = 1) -> Dia
     name = f"levels-{number}-{re.sub('[^a-z0-9]+', '-', column.name.lower()).strip('-')}".rstrip("-")
     title = f"Levels of {column.name}"
     kinds: dict[str, Tone] = {"node": "ink"}
-    if len(tree.leaves) > MOST_LEAVES or not set(tree.leaf_labels) <= {*words, None}:
+    if len(tree.leaves) > MOST_LEAVES or not {tree.labels[v] for v in tree.leaves.tolist()} <= {*words, None}:
         counts = [len(np.unique(level)) for level in tree.levels]
         spots = [
             Spot(tree.height - i, 0, f"level {i}\n{several(n, 'value')}", "node")
@@ -51,7 +51,7 @@ def level_tree(column: Column, words: Collection[Label], number: int = 1) -> Dia
     for i, level in reversed(list(enumerate(tree.levels))):
         for node in np.unique(level).tolist():
             ranks = np.flatnonzero(level == node)
-            text = tree.labels[node] if i == 0 or node not in tree.levels[i - 1] else ""
+            text = tree.label(node) if i == 0 or node not in tree.levels[i - 1] else ""
             middle = top - (ranks[0] + ranks[-1]) / 2
             place[i, node] = len(spots)
             spots.append(Spot(tree.height - i, middle, _text(text), "node", f"level {i}"))

@@ -51,8 +51,9 @@ def patterns_of(
 def own_words(policy: Policy) -> dict[str, frozenset[Label]]:
     """Returns, per column, the labels that the policy itself lists; other labels come from the data."""
     rules = {name: rule.taxonomy for name, rule in policy.columns.items()}
-    return {
-        name: frozenset(rule.build([]).labels)
+    trees = {
+        name: rule.build([])
         for name, rule in rules.items()
         if isinstance(rule, NestedTree | HierarchyFile | WrittenRows | ReadyTaxonomy)
     }
+    return {name: frozenset(map(tree.label, range(len(tree.labels)))) for name, tree in trees.items()}
