@@ -7,7 +7,7 @@ from sfumato.core.microdata import Role
 from sfumato.policy.column_guess import guess
 from sfumato.policy.lexicon.header_lexicon import lexicon, ordinary_words
 
-TRAPS = """
+_TRAPS = """
     confident confidence self_confident confidential accident evident provident identical coincident dissident
     image page pages package storage message usage damage garbage sewage engagement
     tournament ornament gnome keynote footnote boilerplate circuit
@@ -18,7 +18,8 @@ TRAPS = """
     incident liquid nominal spray taxi commonwealth network partying partial
     framework homework artwork workout correlation countryside motherboard childish
     Schalter Schrank confiance plage terrasse
-""".split()
+"""
+TRAPS = _TRAPS.split()
 ANSWERS = column([str(1 + i % 5) for i in range(400)])
 
 

@@ -96,7 +96,7 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShap
 def _everything(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> str | None:
     """Returns the text of the only group that column j publishes, if all leaves of its tree are in it."""
     leaves = len(recoding.table.keys[j].taxonomy.leaves)
-    if leaves < 2 or boxes.tolist() != [[0, leaves]]:  # noqa: PLR2004  # a single leaf is a raw value
+    if leaves < 2 or boxes.tolist() != [[0, leaves]]:  # a single leaf is a raw value
         return None
     return recoding.texts(j)[0][0]
 

@@ -30,12 +30,12 @@ LINKS = ("", "s", "n", "en", "es", "e")
 
 VOWELS = frozenset("aeiouy")
 _ADJECTIVES = """
-    al als ally ly ic ical ous ously ional ive ivo iva ivos ivas iche ich isch ische aux ale ales ali nel nelle
-    que ques
+    al als ally ly ic ical ous ously ional ive ivo iva ivos ivas iche ich isch ische aux ale ales ali nel
+    nelle que ques
 """
 ADJECTIVES = frozenset(_ADJECTIVES.split())
 """Endings that make an adjective of a word, in five languages."""
-COMPOUNDED = frozenset("name names namen phone email mail address adresse".split())
+COMPOUNDED = frozenset(["name", "names", "namen", "phone", "email", "mail", "address", "adresse"])
 """Words that are joined to any other one without a gap: `custname`, `homephone`."""
 
 
@@ -186,8 +186,8 @@ class HeaderLexicon:
     def _affixes(self, text: str) -> list[set[str]]:
         """Returns the kinds of the longest words that a text begins and ends with.
 
-        A word in another is there by accident (`velocity`, `embrace`), unless what is left of it is no part of
-        words: letters without a vowel, as abbreviations have them, or an ending that makes an adjective of it.
+        A word in another is there by accident (`velocity`, `embrace`), unless what is left of it is no part
+        of words: letters without a vowel, as abbreviations have them, or an ending of adjectives.
         A short word in a long one has to be two fifths of it.
         """
         sizes = range(len(text) - 1, max(SHORTEST_PART, -(-2 * len(text) // 5)) - 1, -1)
