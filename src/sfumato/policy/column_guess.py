@@ -17,7 +17,7 @@ from sfumato.policy.cell_meaning import (
     end_as_numbers_of_people,
     secret_in_cells,
 )
-from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding
+from sfumato.policy.column_evidence import LONG_TEXT, NO_FINDING, ColumnEvidence, ColumnFinding
 from sfumato.policy.column_profile import FEW_VALUES, ColumnProfile
 from sfumato.policy.column_taxonomy import code_length, taxonomy_of
 from sfumato.policy.hash_values import hash_digits
@@ -29,7 +29,6 @@ NOBODY_SAYS = ", and nothing says that others know them"
 UNDECIDED = "yes or no, and nothing says who knows it, which is the cautious choice"
 SMALL_TABLE = 20
 """In so few rows many different values, or running numbers, prove nothing."""
-LONG_TEXT = 40
 LONG_NUMBER = 100_000
 """Numbers that are nearly all different, and so large, are numbers of something."""
 BODY_WEIGHTS = ((25, 400), (2, 12), (1500, 5000))
