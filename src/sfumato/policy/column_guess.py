@@ -117,7 +117,8 @@ def _names(profile: ColumnProfile) -> ColumnRule | None:
         return None
     seen = name_evidence(profile.header, profile.values, profile.counts)
     two_words = seen.possible and profile.unique
-    return _identifier("its cells look like names of people") if seen.certain or two_words else None
+    named = seen.certain or two_words or seen.few_people
+    return _identifier("its cells look like names of people") if named else None
 
 
 def _hashes(profile: ColumnProfile) -> ColumnRule | None:
