@@ -280,3 +280,10 @@ def test_free_text_is_not_proposed_as_the_person(header, cell, proposed):
     columns = {header: {"role": "identifier"}, "sex": {"role": "quasi"}}
     rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
     assert bool(list(several_rows(rules, open_source(table).survey()))) is proposed
+
+
+def test_people_who_look_after_others_are_not_proposed_as_the_person():
+    table = pl.DataFrame({"Hausarzt": [f"Dr. {'ABC'[i % 3]}" for i in range(60)], "sex": ["f"] * 60})
+    columns = {"Hausarzt": {"role": "identifier"}, "sex": {"role": "quasi"}}
+    rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    assert list(several_rows(rules, open_source(table).survey())) == []

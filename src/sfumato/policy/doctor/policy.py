@@ -201,7 +201,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     """Yields a warning for every identifier that repeats, where the policy names no person column.
 
     None, where a column whose name says that it tells people apart is different in every row, and none for
-    columns of batches or of free text.
+    columns of batches, of free text or of people who look after others.
     """
     if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
@@ -211,7 +211,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
             continue
-        if _holds_free_text(name, column):
+        if _holds_free_text(name, column) or "staff" in lexicon().read(name).kinds:
             continue
         rows = survey.rows - column.missing
         seen = "values repeat"
