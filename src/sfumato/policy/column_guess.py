@@ -13,6 +13,7 @@ from sfumato.policy.cell_meaning import (
     are_codes,
     are_long_numbers,
     are_numbers_of_people,
+    are_sums_of_money,
     are_test_results,
     end_as_numbers_of_people,
     secret_in_cells,
@@ -160,6 +161,9 @@ def _secret_by_cells(profile: ColumnProfile) -> ColumnRule | None:
         return None
     reason = "its cells are results of a test" if are_test_results(profile) else ""
     silent = profile.role_by_header is None or profile.reading.kinds == {"measure_word"}
+    if silent and are_sums_of_money(profile):
+        caution = "; nearly every value is unique, think of coarser ones" if profile.unique else ""
+        reason = f"its cells are sums of money{caution}"
     if not reason and silent and not profile.unique:
         reason = secret_in_cells(profile)
     return ColumnRule(Role.SENSITIVE, None, reason) if reason else None
