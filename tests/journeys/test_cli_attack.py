@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from attacks.chain.test_table_chain import FIRST, SECOND, WORDS
+from sfumato.attacks.registry import built_in
 from sfumato.core.errors import WrongCall
 
 HOLDERS = ("correspondence", "differencing", "composition", "minimality")
@@ -160,3 +161,18 @@ def test_a_table_that_cannot_be_compared_was_not_attacked(sfumato, pair):
     said = sfumato("attack", "differencing", "other.csv", "-p", "policy.yaml", "--against", "sqlite:///l.db")
     assert said.code == 2
     assert "cannot be held against the earlier releases" in said.err
+
+
+@pytest.mark.parametrize("arguments", [(), ("two.csv",), ("two.csv", "-p", "policy.yaml")])
+def test_an_attack_without_a_name_is_answered_by_all_names_and_a_whole_call(sfumato, arguments):
+    said = sfumato("attack", *arguments)
+    assert (said.code, said.out) == (2, "")
+    names = said.err.split("The adversary: ")[1].split(".")[0].replace(" or ", ", ").split(", ")
+    assert names == sorted([*built_in(), "term-removal"])
+    assert "sfumato attack linkage safe.csv --policy policy.yaml" in said.err
+
+
+def test_any_call_that_lacks_an_argument_is_answered_by_a_whole_one(sfumato):
+    said = sfumato("protect")
+    assert said.code == 2 and "DATA: A file of rows" in said.err
+    assert "sfumato protect patients.csv --policy policy.yaml -o safe.csv" in said.err

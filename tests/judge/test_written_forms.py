@@ -21,7 +21,19 @@ MANY = settings(max_examples=5 * settings.default.max_examples)
 NUMBER_TEXTS = st.one_of(
     st.text("0123456789.,' +-\u00a0\u202f\u2019", max_size=10),
     st.from_regex(r"[+-]?[0-9]{1,3}([., '][0-9]{3}){0,2}([.,][0-9]{0,2})?", fullmatch=True),
-    st.sampled_from(["", "+", "٣", "1e3", "1.000,", ",5", "x"]),
+    st.sampled_from(
+        ["", "+", "٣", "1e3", "1.000,", ",5", "x", "()", "($5)", "-($5)", "$5 $", "Fr.5", "5 €", "€ -5"]
+    ),
+    st.builds(
+        "".join,
+        st.tuples(
+            st.sampled_from(["", "", "-", "("]),
+            st.sampled_from(["", "$", "€ ", "CHF\u00a0", "Fr. ", "kr", "x"]),
+            st.from_regex(r"[+-]?[0-9]{1,3}([., '][0-9]{3}){0,2}([.,][0-9]{0,2})?", fullmatch=True),
+            st.sampled_from(["", " €", "EUR", "\u202f$", " zł", " kr.", "."]),
+            st.sampled_from(["", "", ")", " "]),
+        ),
+    ),
 )
 DATE_TEXTS = st.one_of(
     st.text("0123456789./- :T", max_size=12),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NoReturn
 
 import typer
+from typer.core import TyperArgument
 
 import sfumato
 from sfumato.cli.attack import attack
@@ -234,7 +235,19 @@ def _place(error: SfumatoError) -> str:
 
 def _wrong_call(error: typer.TyperException) -> WrongCall:
     text = getattr(error, "format_message", lambda: str(error))()  # not every error of Typer has it
-    return WrongCall(text, remedy="See `sfumato --help`.")
+    return WrongCall(text, remedy=_how_to_call(error))
+
+
+def _how_to_call(error: typer.TyperException) -> str:
+    """Returns one whole call of the command, and what its arguments are where one of them is missing."""
+    context: typer.Context | None = getattr(error, "ctx", None)
+    if context is None:
+        return "See `sfumato --help`."
+    arguments = [one for one in context.command.params if isinstance(one, TyperArgument)]
+    missing = getattr(error, "param", None) in arguments
+    told = [f"{one.metavar}: {one.help}" for one in arguments if missing and one.metavar and one.help]
+    examples = [line for line in (context.command.help or "").splitlines() if line.startswith("Example:")]
+    return "\n".join([*told, *examples[:1], f"See `{context.command_path} --help`."])
 
 
 def _forget_stdout() -> None:

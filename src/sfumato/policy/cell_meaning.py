@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.core.microdata import Role
 from sfumato.policy.column_profile import ColumnProfile
 from sfumato.policy.lexicon.header_lexicon import lexicon
+from sfumato.policy.taxonomies.number_form import MONEY
 
 MOST_WORDS = 60
 """Different cells that are read word by word at most."""
@@ -53,6 +54,11 @@ def secret_words(profile: ColumnProfile) -> str:
     read = [lexicon().read(value, shortened=False) for value in telling]
     secret = [one for one in read if one.role is Role.SENSITIVE and one.kinds & SECRETS]
     return secret[0].says if secret and 2 * len(secret) >= len(telling) else ""
+
+
+def are_sums_of_money(profile: ColumnProfile) -> bool:
+    """Whether the cells are numbers with a currency, or negative ones in brackets as in accounts."""
+    return profile.number_form is not None and profile.number_form.written.startswith(MONEY)
 
 
 def are_test_results(profile: ColumnProfile) -> bool:

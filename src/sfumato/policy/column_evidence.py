@@ -65,6 +65,11 @@ NO_FINDING = ColumnFinding()
 
 NEARLY_UNIQUE_SHARE = 0.9
 """A column in which this share of the values differ tells nearly everybody apart."""
+LONG_TEXT = 40
+"""Characters that cells of free text have on average, at least."""
+SEVERAL_WORDS = 4
+MANY_WORDS = 6
+"""Words of long texts, and of any texts, that nobody would number people with."""
 FEWEST_CELLS = 50
 """A share of fewer cells than this says nothing."""
 
@@ -78,6 +83,18 @@ def nearly_unique(column: ColumnEvidence, rows: int) -> bool:
     """Whether the column tells nearly everybody apart."""
     present = rows - column.missing
     return present >= FEWEST_CELLS and column.distinct >= NEARLY_UNIQUE_SHARE * present
+
+
+def is_free_text(values: Sequence[str]) -> bool:
+    """Whether cells are sentences: many words on average, or several in long texts. Hash values are one word.
+
+    >>> is_free_text(["Came late and was seen at once."] * 2), is_free_text(["Ada Lovelace", "f" * 64])
+    (True, False)
+    """
+    cells = max(1, len(values))
+    words = sum(len(value.split()) for value in values) / cells
+    long = sum(map(len, values)) / cells > LONG_TEXT
+    return words >= MANY_WORDS or (long and words >= SEVERAL_WORDS)
 
 
 def folded(text: str) -> str:

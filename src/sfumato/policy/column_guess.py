@@ -13,11 +13,12 @@ from sfumato.policy.cell_meaning import (
     are_codes,
     are_long_numbers,
     are_numbers_of_people,
+    are_sums_of_money,
     are_test_results,
     end_as_numbers_of_people,
     secret_in_cells,
 )
-from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding
+from sfumato.policy.column_evidence import LONG_TEXT, NO_FINDING, ColumnEvidence, ColumnFinding
 from sfumato.policy.column_profile import FEW_VALUES, ColumnProfile
 from sfumato.policy.column_taxonomy import code_length, taxonomy_of
 from sfumato.policy.hash_values import hash_digits
@@ -29,7 +30,6 @@ NOBODY_SAYS = ", and nothing says that others know them"
 UNDECIDED = "yes or no, and nothing says who knows it, which is the cautious choice"
 SMALL_TABLE = 20
 """In so few rows many different values, or running numbers, prove nothing."""
-LONG_TEXT = 40
 LONG_NUMBER = 100_000
 """Numbers that are nearly all different, and so large, are numbers of something."""
 BODY_WEIGHTS = ((25, 400), (2, 12), (1500, 5000))
@@ -118,7 +118,8 @@ def _names(profile: ColumnProfile) -> ColumnRule | None:
         return None
     seen = name_evidence(profile.header, profile.values, profile.counts)
     two_words = seen.possible and profile.unique
-    return _identifier("its cells look like names of people") if seen.certain or two_words else None
+    named = seen.certain or two_words or seen.few_people
+    return _identifier("its cells look like names of people") if named else None
 
 
 def _hashes(profile: ColumnProfile) -> ColumnRule | None:
@@ -160,6 +161,9 @@ def _secret_by_cells(profile: ColumnProfile) -> ColumnRule | None:
         return None
     reason = "its cells are results of a test" if are_test_results(profile) else ""
     silent = profile.role_by_header is None or profile.reading.kinds == {"measure_word"}
+    if silent and are_sums_of_money(profile):
+        caution = "; nearly every value is unique, think of coarser ones" if profile.unique else ""
+        reason = f"its cells are sums of money{caution}"
     if not reason and silent and not profile.unique:
         reason = secret_in_cells(profile)
     return ColumnRule(Role.SENSITIVE, None, reason) if reason else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import dropwhile
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.microdata import Role
@@ -28,6 +29,27 @@ FEW_NAMES = 8
 LONGEST_NAME = 60
 BARE_HEADERS = frozenset({"first", "last"})
 """Which name of a person, where no other word stands in the header; of other things, the cells tell."""
+FULL_SHARE = Fraction(1, 2)
+"""So many of the different cells are full names where a few names are certainly those of people."""
+MOST_PARTS = 4
+_TITLES = """
+    dr dra drs prof professor doctor mr mrs ms miss sir frau herr fr hr mme mlle madame monsieur sr sra srta
+    don doña dott dottssa dottoressa dottore sig sigra pd med dipl ing univ pr ph.d
+"""
+TITLES = frozenset(_TITLES.split())
+"""What stands before the name of somebody, without points."""
+_NO_SURNAMES = """
+    school schule grundschule gymnasium realschule college university universität institute institut academy
+    hospital klinik clinic klinikum spital hôpital ospedale clínica street straße strasse str avenue ave
+    road platz allee weg drive square beach city town county island islands springs falls valley hills river
+    port inc ltd llc corp co gmbh ag kg company group holding bank store stores shop motors airlines airport
+    hotel kirche foundation stiftung team club union cup award prize theatre theater museum library station
+    tower stadium arena
+"""
+NO_SURNAMES = frozenset(_NO_SURNAMES.split())
+"""Words with which the names of people become those of places, firms and houses."""
+NAMED_AFTER_PEOPLE = frozenset({"place", "education", "job", "thing", "contact", "address_word"})
+"""Kinds of headers, as the lexicon calls them, below which places, firms and products bear people's names."""
 _PERSON = re.compile(r"[^\W\d_]+(?:[’'.-][^\W\d_]+)*\.?")
 
 
@@ -41,6 +63,8 @@ class NameEvidence:
     different: int
     most_differ: bool
     header: str
+    full: Fraction = Fraction(0)
+    """The share of the different cells that are full names: a given name or a title, and a surname."""
     small: bool = False
     """Whether no cell has a capital, so that nothing but the words themselves can tell."""
 
@@ -61,6 +85,16 @@ class NameEvidence:
             return False
         enough = self.different >= (FEW_NAMES if self.called else MANY_NAMES)
         return enough and (self.called or (self.several_words >= LOOK_ALIKE and self.most_differ))
+
+    @property
+    def few_people(self) -> bool:
+        """Whether a few full names are those of people: staff, most often, in many rows each.
+
+        Schools, firms and products are named after people; where a header speaks of such a thing, or of what
+        was answered or measured, cells alone prove nothing.
+        """
+        alike = self.alike >= LOOK_ALIKE and self.several_words >= LOOK_ALIKE and not self.small
+        return alike and self.different > 1 and self.full >= FULL_SHARE and may_be_people(self.header)
 
     @property
     def likely(self) -> bool:
@@ -91,6 +125,18 @@ def called_names(header: str) -> bool:
     return read.role is Role.IDENTIFIER and named
 
 
+def may_be_people(header: str) -> bool:
+    """Whether people can stand below a header: it names staff or persons, or says nothing of other things.
+
+    >>> may_be_people("Klassenlehrer"), may_be_people("Schule"), may_be_people("x7")
+    (True, False, True)
+    """
+    read = lexicon().read(header)
+    if read.kinds & {"staff", "person", "contact_person"}:
+        return True
+    return read.role not in (Role.SENSITIVE, Role.INSENSITIVE) and not read.kinds & NAMED_AFTER_PEOPLE
+
+
 def name_evidence(header: str, texts: Sequence[str], counts: Sequence[int]) -> NameEvidence:
     """Returns the evidence in the different cells of a column, each with how often it occurs."""
     present = sum(counts) or 1
@@ -104,6 +150,7 @@ def name_evidence(header: str, texts: Sequence[str], counts: Sequence[int]) -> N
         len(named),
         2 * len(texts) > present,
         header,
+        Fraction(sum(is_full_name(text) for text in texts), len(texts) or 1),
         small,
     )
 
@@ -134,6 +181,23 @@ def has_given_name(text: str) -> bool:
     """
     known = given_names()
     return any(part.lower() in known for part in text.replace(",", " ").replace("-", " ").split()[:3])
+
+
+def is_full_name(text: str) -> bool:
+    """Whether a cell is a given name of the list, or a title, with a surname; in either order with a comma.
+
+    >>> [is_full_name(text) for text in ("Anna Lovelace", "Weber, Anna", "Dr. Weber", "Anna", "San Marino")]
+    [True, True, True, False, False]
+    """
+    last, comma, first = text.partition(",")
+    words = [word.rstrip(".") for word in (f"{first} {last}" if comma else text).split()]
+    parts = list(dropwhile(lambda word: word.lower() in TITLES, words))
+    titled = len(parts) < len(words)
+    if not 2 - titled <= len(parts) <= MOST_PARTS or not (parts[0][:1].isupper() and parts[-1][:1].isupper()):
+        return False
+    if any(word.lower() in NO_SURNAMES for word in parts) or not looks_like_a_name(text):
+        return False
+    return titled or any(piece.lower() in given_names() for piece in parts[0].split("-"))
 
 
 @cache

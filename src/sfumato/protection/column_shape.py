@@ -20,7 +20,8 @@ class ColumnShape:
     `values` counts the values that occur, `groups` the different values that are published, `kept` those of
     them that are as fine as the policy lets them be: raw values, unless the column begins at a higher level,
     `start`. `depths` maps depth in the tree (0: the root) to published groups; `level`, counted from there,
-    is set where the search is full-domain.
+    is set where the search is full-domain. `everything` is the text that is published for everybody, where
+    one node above all values of the tree is: `*`, or what the policy calls it.
     """
 
     column: str
@@ -31,12 +32,18 @@ class ColumnShape:
     height: int
     level: int | None = None
     start: int = 0
+    everything: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether everybody gets the text that stands for all values of the tree."""
+        return self.everything is not None and self.values > 1
 
     @property
     def line(self) -> tuple[str, ...]:
         """Cells for a card."""
-        if self.groups == 1 and set(self.depths) == {0} and self.values > 1:
-            became = "*"
+        if self.everything is not None and self.lost:
+            became = self.everything
         elif self.groups == self.kept == self.values:
             became = "as it is" if not self.start else f"{several(self.groups, 'group')} at its finest level"
         else:
@@ -82,7 +89,16 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShap
         taxonomy.height,
         level,
         taxonomy.start,
+        _everything(recoding, j, boxes),
     )
+
+
+def _everything(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> str | None:
+    """Returns the text of the only group that column j publishes, if all leaves of its tree are in it."""
+    leaves = len(recoding.table.keys[j].taxonomy.leaves)
+    if leaves < 2 or boxes.tolist() != [[0, leaves]]:  # a single leaf is a raw value
+        return None
+    return recoding.texts(j)[0][0]
 
 
 def covering_nodes(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> Nodes:

@@ -17,9 +17,9 @@ FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "left", "p
 """The figures that are shown first, in this order."""
 
 FIGURE_WORDS = {
-    "FA": "fewest records that may be somebody's who is in an earlier one too (FA)",
-    "BA": "fewest records that may be somebody's who is not in the first one (BA)",
-    "left": "fewest records that may have been somebody's who has left",
+    "FA": "fewest rows that may be somebody's who is in an earlier release too (FA)",
+    "BA": "fewest rows that may be somebody's who is not in the first release (BA)",
+    "left": "fewest rows that may have been somebody's who has left",
     "position": "fewest people who share a position",
     "overlaps": "it shows other columns of people in release",
 }
@@ -27,7 +27,7 @@ FIGURE_WORDS = {
 BESIDE = tuple(FIGURE_WORDS)
 ALONE = "alone"
 """The figure of a release that no other of its chain may follow: the search that made it."""
-HEADS = {"FA": "earlier (FA)", "BA": "later (BA)", "left": "left", "overlaps": "other columns of"}
+HEADS = {"FA": "earlier people", "BA": "later people", "overlaps": "other columns of"}
 """How the columns of a history are called."""
 
 
@@ -178,13 +178,9 @@ def history_card(
 
     `erased` says how many people were erased from the entry of each number.
     """
-    names = ["rows", "k", "FA", "BA", "loss"]
-    if any(record.figures.get("position") is not None for record in records):
-        names.insert(4, "position")
-    if any(record.figures.get("left") is not None for record in records):
-        names.insert(4, "left")
-    if any(record.figures.get("overlaps") is not None for record in records):
-        names.append("overlaps")
+    told = {name for record in records for name in BESIDE if record.figures.get(name) is not None}
+    beside = [name for name in BESIDE if name in told and name != "overlaps"]
+    names = ["rows", "k", *beside, "loss", *(["overlaps"] if "overlaps" in told else [])]
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
     head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
     lines = [
@@ -200,7 +196,8 @@ def history_card(
         )
         for record in records
     ]
-    notes = [
+    notes = [f"{HEADS.get(name, name)}: {figure_words(name)}" for name in beside]
+    notes += [
         f"release {record.sequence} of chain {record.chain} {remark}"
         for record in records
         for remark in _remarks(record)

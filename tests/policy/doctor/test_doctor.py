@@ -263,3 +263,27 @@ def test_numbers_of_people_say_that_rows_are_people_and_numbers_of_rows_do_not(h
     rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
     found = list(several_rows(rules, open_source(table).survey()))
     assert [f.where for f in found] == (["column surname"] if warned else [])
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "proposed"),
+    [
+        ("notes", "seen {}", False),
+        ("Bemerkung", "kommt wieder {}", False),
+        ("x7", "Came late on day {} and was seen at once.", False),
+        ("x7", "a{}" * 20, True),
+        ("client", "Ada{} Lovelace", True),
+    ],
+)
+def test_free_text_is_not_proposed_as_the_person(header, cell, proposed):
+    table = pl.DataFrame({header: [cell.replace("{}", str(i % 7)) for i in range(60)], "sex": ["f"] * 60})
+    columns = {header: {"role": "identifier"}, "sex": {"role": "quasi"}}
+    rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    assert bool(list(several_rows(rules, open_source(table).survey()))) is proposed
+
+
+def test_people_who_look_after_others_are_not_proposed_as_the_person():
+    table = pl.DataFrame({"Hausarzt": [f"Dr. {'ABC'[i % 3]}" for i in range(60)], "sex": ["f"] * 60})
+    columns = {"Hausarzt": {"role": "identifier"}, "sex": {"role": "quasi"}}
+    rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    assert list(several_rows(rules, open_source(table).survey())) == []

@@ -38,6 +38,10 @@ def written_number(text: str, form: str | None) -> Fraction | None:
     """
     if form is None:
         return number(text)
+    if form[0] == "¤":
+        amount = _amount(text)
+        basic = form[1:]
+        return None if amount is None else written_number(amount, None if basic == "1234.5" else basic)
     point = form[-2]
     between = form[1] if len(form) > len("1234.5") else ""
     body = text[1:] if text[:1] in ("+", "-") else text
@@ -54,8 +58,34 @@ def written_number(text: str, form: str | None) -> Fraction | None:
         or (behind and not (behind.isascii() and behind.isdecimal()))
     ):
         return None
-    sign = "-" if text.startswith("-") else ""
+    sign = text.removesuffix(body)
     return number(f"{sign}{digits}.{behind}" if found and behind else f"{sign}{digits}")
+
+
+_CURRENCIES = """
+    R$ US$ C$ A$ $ € £ ¥ ₹ ₽ ₩ ₺ ₪ ₫ ₴ ₦ ฿ EUR USD GBP CHF JPY CNY SEK NOK DKK PLN CZK HUF RON CAD AUD NZD INR
+    BRL MXN TRY ZAR Fr. Fr kr. kr zł Kč Ft Euro euro
+"""
+_CURRENCY = "|".join(map(re.escape, _CURRENCIES.split()))
+_GAPS = r"[ \u00a0\u202f]*"
+_MONEY = re.compile(
+    rf"(?P<sign>[+-]?){_GAPS}(?P<front>{_CURRENCY})?{_GAPS}(?P<inner>[+-]?)"
+    rf"(?P<number>[0-9.](?:.*?[0-9.,])??){_GAPS}(?P<back>{_CURRENCY})?{_GAPS}"
+)
+LONGEST_AMOUNT = 100
+"""A sum of money has at most so many characters."""
+
+
+def _amount(text: str) -> str | None:
+    """Returns the number in a sum of money, with one sign at most and a currency at one end, or nowhere."""
+    if len(text) > LONGEST_AMOUNT:
+        return None
+    bracketed = len(text) > 1 and text[0] + text[-1] == "()"
+    found = _MONEY.fullmatch(text[1:-1] if bracketed else text)
+    if found is None or (found["front"] and found["back"]):
+        return None
+    signs = "-" * bracketed + found["sign"] + found["inner"]
+    return None if len(signs) > 1 else signs + found["number"]
 
 
 _ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}

@@ -17,6 +17,7 @@ from sfumato.policy.column_evidence import (
     ColumnEvidence,
     TableEvidence,
     folded,
+    is_free_text,
     nearly_unique,
     texts,
 )
@@ -200,7 +201,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     """Yields a warning for every identifier that repeats, where the policy names no person column.
 
     None, where a column whose name says that it tells people apart is different in every row, and none for
-    columns of batches.
+    columns of batches, of free text or of people who look after others.
     """
     if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
@@ -209,6 +210,8 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     for name, rule in policy.columns.items():
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
+            continue
+        if _holds_free_text(name, column) or "staff" in lexicon().read(name).kinds:
             continue
         rows = survey.rows - column.missing
         seen = "values repeat"
@@ -223,6 +226,13 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
             " together is then judged. If not, nothing has to change.",
         )
+
+
+def _holds_free_text(name: str, column: ColumnEvidence) -> bool:
+    """Returns whether cells are sentences, or notes of any length below a header that says so."""
+    cells = texts(column)
+    noted = "biometric" in lexicon().read(name).kinds and any(len(cell.split()) > 1 for cell in cells)
+    return noted or is_free_text(cells)
 
 
 def _tells_people_apart(name: str, policy: Policy, survey: TableEvidence) -> bool:

@@ -29,6 +29,10 @@ OF_RELATIVES = frozenset(
     {"age", "education", "job", "money", "origin", "belief", "household", "sex", "birth"}
 )
 """Kinds before which one letter says whose: `meduc`, `hage`, `fincome`; or how: `lwage`, `xage`."""
+BEFORE = frozenset("cfhlmprswx")
+"""Child, father, husband or head, logarithm, mother, partner, respondent, spouse, wife; `x` is anybody's."""
+BEHIND = frozenset("acfhmprswx0123456789")
+"""The same behind a word, or `a` of several."""
 
 Kinds = set[str]
 RoleOf = Callable[[str], Role | None]
@@ -59,10 +63,11 @@ class Abbreviations:
     def _with_a_letter_more(self, text: str) -> Kinds:
         """`meduc`, `hage`, `lwage`, `racef`: one letter before or behind a word about people.
 
-        It says whose relative somebody is, or how the numbers were changed.
+        It says whose relative somebody is, or how the numbers were changed; other letters make another word
+        of it (`trace`, `wind`, `card`).
         """
-        for rest in (text[1:], text[:-1]):
-            kinds = self._exact[rest] if self._is_a_part(rest) else set()
+        for letter, rest, of_whom in ((text[:1], text[1:], BEFORE), (text[-1:], text[:-1], BEHIND)):
+            kinds = self._exact[rest] if letter in of_whom and self._is_a_part(rest) else set()
             if kinds & OF_RELATIVES:
                 return kinds
         return set()

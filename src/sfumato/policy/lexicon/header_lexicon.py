@@ -28,6 +28,16 @@ ENDINGS = ("s", "n", "er", "a", "o", "e", "i")
 LINKS = ("", "s", "n", "en", "es", "e")
 """What German puts between the parts of a compound."""
 
+VOWELS = frozenset("aeiouy")
+_ADJECTIVES = """
+    al als ally ly ic ical ous ously ional ive ivo iva ivos ivas iche ich isch ische aux ale ales ali nel
+    nelle que ques
+"""
+ADJECTIVES = frozenset(_ADJECTIVES.split())
+"""Endings that make an adjective of a word, in five languages."""
+COMPOUNDED = frozenset(["name", "names", "namen", "phone", "email", "mail", "address", "adresse"])
+"""Words that are joined to any other one without a gap: `custname`, `homephone`."""
+
 
 @dataclass(frozen=True)
 class HeaderKind:
@@ -119,6 +129,8 @@ class HeaderLexicon:
 
     def _of_one_word(self, text: str, *, shortened: bool) -> list[set[str]]:
         """Returns the kinds of a word that is no entry: by its parts, what it is short for, its ends."""
+        if _is_ordinary(text):
+            return []
         parts = self._parts(text, {})
         if parts is not None:
             return parts
@@ -128,7 +140,7 @@ class HeaderLexicon:
     def _looked_up(self, words: Sequence[tuple[str, ...]]) -> set[str]:
         texts = _joined(words)
         known = set().union(*(self._exact.get(text, ()) for text in texts))
-        if known or len(words) > 1:
+        if known or len(words) > 1 or any(map(_is_ordinary, texts)):
             return known
         stems = [kinds for text in texts for kinds in self._stems(text)]
         inflected = [self._exact.get(form, set()) for text in texts for form in _inflections(text)]
@@ -172,14 +184,22 @@ class HeaderLexicon:
         return None
 
     def _affixes(self, text: str) -> list[set[str]]:
-        """Returns the kinds of the longest words that an abbreviation begins and ends with.
+        """Returns the kinds of the longest words that a text begins and ends with.
 
-        A short word in a long one is there by accident: it has to be two fifths of it.
+        A word in another is there by accident (`velocity`, `embrace`), unless what is left of it is no part
+        of words: letters without a vowel, as abbreviations have them, or an ending of adjectives.
+        A short word in a long one has to be two fifths of it.
         """
         sizes = range(len(text) - 1, max(SHORTEST_PART, -(-2 * len(text) // 5)) - 1, -1)
-        starts = next((self._exact[text[:n]] for n in sizes if text[:n] in self._exact), None)
-        ends = next((self._exact[text[-n:]] for n in sizes if text[-n:] in self._exact), None)
+        starts = next((self._exact[text[:n]] for n in sizes if self._begins(text[:n], text[n:])), None)
+        ends = next((self._exact[text[-n:]] for n in sizes if self._ends_with(text[:-n], text[-n:])), None)
         return [kinds for kinds in (starts, ends) if kinds]
+
+    def _begins(self, word: str, rest: str) -> bool:
+        return word in self._exact and (rest in ADJECTIVES or not VOWELS & set(rest))
+
+    def _ends_with(self, rest: str, word: str) -> bool:
+        return word in self._exact and (word in COMPOUNDED or not VOWELS & set(rest))
 
     def _weighed(self, named: frozenset[str]) -> HeaderReading:
         """Returns the role that the kinds in a header come to: the first of those that speak.
@@ -236,6 +256,18 @@ def _inflections(text: str) -> Iterator[str]:
 def _joined(words: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Returns the words without gaps, in all their spellings."""
     return tuple(dict.fromkeys("".join(some) for some in product(*words)))
+
+
+def _is_ordinary(text: str) -> bool:
+    """Whether a word, or what it is the plural of, is read as itself, whatever stands in it."""
+    return text in ordinary_words() or (text.endswith("s") and text[:-1] in ordinary_words())
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """Returns everyday words in which words of the lexicon stand by accident."""
+    text = files("sfumato.policy.lexicon").joinpath("ordinary_words.txt").read_text(encoding="utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
 @cache
