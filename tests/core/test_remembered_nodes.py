@@ -54,7 +54,7 @@ def imprint(tree, level=0):
 def tables(draw, most=4):
     """A taxonomy of the values that occur, and the values of some tables one after the other."""
     rule, values = draw(st.sampled_from(CASES))
-    some = st.lists(st.sampled_from(values), min_size=1, unique=True)
+    some = st.lists(st.sampled_from(values), min_size=1, unique=True).filter(lambda held: held != [None])
     return rule, draw(st.lists(some, min_size=2, max_size=most))
 
 
@@ -182,6 +182,7 @@ def test_values_in_another_place_are_not_taken_for_new_ones():
     assert refused(Mask("right").build(["abcd", "ab"]), Mask("right").build(["ab"])), "the longest has left"
     assert refused(Prefix((3, 1)).build(zips), Flat().build(zips[:2]))
     assert refused(Taxonomy.grow(["all", "a", "b"], [-1, 0, 0]), Flat().build(["a"])), "another root"
+    assert refused(Prefix((3, 1)).build(zips), Prefix((3, 1)).build([None])), "no value is left"
     group = Taxonomy.grow(["*", "White", "White", "Whitish", "Black"], [-1, 0, 1, 1, 0])
     assert refused(group, Taxonomy.flat(["White", "Black"])), "a group has become a value"
 

@@ -29,7 +29,7 @@ from sfumato.policy.taxonomies import rule_from
 from sfumato.policy.taxonomies.rows import WrittenRows
 from sfumato.releases.ledger.ledger import Ledger
 
-CASES = int(os.environ.get("SFUMATO_LEAVING_VALUES_CASES", "12"))
+CASES = int(os.environ.get("SFUMATO_LEAVING_VALUES_CASES", "8"))
 """Random chains of each kind; hundreds of them are an experiment of minutes."""
 
 PLACES = [f"{a}{b}{c}" for a in "01" for b in "123" for c in "3456"]
