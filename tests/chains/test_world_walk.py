@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, exact, releases, table, two
-from sfumato.chains import candidates
+from sfumato.chains import candidates, world_walk
 from sfumato.chains.candidates import Decider, _Programs, decide
 from sfumato.chains.history import History, release_under
 from sfumato.chains.world_walk import WorldWalk, walk
-from sfumato.chains.worlds import Worlds
+from sfumato.chains.worlds import StepBudget, Worlds, undecided
 from sfumato.core.cut import Cut
 
 LONGER = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=2))
@@ -140,3 +140,29 @@ def test_other_people_in_earlier_releases_are_decided_apart(monkeypatch):
     monkeypatch.setattr(Decider, "_decision", lambda *given: asked.append(1) or honest(*given))
     Decider(history, 2)._before  # noqa: B018
     assert asked
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_worlds_are_narrowed_to_the_same_by_a_walk(seed, monkeypatch):
+    """Without data a walk begins with a world that is searched for; no bound contradicts another."""
+    found = []
+    for most in (0, 10**9):
+        monkeypatch.setattr(world_walk, "MOST_PEOPLE_PER_ENTRY", most)
+        worlds = begun(*history_and_side(*hidden(seed)))[0]
+        worlds.decide(3, StepBudget(10**7))
+        found.append(undecided(*worlds.candidate_bounds(), 3).sum())
+        worlds.solve(np.arange(len(worlds.most)), StepBudget(10**8))
+        found.append((worlds.least.tolist(), worlds.most.tolist()))
+    assert found[:2] == found[2:]
+
+
+@given(LONGER, st.integers(2, 4))
+def test_worlds_that_are_walked_decide_as_all_worlds_do(chain, k):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world_walk, "MOST_PEOPLE_PER_ENTRY", 10**9)
+        worlds = begun(*history_and_side(*chain))[0]
+        worlds.decide(k, StepBudget(10**7))
+    least, most = worlds.candidate_bounds()
+    truth = sorted(exact(*chain).values())
+    assert int((least > 0).sum()) == len(truth)
+    assert int(((least > 0) & (most < k)).sum()) == sum(n < k for n in truth)

@@ -20,6 +20,8 @@ STEPS = 20
 """So often everybody meets somebody before it is asked what is still open."""
 WORTHWHILE = 0.04
 """The walk goes on as long as these steps decide this share of what is open."""
+MOST_PEOPLE_PER_ENTRY = 5
+"""A walk is for chains that count at most so many people, release by release, for every open entry."""
 MOST_PLACES = 8_000_000
 """Entries times releases that are laid out; a larger chain is not walked."""
 
@@ -79,6 +81,13 @@ class WorldWalk:
         """The entry with each key; -1 where there is none."""
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self._order[at], -1)
+
+
+def is_worth_a_walk(equations: Equations, release_of_sum: Longs, entries: NDArray[np.intp]) -> bool:
+    """Whether many entries are open beside the people who are counted, and the chain is not too large."""
+    if not len(entries) or len(equations.most) * (int(release_of_sum.max()) + 1) > MOST_PLACES:
+        return False
+    return len(entries) * MOST_PEOPLE_PER_ENTRY >= int(equations.sums.sum())
 
 
 def walk(world: WorldWalk, still_open: Callable[[Counts], int]) -> None:

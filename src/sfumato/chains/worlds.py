@@ -18,8 +18,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.equations import Equations, no_world
+from sfumato.chains.equations import Equations, Longs, no_world
 from sfumato.chains.overlap import Overlap
+from sfumato.chains.world_walk import WorldWalk, is_worth_a_walk, walk
 from sfumato.core.chain import ClassTable
 from sfumato.core.microdata import Codes, Counts
 from sfumato.kernels.chains.simplex import NO_SOLUTION, raise_all
@@ -72,7 +73,9 @@ class Worlds:
     """
 
     def __init__(self, overlap: Overlap) -> None:
-        self._begin_with(overlap.by_time, Equations.of(overlap))
+        lengths = [len(release.owner) for release in overlap.chain.releases]
+        releases = np.repeat(np.arange(len(lengths)), lengths)
+        self._begin_with(overlap.by_time, Equations.of(overlap), releases)
 
     @classmethod
     def of_cells(cls, cells: Sequence[HasTable], equations: Equations) -> Worlds:
@@ -84,11 +87,15 @@ class Worlds:
         found._begin_with(cells, equations)
         return found
 
-    def _begin_with(self, cells: Sequence[HasTable], equations: Equations) -> None:
+    def _begin_with(
+        self, cells: Sequence[HasTable], equations: Equations, release_of_sum: Longs | None = None
+    ) -> None:
         self.cells = cells
         self.equations = equations
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
+        self._release_of_sum = release_of_sum
+        self._found: Counts = np.full_like(self.most, -1)
         unused = np.ones(len(self.equations.sums), bool)
         unused[self.equations.through] = False
         if self.equations.sums[unused].any():
@@ -154,6 +161,7 @@ class Worlds:
             if answer == YES:
                 self.least[entry] = asked
                 self.least[others] = np.maximum(self.least[others], amount[:-1])
+                self._found[entry], self._found[others] = asked, amount[:-1]
             elif answer == NO and asked == self.most[entry]:
                 asked = int(self.most[entry]) - 1
                 self.most[entry] = asked
@@ -210,10 +218,29 @@ class Worlds:
         for widest, tries in ROUNDS:
             open_ones = undecided(*self.candidate_bounds(), k)
             self.narrow_by_simplex(np.flatnonzero(open_ones[self.targets]), widest, budget)
+            self._narrow_by_walk(k, tries, budget)
             for target in np.flatnonzero(open_ones).tolist():
                 entries = self.entries_of(target)
                 if undecided(self.least[entries].sum(), self.most[entries].sum(), k):
                     self.narrow_by_search(entries, tries, budget)
+
+    def _narrow_by_walk(self, k: int, tries: int, budget: StepBudget) -> None:
+        """Narrow targets by worlds around one that is looked for in every component, where many are open."""
+
+        def still_open(seen: Counts) -> int:
+            np.maximum(self.least, seen, out=self.least)
+            return int(undecided(*self.candidate_bounds(), k).sum())
+
+        entries = np.flatnonzero(undecided(*self.candidate_bounds(), k)[self.targets])
+        if self._release_of_sum is None or not is_worth_a_walk(self.equations, self._release_of_sum, entries):
+            return
+        component = self.equations.component
+        _, first = np.unique(component[entries], return_index=True)
+        for entry in entries[first].tolist():
+            if self._found[entry] < 0 and budget.left > 0:
+                self._search(entry, tries, budget)
+        world = np.where(np.isin(component, component[entries]), np.maximum(self._found, 0), 0)
+        walk(WorldWalk(self.equations, self._release_of_sum, world), still_open)
 
 
 def undecided(least: Counts, most: Counts, k: int) -> NDArray[np.bool_]:
