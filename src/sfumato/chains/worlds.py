@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.equations import Equations, Longs, no_world
+from sfumato.chains.equations import EquationPart, Equations, Longs, no_world
 from sfumato.chains.overlap import Overlap
 from sfumato.chains.world_walk import WorldWalk, is_worth_a_walk, walk
 from sfumato.core.chain import ClassTable
@@ -95,6 +95,7 @@ class Worlds:
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
         self._release_of_sum = release_of_sum
+        self._parts: dict[int, tuple[EquationPart, Codes, Longs]] = {}
         self._found: Counts = np.full_like(self.most, -1)
         unused = np.ones(len(self.equations.sums), bool)
         unused[self.equations.through] = False
@@ -139,16 +140,17 @@ class Worlds:
 
     def _search(self, entry: int, tries: int, budget: StepBudget) -> None:
         """Whether there can be as many as `most`, or else fewer; what takes too many steps stays open."""
-        part = self.equations.part(int(self.equations.component[entry]))
+        part, owner, begin = self._part(int(self.equations.component[entry]))
         target = int(np.searchsorted(part.entries, entry))
         others = np.delete(part.entries, target)
         lengths = np.delete(np.diff(part.start), target)
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         rows = part.through[part.start[target] : part.start[target + 1]]
         flat = np.delete(part.through, np.arange(part.start[target], part.start[target + 1]))
-        order = np.argsort(flat, kind="stable")
-        members = np.repeat(np.arange(len(others), dtype=np.int32), lengths)[order]
-        first = np.searchsorted(flat[order], np.arange(len(part.sums) + 1))
+        members = owner[owner != target]
+        members -= members > target
+        first = begin.copy()
+        first[1:] -= np.cumsum(np.bincount(rows, minlength=len(part.sums)))
         alone = first[1:] == first[:-1]
         amount, asked = np.empty(len(others) + 1, np.int64), int(self.most[entry])
         while self.least[entry] < asked and budget.left > 0:
@@ -167,6 +169,16 @@ class Worlds:
                 self.most[entry] = asked
             else:
                 asked = (asked + int(self.least[entry])) // 2
+
+    def _part(self, component: int) -> tuple[EquationPart, Codes, Longs]:
+        """A component, its entries sum by sum, and where those of each sum begin; made once."""
+        if component not in self._parts:
+            part = self.equations.part(component)
+            order = np.argsort(part.through, kind="stable")
+            owner = np.repeat(np.arange(len(part.entries), dtype=np.int32), np.diff(part.start))[order]
+            begin = np.searchsorted(part.through[order], np.arange(len(part.sums) + 1)).astype(np.int64)
+            self._parts[component] = part, owner, begin
+        return self._parts[component]
 
     def tables(self, budget: StepBudget) -> list[ClassTable] | None:
         """The cells of every time where somebody can be, with what they can hold; `None`: not solved."""
