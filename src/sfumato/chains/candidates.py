@@ -8,7 +8,7 @@ program says whether there can be as many. The first target that remains open af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -21,6 +21,7 @@ from sfumato.chains.detail import last_finer_release
 from sfumato.chains.history import History
 from sfumato.chains.overlap import Cells, Overlap
 from sfumato.chains.swaps import Swaps, SwapTargets
+from sfumato.chains.world_walk import MOST_PLACES, WorldWalk, walk
 from sfumato.chains.worlds import StepBudget, Worlds, undecided
 from sfumato.core.chain import Chain, ClassTable, positions
 from sfumato.core.microdata import Codes, Counts
@@ -35,6 +36,10 @@ MOST_ENTRIES_WITH_NEXT, MOST_ENTRIES = 20_000, 2_000_000
 which is one of many that are tried, and without."""
 MOST_REMEMBERED = 64
 """Decisions on chains that are kept in memory; the oldest goes first."""
+NARROWEST = 100
+"""Targets of a proposal for which people are swapped before worlds are looked at: most fail there."""
+MOST_PEOPLE_PER_TARGET = 10
+"""The walk through worlds is for chains of at most so many people for every target that is open."""
 SMALL_PROGRAM, LARGEST_PROGRAM = 20_000, 200_000
 """A program is small up to so many entries times sums, and not begun beyond so many."""
 
@@ -107,18 +112,30 @@ class Decider:
 
     @cached_property
     def _before(self) -> Decision:
-        """Whether everybody keeps k candidates beside the earlier releases alone."""
-        return _remembered(_digest(self._known), lambda: self._decision(self.earlier))
+        """Whether everybody keeps k candidates beside the earlier releases alone.
+
+        Nothing in this depends on newcomers: cells are those of earlier releases, people are counted in cells
+        of their own time, and nobody who came later is swapped or walks. So the answer is remembered by the
+        people of these releases, and stands beside whatever newcomers another table has.
+        """
+        old = np.flatnonzero(self.history.time < len(self.history.releases))
+        return _remembered(self._known_of(old), lambda: self._decision(self.earlier))
 
     @cached_property
     def _known(self) -> bytes:
-        """A digest of everything that the decision on the earlier releases depends on."""
+        """A digest of everything that decisions beside a next release depend on, but that one."""
+        return self._known_of(np.arange(len(self.history.time)))
+
+    def _known_of(self, rows: NDArray[np.intp]) -> bytes:
+        """A digest of the earlier releases and of the people of some rows, with all limits."""
         history, steps = self.history, (MOST_PROGRAMS, STEPS_PER_PROGRAM, swaps.MOST_PEOPLE_TRIED)
         sizes = (MOST_ENTRIES_WITH_NEXT, MOST_ENTRIES, SMALL_PROGRAM, LARGEST_PROGRAM)
-        arrays: list[NDArray[np.integer]] = [history.time, history.value]
-        arrays += [history.table.counts, history.table.words]
+        walks = (NARROWEST, MOST_PEOPLE_PER_TARGET)
+        arrays: list[NDArray[np.integer]] = [history.time[rows], history.value[rows]]
+        arrays += [history.table.counts[rows]]
+        arrays += [history.table.codes(c.name)[rows] for c in history.table.keys]
         arrays += [tree.parent for tree in self.earlier.chain.trees]
-        said = repr((self.k, history.values, *steps, *sizes)).encode()
+        said = repr((self.k, history.values, *steps, *sizes, *walks)).encode()
         return _digest(_digest_of_arrays(said, arrays), *history.releases)
 
     def _decision(self, overlap: Overlap, decided: Sequence[int] = ()) -> Decision:
@@ -137,12 +154,13 @@ class Decider:
         if len(overlap.chain) < 3:
             return Decision(int((targets.most < self.k).sum()), 0)
         most = MOST_ENTRIES if overlap is self.earlier else MOST_ENTRIES_WITH_NEXT
-        return self._decide_open(_Programs(overlap, self.k, most), targets)
+        return self._decide_open(_Programs(overlap, self.history, self.k, most), targets)
 
     def _decide_open(self, programs: _Programs, targets: SwapTargets) -> Decision:
         """The decision on targets that the bound leaves open: by swaps, then by the integer program.
 
-        The narrowest come first. Of the earlier releases alone, small programs are solved before any swap.
+        The narrowest come first. Of the earlier releases alone, small programs are solved before any swap,
+        and a walk through worlds shows what many of the others can hold.
         """
         if programs.overlap is self.earlier:
             targets = targets.pick(programs.open_among(targets))
@@ -155,10 +173,22 @@ class Decider:
             if (answer := programs.answer(empty, i)) is not True:
                 return _refused(answer)
         others = others.pick(np.lexsort((others.there, others.most)))
-        for i in self._swaps.each_short(chain, others, self.k):
-            if (answer := programs.answer(others, i)) is not True:
-                return _refused(answer)
+        for some in self._in_turn(programs, others):
+            for i in self._swaps.each_short(chain, some, self.k):
+                if (answer := programs.answer(some, i)) is not True:
+                    return _refused(answer)
         return Decision(0, 0)
+
+    def _in_turn(self, programs: _Programs, targets: SwapTargets) -> Iterator[SwapTargets]:
+        """A proposal's narrowest targets, which refuse most of them; then those that no world has shown.
+
+        Of the earlier releases alone, worlds were looked at already.
+        """
+        first = len(targets) if programs.overlap is self.earlier else NARROWEST
+        yield targets.pick(np.arange(min(first, len(targets))))
+        if len(targets) > first:
+            rest = targets.pick(np.arange(first, len(targets)))
+            yield rest.pick(programs.open_after_walk(rest))
 
 
 def _remembered(key: bytes, find: Callable[[], Decision]) -> Decision:
@@ -216,8 +246,9 @@ def _people_in(history: History, cells: Cells) -> Counts:
 class _Programs:
     """Integer programs for the targets of a chain, as many as are allowed."""
 
-    def __init__(self, overlap: Overlap, k: int, most_entries: int) -> None:
+    def __init__(self, overlap: Overlap, history: History, k: int, most_entries: int) -> None:
         self.overlap = overlap
+        self.history = history
         self.k = k
         self.most_entries = most_entries
         self.solved = 0
@@ -229,16 +260,56 @@ class _Programs:
         return Worlds(self.overlap) if entries <= self.most_entries and MOST_PROGRAMS else None
 
     def open_among(self, targets: SwapTargets) -> NDArray[np.intp]:
-        """The targets that are not known to have k candidates, once small programs are solved."""
+        """The targets that are not known to have k candidates, once small programs and worlds are tried."""
         worlds = self._worlds
         if worlds is None:
             return np.arange(len(targets))
         asked = undecided(*worlds.candidate_bounds(), self.k)
         budget = StepBudget(STEPS_PER_PROGRAM * MOST_PROGRAMS)
         worlds.narrow_by_simplex(np.flatnonzero(asked[worlds.targets]), SMALL_PROGRAM, budget)
+        self._walk(worlds, targets)
+        return self._open(worlds, targets)
+
+    def open_after_walk(self, targets: SwapTargets) -> NDArray[np.intp]:
+        """The targets that are not known to have k candidates, once a walk has shown what it can."""
+        if not self._is_worth_a_walk(len(targets)) or (worlds := self._worlds) is None:
+            return np.arange(len(targets))
+        self._walk(worlds, targets)
+        return self._open(worlds, targets)
+
+    def _open(self, worlds: Worlds, targets: SwapTargets) -> NDArray[np.intp]:
         least, most = worlds.candidate_bounds()
         number = worlds.target_numbers(targets.times, targets.cells)
         return np.flatnonzero((least[number] < self.k) & (most[number] > 0))
+
+    def _is_worth_a_walk(self, targets: int) -> bool:
+        people = int(self.overlap.chain.releases[-1].counts.sum())
+        return targets * MOST_PEOPLE_PER_TARGET >= people
+
+    def _walk(self, worlds: Worlds, targets: SwapTargets) -> None:
+        """Raise what entries hold at least, by worlds around the true one, where many targets are open."""
+
+        def still_open(seen: Counts) -> int:
+            np.maximum(worlds.least, seen, out=worlds.least)
+            return len(self._open(worlds, targets))
+
+        small = len(worlds.most) * len(self.overlap.chain) <= MOST_PLACES
+        if small and self._is_worth_a_walk(len(self._open(worlds, targets))):
+            walk(self._true_world(worlds), still_open)
+
+    def _true_world(self, worlds: Worlds) -> WorldWalk:
+        """The people of the table, each in their entry."""
+        history, values = self.history, max(1, self.history.values)
+        amounts = np.zeros(len(worlds.most), np.int64)
+        begin = np.cumsum([0, *(len(cells.table.owner) for cells in self.overlap.by_time)])
+        for at, cells in zip(begin.tolist(), self.overlap.by_time, strict=False):
+            inside, table = cell_of_rows(history, cells), cells.table
+            rows = np.flatnonzero(inside >= 0)
+            known = table.owner.astype(np.int64) * values + table.values
+            asked = inside[rows].astype(np.int64) * values + history.value[rows]
+            np.add.at(amounts, at + np.searchsorted(known, asked), history.table.counts[rows])
+        releases = [len(release.owner) for release in self.overlap.chain.releases]
+        return WorldWalk(worlds.equations, np.repeat(np.arange(len(releases)), releases), amounts)
 
     def answer(self, targets: SwapTargets, i: int) -> bool | None:
         """Whether a target has k candidates, or can hold nobody; `None`: not solved."""

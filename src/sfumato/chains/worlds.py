@@ -18,8 +18,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.equations import Equations, no_world
+from sfumato.chains.equations import EquationPart, Equations, Longs, no_world
 from sfumato.chains.overlap import Overlap
+from sfumato.chains.world_walk import WorldWalk, is_worth_a_walk, walk
 from sfumato.core.chain import ClassTable
 from sfumato.core.microdata import Codes, Counts
 from sfumato.kernels.chains.simplex import NO_SOLUTION, raise_all
@@ -72,7 +73,9 @@ class Worlds:
     """
 
     def __init__(self, overlap: Overlap) -> None:
-        self._begin_with(overlap.by_time, Equations.of(overlap))
+        lengths = [len(release.owner) for release in overlap.chain.releases]
+        releases = np.repeat(np.arange(len(lengths)), lengths)
+        self._begin_with(overlap.by_time, Equations.of(overlap), releases)
 
     @classmethod
     def of_cells(cls, cells: Sequence[HasTable], equations: Equations) -> Worlds:
@@ -84,11 +87,16 @@ class Worlds:
         found._begin_with(cells, equations)
         return found
 
-    def _begin_with(self, cells: Sequence[HasTable], equations: Equations) -> None:
+    def _begin_with(
+        self, cells: Sequence[HasTable], equations: Equations, release_of_sum: Longs | None = None
+    ) -> None:
         self.cells = cells
         self.equations = equations
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
+        self._release_of_sum = release_of_sum
+        self._parts: dict[int, tuple[EquationPart, Codes, Longs]] = {}
+        self._found: Counts = np.full_like(self.most, -1)
         unused = np.ones(len(self.equations.sums), bool)
         unused[self.equations.through] = False
         if self.equations.sums[unused].any():
@@ -132,16 +140,17 @@ class Worlds:
 
     def _search(self, entry: int, tries: int, budget: StepBudget) -> None:
         """Whether there can be as many as `most`, or else fewer; what takes too many steps stays open."""
-        part = self.equations.part(int(self.equations.component[entry]))
+        part, owner, begin = self._part(int(self.equations.component[entry]))
         target = int(np.searchsorted(part.entries, entry))
         others = np.delete(part.entries, target)
         lengths = np.delete(np.diff(part.start), target)
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         rows = part.through[part.start[target] : part.start[target + 1]]
         flat = np.delete(part.through, np.arange(part.start[target], part.start[target + 1]))
-        order = np.argsort(flat, kind="stable")
-        members = np.repeat(np.arange(len(others), dtype=np.int32), lengths)[order]
-        first = np.searchsorted(flat[order], np.arange(len(part.sums) + 1))
+        members = owner[owner != target]
+        members -= members > target
+        first = begin.copy()
+        first[1:] -= np.cumsum(np.bincount(rows, minlength=len(part.sums)))
         alone = first[1:] == first[:-1]
         amount, asked = np.empty(len(others) + 1, np.int64), int(self.most[entry])
         while self.least[entry] < asked and budget.left > 0:
@@ -154,11 +163,22 @@ class Worlds:
             if answer == YES:
                 self.least[entry] = asked
                 self.least[others] = np.maximum(self.least[others], amount[:-1])
+                self._found[entry], self._found[others] = asked, amount[:-1]
             elif answer == NO and asked == self.most[entry]:
                 asked = int(self.most[entry]) - 1
                 self.most[entry] = asked
             else:
                 asked = (asked + int(self.least[entry])) // 2
+
+    def _part(self, component: int) -> tuple[EquationPart, Codes, Longs]:
+        """A component, its entries sum by sum, and where those of each sum begin; made once."""
+        if component not in self._parts:
+            part = self.equations.part(component)
+            order = np.argsort(part.through, kind="stable")
+            owner = np.repeat(np.arange(len(part.entries), dtype=np.int32), np.diff(part.start))[order]
+            begin = np.searchsorted(part.through[order], np.arange(len(part.sums) + 1)).astype(np.int64)
+            self._parts[component] = part, owner, begin
+        return self._parts[component]
 
     def tables(self, budget: StepBudget) -> list[ClassTable] | None:
         """The cells of every time where somebody can be, with what they can hold; `None`: not solved."""
@@ -210,10 +230,29 @@ class Worlds:
         for widest, tries in ROUNDS:
             open_ones = undecided(*self.candidate_bounds(), k)
             self.narrow_by_simplex(np.flatnonzero(open_ones[self.targets]), widest, budget)
+            self._narrow_by_walk(k, tries, budget)
             for target in np.flatnonzero(open_ones).tolist():
                 entries = self.entries_of(target)
                 if undecided(self.least[entries].sum(), self.most[entries].sum(), k):
                     self.narrow_by_search(entries, tries, budget)
+
+    def _narrow_by_walk(self, k: int, tries: int, budget: StepBudget) -> None:
+        """Narrow targets by worlds around one that is looked for in every component, where many are open."""
+
+        def still_open(seen: Counts) -> int:
+            np.maximum(self.least, seen, out=self.least)
+            return int(undecided(*self.candidate_bounds(), k).sum())
+
+        entries = np.flatnonzero(undecided(*self.candidate_bounds(), k)[self.targets])
+        if self._release_of_sum is None or not is_worth_a_walk(self.equations, self._release_of_sum, entries):
+            return
+        component = self.equations.component
+        _, first = np.unique(component[entries], return_index=True)
+        for entry in entries[first].tolist():
+            if self._found[entry] < 0 and budget.left > 0:
+                self._search(entry, tries, budget)
+        world = np.where(np.isin(component, component[entries]), np.maximum(self._found, 0), 0)
+        walk(WorldWalk(self.equations, self._release_of_sum, world), still_open)
 
 
 def undecided(least: Counts, most: Counts, k: int) -> NDArray[np.bool_]:

@@ -290,7 +290,8 @@ def left_equations(chain: LeftChain, cells: Sequence[CellTable]) -> WorldEquatio
     start = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
     sums, totals = np.concatenate(sums_of), np.concatenate(total)
     component = components_of(start, sums, len(totals))
-    return WorldEquations(np.concatenate(target), np.concatenate(time), start, sums, totals, component)
+    kind = np.repeat(np.arange(len(total)), [len(some) for some in total])
+    return WorldEquations(np.concatenate(target), np.concatenate(time), start, sums, totals, component, kind)
 
 
 def is_by_formula(chain: LeftChain) -> bool:

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.judge.chain import exchanges
 from sfumato.judge.chain.certificates import prove_empty, upper_bounds, world
+from sfumato.judge.chain.exchanges import Exchanges, exchange_sums
 from sfumato.judge.chain.proposals import Floats, IntegerSolver, LinearSolver, Proposal, SumSystem
 from sfumato.judge.chain.remembered_release import Numbers
 from sfumato.judge.chain.world_equations import WorldEquations, no_world
@@ -31,6 +33,8 @@ HARVESTS = 30
 """So often worlds are asked for that raise many unknowns at once, before one is looked at after the other."""
 WORTHWHILE = 0.05
 """They are asked for as long as each settles this share of what is left."""
+SMALL = 200
+"""Components of fewer unknowns are left to the solver, which is as fast there as looking around."""
 BRANCHES = 200
 """So many halves are looked at for one unknown whose best proposal is in fractions."""
 
@@ -48,6 +52,7 @@ class WorldBounds:
         self.most = np.full(len(equations.target), np.iinfo(np.int64).max)
         np.minimum.at(self.most, equations.owner, equations.total[equations.sums])
         self.budget = BUDGET if budget is None else budget
+        self.found = np.zeros_like(self.least)
         self._tired = np.zeros(len(self.least), dtype=bool)
         self._by_component = np.argsort(equations.component, kind="stable")
         count = int(equations.component.max(initial=-1)) + 1
@@ -118,6 +123,7 @@ class _Bundle:
         flat = np.repeat(e.start[self.columns] - start[:-1], lengths) + np.arange(start[-1])
         rows, sums = np.unique(e.sums[flat], return_inverse=True)
         self.system = SumSystem(start, sums.ravel().astype(np.int64), e.total[rows])
+        self.kind = e.kind[rows]
         self.part = np.unique(e.component[self.columns], return_inverse=True)[1].ravel().astype(np.int64)
         self.parts = len(components)
         self.high = bounds.most[self.columns]
@@ -126,18 +132,28 @@ class _Bundle:
         self.right = np.zeros(self.parts, dtype=bool)
         self._integer: IntegerSolver | None = None
         self._torn: _Bundle | None = None
+        self._people: Exchanges | None = None
+        self._alone: dict[int, _Bundle] = {}
 
-    def harvest(self, goal: Goal) -> None:
-        """Looks for worlds that raise many unknowns at once, as long as they do."""
-        left, random = self._left(goal), np.random.default_rng(0)
-        for _ in range(HARVESTS):
+    def harvest(self, goal: Goal, times: int = HARVESTS) -> None:
+        """Looks for worlds that raise many unknowns at once, as long as they do.
+
+        Once most components are done, the others are looked at apart from them.
+        """
+        left, random = self._left(goal), np.random.default_rng(times)
+        for done in range(times):
             if not len(left) or self.bounds.budget <= 0:
+                return
+            if 2 * len(np.unique(self.part[left])) < self.parts:
+                rest = np.unique(self.bounds.equations.component[self.columns[left]])
+                _Bundle(self.bounds, rest).harvest(goal, times - done)
                 return
             worth = random.integers(1, 9, len(left)).astype(np.float64)
             if self._ask(left, worth) is None:
                 return
             if (torn := np.unique(self.part[left][~self.right[self.part[left]]])).size:
                 self._whole(left, worth, torn)
+            self._exchange(goal)
             before, left = len(left), self._left(goal)
             if len(left) > before * (1 - WORTHWHILE):
                 return
@@ -153,6 +169,27 @@ class _Bundle:
         there = np.isin(self.columns[aim], inner.columns)
         place = order[np.searchsorted(inner.columns[order], self.columns[aim[there]])]
         inner.propose_whole(place, worth[there])
+
+    def _exchange(self, goal: Goal) -> None:
+        """Makes other worlds from those that are known by now, in components that are not small."""
+        sizes = np.bincount(self.part, minlength=self.parts)
+        here = (sizes >= SMALL)[self.part]
+        if not here.any() or self.system.columns * len(np.unique(self.kind)) > exchanges.LARGEST:
+            return
+        if self._people is None:
+            self._people = Exchanges(self.system, self.kind, self.part)
+
+        def wanted(seen: Numbers) -> Chosen:
+            least = self.bounds.least
+            least[self.columns] = np.maximum(least[self.columns], seen)
+            return here & self.bounds._open(goal())[self.columns]
+
+        def spend(work: int) -> bool:
+            self.bounds.budget -= work
+            return self.bounds.budget > 0
+
+        self._people.begin(np.where(here, self.bounds.found[self.columns], 0))
+        exchange_sums(self._people, wanted, spend)
 
     def propose_whole(self, aim: Numbers, worth: Floats | None = None) -> None:
         """Keeps the worlds that the integer solver proposes."""
@@ -215,6 +252,7 @@ class _Bundle:
         there = self.right[self.part]
         least = self.bounds.least
         least[self.columns[there]] = np.maximum(least[self.columns[there]], whole[there])
+        self.bounds.found[self.columns[there]] = whole[there]
 
     def lower(self, column: int, bound: int) -> None:
         """Remembers that a column is nowhere more than this."""
@@ -222,6 +260,16 @@ class _Bundle:
         if bound < self.bounds.least[unknown]:
             raise AssertionError("a bound contradicts a world")  # both were proved: the proof would be wrong
         self.bounds.most[unknown] = self.high[column] = min(int(self.high[column]), bound)
+
+    def alone(self, column: int) -> _Bundle:
+        """Returns the component of a column; its solvers begin where they ended before."""
+        if self.parts == 1:
+            return self
+        part = int(self.part[column])
+        if part not in self._alone:
+            component = self.bounds.equations.component[self.columns[column]]
+            self._alone[part] = _Bundle(self.bounds, np.array([component]))
+        return self._alone[part]
 
     def spend(self, steps: int) -> None:
         self.bounds.budget -= 200 + 2 * len(self.columns) + steps * (1 + len(self.columns) // 100)
@@ -241,8 +289,7 @@ class _Branches:
 
     def __init__(self, bundle: _Bundle, column: int) -> None:
         self.bounds, self.unknown = bundle.bounds, int(bundle.columns[column])
-        component = self.bounds.equations.component[self.unknown]
-        self.alone = _Bundle(self.bounds, np.array([component]))
+        self.alone = bundle.alone(column)
         self.aim = np.flatnonzero(self.alone.columns == self.unknown)
 
     def settle(self) -> None:

@@ -32,7 +32,8 @@ class WorldEquations:
     """Unknown u is part of the sums `sums[start[u] : start[u + 1]]`; sum r comes to `total[r]`.
 
     `target[u]` numbers whom somebody can be after who is known by time and classes; `time[n]` is the time of
-    target n. Unknowns of different `component` share no sum, also not through others.
+    target n. Unknowns of different `component` share no sum, also not through others. `kind` is the release
+    that each sum is of, or another number; no unknown has two sums of one kind.
     """
 
     target: Numbers
@@ -41,6 +42,7 @@ class WorldEquations:
     sums: Numbers
     total: Numbers
     component: Numbers
+    kind: Numbers
 
     @property
     def owner(self) -> Numbers:
@@ -76,7 +78,9 @@ class WorldEquations:
         unheard[sums] = False
         if np.any(total[unheard] > 0):
             raise no_world()
-        return cls(target, np.concatenate(times), start, sums, total, components_of(start, sums, len(total)))
+        component = components_of(start, sums, len(total))
+        kind = np.repeat(np.arange(len(tables)), np.diff(offset))
+        return cls(target, np.concatenate(times), start, sums, total, component, kind)
 
 
 def no_world() -> BadData:
