@@ -112,7 +112,7 @@ import sys, polars as pl
 table = pl.scan_csv(sys.argv[1], infer_schema=False)
 table.select(pl.all().str.len_bytes().sum()).collect(engine="streaming")
 """
-PROGRAM = "import sys; from sfumato.cli.main import main; main()"
+PROGRAM = "from sfumato.__main__ import main; main()"
 
 
 def seconds(source: Path, *command: str, told: bool = False, folder: Path | None = None) -> float:

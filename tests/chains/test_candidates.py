@@ -116,7 +116,24 @@ def test_one_decider_says_of_every_candidate_what_a_fresh_one_says(chain, k, dat
     decider = Decider(history, k)
     for chosen in data.draw(st.lists(st.sampled_from(every), min_size=2, max_size=5)):
         release = release_under(history, {f"q{j}": cut for j, cut in enumerate(chosen)})
-        assert decider.decide(release) == decide(history, release, k)
+        said = decider.decide(release)
+        assert decide(history, release, k) == said  # remembered
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(candidates, "_REMEMBERED", {})
+            assert decide(history, release, k) == said
+
+
+def test_the_proof_of_what_a_search_decided_asks_for_no_second_decision(monkeypatch):
+    history, release = history_and_side(BITS, CUBE, HIDING)
+    monkeypatch.setattr(candidates, "_REMEMBERED", {})
+    monkeypatch.setattr(candidates, "MOST_REMEMBERED", 2)
+    said = Decider(history, 2).decide(release)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Decider, "_decision", None)
+        assert decide(history, release, 2) == said
+    for k in (3, 4, 5):
+        Decider(history, k).decide(release)
+    assert len(candidates._REMEMBERED) == 2
 
 
 @given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=7)), st.integers(1, 3), st.integers(0, 2))

@@ -64,6 +64,36 @@ def test_one_more_release_is_met_as_if_all_were_given_at_once(known):
                 assert shown(grown.cells(presence)) == shown(PresenceTargets(whole).cells(presence))
 
 
+@pytest.mark.parametrize("known", ["unknown", "counted"])
+def test_rows_are_placed_beside_each_proposal_as_if_they_were_asked_for_alone(known):
+    for seed in SEEDS:
+        whole, _ = living_chain(random_case(seed, count=4), known)
+        shared = {pair: n for pair, n in whole.shared.items() if pair[1] < 3}
+        earlier = PresenceTargets(
+            LivingChain(whole.trees, whole.releases[:3], whole.leavers, shared, whole.returns)
+        )
+        last = [whole.shared[i, 3] for i in range(3)] if whole.shared else []
+        first = PlacedRows(placed(whole, seed).class_in[:3])
+        for more in range(2):  # the same rows, with other classes in every proposal
+            rows = placed(whole, seed + more)
+            rows = PlacedRows((*first.class_in, rows.class_in[3]))
+            grown = earlier.followed_by(whole.releases[3], last)
+            found = [shown(c) for c in grown.all_cells(first.followed_by(rows.class_in[3]))]
+            assert found == [shown(PresenceTargets(whole).cells(p, rows)) for p in whole.presences]
+
+
+def test_rows_are_in_exactly_the_releases_that_hold_them():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        classes = tuple(rng.integers(-1, 2, 40).astype(np.int32) for _ in range(4))
+        whole, grown = PlacedRows(classes), PlacedRows(classes[:3]).followed_by(classes[3])
+        for mask in range(16):
+            presence = tuple(j for j in range(4) if mask >> j & 1)
+            fits = [all((c[row] >= 0) == (j in presence) for j, c in enumerate(classes)) for row in range(40)]
+            assert whole.with_presence(presence).tolist() == np.flatnonzero(fits).tolist()
+            assert grown.with_presence(presence).tolist() == np.flatnonzero(fits).tolist()
+
+
 def release_table(release):
     """A release as the second judge holds it: every label of a column is a range of leaves."""
     low = np.zeros((len(release), release.nodes.shape[1]), np.int64)

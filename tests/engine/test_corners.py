@@ -97,6 +97,18 @@ def test_a_row_without_a_person_is_refused():
         open_source(pa.table({"a": ["x", "y"], "p": ["1", None]})).count(codings(["a"]), person="p")
 
 
+@pytest.mark.parametrize("again", ["1 ", "\t1", "\u00a01"])
+def test_one_person_written_in_two_ways_is_refused(again):
+    people = pa.table({"a": ["x", "x", "x"], "p": ["1", again, "2 "]})
+    with pytest.raises(BadData, match="'p' names the person, and 1 of its keys differ"):
+        open_source(people).count(codings(["a"]), person="p")
+
+
+def test_keys_that_only_look_alike_are_people_of_their_own():
+    people = pa.table({"a": ["x"] * 4, "p": ["1", "01", "b ", "B"]})
+    assert open_source(people).count(codings(["a"]), person="p").people == 4
+
+
 def test_missing_cells_refused_with_their_number():
     with pytest.raises(BadData, match="'a' has 2 missing cells"):
         open_source(pa.table({"a": ["x", None, None]})).count(codings(["a"]), missing=Missing.REFUSE)

@@ -130,6 +130,10 @@ def start(how, *arguments, names=None):
         sys.argv = ["sfumato", *arguments]
         if program := how.get("code"):
             exec(compile(program, "<code>", "exec"), {"__name__": "__main__"})
+        elif names is not None:
+            from sfumato.cli.main import main  # comes back, so that it can be told what was loaded
+
+            main()
         else:
             from sfumato.cli.program import main
 

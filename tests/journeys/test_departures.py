@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import RefusedByHistory, SfumatoError
+from sfumato.core.errors import BadData, RefusedByHistory, SfumatoError
 from sfumato.core.imprint import Imprint
 
 COLUMNS = {
@@ -147,3 +147,26 @@ def test_an_imprint_is_read_back_with_its_shared_counts():
     again = Imprint.from_json(second.imprint.to_json())
     assert again.digest == second.imprint.digest
     assert [numbers.sum() for numbers in again.departures.shared] == [len(MAY) - len(GONE)]
+
+
+def padded(rows):
+    """The rows, with a blank before every key, as a fixed-width export has it."""
+    return [(f" {who}", *others) for who, *others in rows]
+
+
+@pytest.mark.parametrize("leavers", ["counted", "total", "unknown"])
+def test_people_whose_keys_have_other_blanks_now_are_not_taken_for_newcomers(go, leavers):
+    keys = {**BY_KEY, "leavers": leavers}
+    go(MAY, keys, "one")
+    with pytest.raises(RefusedByHistory, match="24 people of release 1 have other blanks around their key"):
+        go(padded(MAY), keys, "two")
+
+
+def test_one_person_with_two_keys_is_refused_in_a_chain(go):
+    with pytest.raises(BadData, match="of the keys of people 1 differ from others"):
+        go([*MAY, ("UK0Flu ", *MAY[0][1:])], BY_KEY, "one")
+
+
+def test_a_chain_whose_keys_always_had_blanks_goes_on(go):
+    go(padded(MAY), BY_KEY, "one")
+    assert go(padded(MAY + JUNE), BY_KEY, "two").record.sequence == 2

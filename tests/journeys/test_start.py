@@ -142,6 +142,7 @@ def test_a_verb_loads_no_room_that_it_does_not_need(loaded, verb):
 
 SELDOM = ["polars", "pandas", "narwhals", "rich", "scipy.linalg", "sqlalchemy", "alembic", "cryptography"]
 SELDOM += ["highspy", "pyarrow.parquet", "pyarrow.dataset", "pyarrow.fs", "ssl", "xml.sax", "numba.np.linalg"]
+SELDOM += ["pydantic"]
 """Libraries, and parts of them, that take long to load and that a CSV file does not need."""
 
 

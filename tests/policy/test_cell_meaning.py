@@ -11,6 +11,7 @@ ROWS = 400
 DICE = random.Random(6)
 AMOUNTS = [str(100 * DICE.randint(12, 900)) for _ in range(ROWS)]
 NUMBERS = [str(125_000 + 61 * (i // 4) + 7 * (i // 40)) for i in range(ROWS)]
+LONG_NUMBERS = [str(DICE.randint(10**9, 10**10 - 1)) for _ in range(ROWS)]
 SMALL = [str(DICE.randint(0, 40)) for _ in range(ROWS)]
 
 
@@ -33,6 +34,16 @@ SMALL = [str(DICE.randint(0, 40)) for _ in range(ROWS)]
         ("weight", [f"{800 * (1 + i % 300)}" for i in range(ROWS)], "insensitive"),
         ("subject", [str(1 + i % 10) for i in range(ROWS)], "identifier"),
         ("number", ["never", "1-4 per day", "5-9 per day", "many"] * 100, "quasi"),
+        ("Employee", [f"{name} Weber" for name in ("Anna", "Paul", "Clara", "Karl")] * 100, "identifier"),
+        ("Client", [f"Weber, {name}" for name in ("Anna", "Paul", "Clara", "Karl")] * 100, "identifier"),
+        ("Name", ["Anna", "Paul", "Clara", "Karl"] * 100, "identifier"),
+        ("Client", [f"CL{i % 10}" for i in range(ROWS)], "identifier"),
+        ("Employee", ["Full time", "Part time", "Retired", "none"] * 100, "quasi"),
+        ("Insurance", LONG_NUMBERS, "identifier"),
+        ("test result", LONG_NUMBERS, "identifier"),
+        ("salary", [str(20_000 + 37 * i) for i in range(ROWS)], "sensitive"),
+        ("house value", [f"{100_000 + 37 * i}000" for i in range(ROWS)], "sensitive"),
+        ("sector x", ["0011", "0012", "0017", "0019"] * 100, "quasi"),
     ],
 )
 def test_cells_tell_a_role(header, cells, role):

@@ -76,6 +76,13 @@ def test_few_postal_codes_are_truncated_too():
     assert isinstance(drafted("x", berlin), Intervals)
 
 
+@pytest.mark.parametrize("cells", [["001", "002", "004", "005"], ["01", "02", "07", "79"]])
+def test_codes_with_zeros_in_front_are_no_numbers(cells):
+    assert isinstance(drafted("reason", cells), Flat)
+    assert isinstance(drafted("age", [*cells, *("020" if len(cells[0]) == 3 else "20",)]), Intervals)
+    assert isinstance(drafted("x", [f"{hour:02}" for hour in range(24)]), Intervals)
+
+
 @pytest.mark.parametrize(
     ("cells", "order"),
     [
@@ -111,7 +118,15 @@ def test_neighbours_of_a_scale_are_grouped():
 
 
 @pytest.mark.parametrize(
-    "cells", [["low", "high"], ["low", "high", "blue"], ["1", "2", "3"], ["a", "b", "c"], []]
+    "cells",
+    [
+        ["low", "high"],
+        ["low", "high", "blue"],
+        ["1", "2", "3"],
+        ["a", "b", "c"],
+        ["5-470", "5-820", "8-980"],
+        [],
+    ],
 )
 def test_what_is_no_scale_has_no_order(cells):
     assert ordered_taxonomy(cells) is None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from policy.fake_survey import survey
 from sfumato.core.errors import BadPolicy
 from sfumato.core.spelling import Spelling
+from sfumato.policy.doctor.policy import examine
 from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 
@@ -36,3 +38,20 @@ def test_only_sensitive_columns_and_keys_have_spellings(role):
 def test_an_unknown_word_is_refused():
     with pytest.raises(BadPolicy, match="spelling"):
         Policy.from_dict(words("sensitive", spelling="loose"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (
+            ["opioids", "alcohol", "none"],
+            "Leave a cell empty where nothing is known, or say spelling: exact if",
+        ),
+        (["flu", "Flu", "cold"], "Write each value in one way, or say spelling: exact if they differ."),
+        (["flu", "Flu", "n/a"], "Write each value in one way and leave what is unknown empty, or say"),
+    ],
+)
+def test_the_remedy_is_for_what_was_found(texts, says):
+    policy = Policy.from_dict(words("sensitive"))
+    found = examine(policy, survey(zip=["1", "2", "3"], disease=texts))
+    assert [one.remedy.startswith(says) for one in found if one.name == "folded"] == [True]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.tracing import chance, leak, readings
+from sfumato.tracing import chance, leak, readings, report
 from sfumato.tracing.evidence import LeakEvidence
 from sfumato.tracing.guesses import guess_chance
 from sfumato.tracing.leak import Leak
@@ -116,3 +116,8 @@ def test_comparisons_are_shared_among_readings(monkeypatch):
 )
 def test_levels_say_whether_a_version_is_fine_enough(leaked, held, as_held, covers):
     assert ColumnMatch("zip", leaked, held, 3, as_held).covers_leak is covers
+
+
+def test_one_other_explanation_is_spoken_of_as_one():
+    one = SimpleNamespace(perhaps_guessed=False, explanations=["Birch", "Ash + Elm"], alone=["Birch"])
+    assert report._nobody_charged(one) == "Birch alone explains it, and so does 1 coalition of others"

@@ -8,7 +8,7 @@ program says whether there can be as many. The first target that remains open af
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -34,7 +34,7 @@ MOST_ENTRIES_WITH_NEXT, MOST_ENTRIES = 20_000, 2_000_000
 """Chains with more entries of cells than this are too large for the integer program: with a next release,
 which is one of many that are tried, and without."""
 MOST_REMEMBERED = 64
-"""Decisions on earlier releases that are kept in memory."""
+"""Decisions on chains that are kept in memory; the oldest goes first."""
 SMALL_PROGRAM, LARGEST_PROGRAM = 20_000, 200_000
 """A program is small up to so many entries times sums, and not begun beyond so many."""
 
@@ -78,10 +78,14 @@ class Decider:
 
         A release tells nothing more of people who are in an earlier one that is as fine. Where a chain is
         *closed*, all later releases are of that kind for everybody up to there: their worlds are those of the
-        releases so far, and what was decided about them still stands.
+        releases so far, and what was decided about them still stands. A search asks about what it found, and
+        its proof asks again: the answer for the same releases and people is remembered.
         """
         if self.k == 1:  # whoever can be there is a candidate
             return Decision(0, 0)
+        return _remembered(_digest(self._known, release), lambda: self._decide(release))
+
+    def _decide(self, release: ClassTable) -> Decision:
         overlap = self.earlier.followed_by(release)
         count = len(self.history.releases)
         finer = last_finer_release(overlap.chain)[-1]
@@ -103,30 +107,19 @@ class Decider:
 
     @cached_property
     def _before(self) -> Decision:
-        """Whether everybody keeps k candidates beside the earlier releases alone.
+        """Whether everybody keeps k candidates beside the earlier releases alone."""
+        return _remembered(_digest(self._known), lambda: self._decision(self.earlier))
 
-        A search asks, and its proof asks again: the answer for the same releases and people is remembered.
-        """
-        key = self._digest()
-        if key not in _REMEMBERED:
-            if len(_REMEMBERED) >= MOST_REMEMBERED:
-                _REMEMBERED.clear()
-            _REMEMBERED[key] = self._decision(self.earlier)
-        return _REMEMBERED[key]
-
-    def _digest(self) -> bytes:
+    @cached_property
+    def _known(self) -> bytes:
         """A digest of everything that the decision on the earlier releases depends on."""
-        history, limits = self.history, (MOST_PROGRAMS, STEPS_PER_PROGRAM, MOST_ENTRIES, SMALL_PROGRAM)
-        digest = blake2b(repr((self.k, history.values, *limits, swaps.MOST_PEOPLE_TRIED)).encode())
+        history, steps = self.history, (MOST_PROGRAMS, STEPS_PER_PROGRAM, swaps.MOST_PEOPLE_TRIED)
+        sizes = (MOST_ENTRIES_WITH_NEXT, MOST_ENTRIES, SMALL_PROGRAM, LARGEST_PROGRAM)
         arrays: list[NDArray[np.integer]] = [history.time, history.value]
         arrays += [history.table.counts, history.table.words]
         arrays += [tree.parent for tree in self.earlier.chain.trees]
-        for release in history.releases:
-            arrays += [release.nodes, release.owner, release.values, release.counts, *release.node_of]
-        for array in arrays:
-            digest.update(repr((array.shape, array.dtype.str)).encode())
-            digest.update(array.tobytes())
-        return digest.digest()
+        said = repr((self.k, history.values, *steps, *sizes)).encode()
+        return _digest(_digest_of_arrays(said, arrays), *history.releases)
 
     def _decision(self, overlap: Overlap, decided: Sequence[int] = ()) -> Decision:
         """The decision, given that the targets of some times are known to have enough candidates."""
@@ -166,6 +159,32 @@ class Decider:
             if (answer := programs.answer(others, i)) is not True:
                 return _refused(answer)
         return Decision(0, 0)
+
+
+def _remembered(key: bytes, find: Callable[[], Decision]) -> Decision:
+    """The decision that is known by a digest of all that it depends on, or else is found now."""
+    if key not in _REMEMBERED:
+        found = find()
+        while len(_REMEMBERED) >= MOST_REMEMBERED:
+            del _REMEMBERED[next(iter(_REMEMBERED))]
+        _REMEMBERED[key] = found
+    return _REMEMBERED[key]
+
+
+def _digest(known: bytes, *releases: ClassTable) -> bytes:
+    """A digest of what is known by another one, and of some releases beside it."""
+    arrays: list[NDArray[np.integer]] = []
+    for release in releases:
+        arrays += [release.nodes, release.owner, release.values, release.counts, *release.node_of]
+    return _digest_of_arrays(known, arrays)
+
+
+def _digest_of_arrays(said: bytes, arrays: Sequence[NDArray[np.integer]]) -> bytes:
+    digest = blake2b(said)
+    for array in arrays:
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        digest.update(array.tobytes())
+    return digest.digest()
 
 
 def _refused(answer: bool | None) -> Decision:

@@ -18,9 +18,10 @@ from sfumato.chains.detail import by_cut
 from sfumato.core.chain import ClassTable, positions
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, grouped
-from sfumato.core.marks import leaf_marks, matching, numbered_together
+from sfumato.core.marks import are_known, label_marks, leaf_marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Microdata, Role
 from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.person_keys import keys_written_twice, rewritten_keys
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
@@ -141,6 +142,32 @@ def refuse_unnamed(table: Microdata, since: str, *, person: bool) -> None:
             where=f"column {since}",
             remedy="Bring each person's rows together in one.",
         )
+    if person and (again := keys_written_twice(labels)):
+        raise BadData(
+            f"of the keys of people {again} differ from others in nothing but blanks around them or composed"
+            " letters",
+            where=f"column {since}",
+            remedy="Write each key in one way: the same person would count as several.",
+        )
+
+
+def refuse_rewritten_people(table: Microdata, earlier: Sequence[Imprint], person: str) -> None:
+    """Refuse people whose key an earlier release has without blanks around it, or composed.
+
+    They would be taken for newcomers, and those whom the release holds for people who left.
+    """
+    plain = rewritten_keys(table.column(person).taxonomy.leaf_labels)
+    if not plain:
+        return
+    marks = label_marks(plain)
+    for i, imprint in enumerate(earlier):
+        if known := int(are_known(marks, imprint.batches).sum()):
+            raise RefusedByHistory(
+                f"{known} people of release {i + 1} have other blanks around their key now, or other composed"
+                " letters in it",
+                where=f"column {person}",
+                remedy="Write each key as it was written in that release.",
+            )
 
 
 def refuse_gaps(earlier: Sequence[Imprint]) -> None:

@@ -21,6 +21,7 @@ from sfumato.chains.departures import Component, LivingChain, Pair, fixed_column
 from sfumato.chains.history import (
     NEW_CHAIN,
     refuse_gaps,
+    refuse_rewritten_people,
     refuse_several_rows,
     refuse_unnamed,
     release_on_trees,
@@ -28,13 +29,13 @@ from sfumato.chains.history import (
 from sfumato.chains.other_columns import on_table_columns
 from sfumato.chains.person_versions import CAME, LEFT, WAITS, RowPresence, batch_marks, link_versions
 from sfumato.chains.presence_cells import PlacedRows, PresenceTargets
-from sfumato.core.chain import ClassTable, positions
+from sfumato.chains.shown_rows import classes_in, refuse_lost_rows
+from sfumato.core.chain import ClassTable
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
@@ -91,6 +92,8 @@ class LivingHistory:
         refuse_gaps(earlier)
         for i, imprint in enumerate(earlier):
             _refuse_other_terms(imprint, terms, i)
+        if terms.since is None and terms.person is not None:
+            refuse_rewritten_people(table, earlier, terms.person)
         unchanged, others, alike = on_table_columns(table, earlier)
         value = matching(table, unchanged)
         gone = None if table.departed is None else matching(table.departed, unchanged)
@@ -105,17 +108,11 @@ class LivingHistory:
         rows = RowPresence.of(table, earlier, terms.since, terms.until, terms.person)
         fixed = [j for j, c in enumerate(table.keys) if c.name not in terms.moves]
         extra = list(range(len(table.keys), len(trees)))
-        for i, release in enumerate(releases):
-            if terms.since is None and terms.person is not None:
-                _refuse_lost_marks(earlier[i], i)
-            by_key = fixed if terms.since is None else None
-            _refuse_lost_rows(rows, i, all_values, release, by_key, erased=earlier[i].erased)
+        refuse_lost_rows(rows, earlier, releases, all_values, fixed if terms.since is None else None)
         linked = link_versions(rows, all_values, terms.moves, terms.corrected, returns=terms.returns)
         unknown_place = bool(others) or (terms.since is None and bool(terms.moves))
-        class_in = tuple(
-            np.full(table.distinct, -1, np.int32) if unknown_place else _classes(linked, i, release)
-            for i, release in enumerate(releases)
-        )
+        nowhere = tuple(np.full(table.distinct, -1, np.int32) for _ in releases)
+        class_in = nowhere if unknown_place else classes_in(linked, releases)
         shared = _shared_before(earlier, releases, trees, terms, fixed + extra)
         return cls(table, terms, releases, own, values, linked.present, class_in, linked.kept, shared, others)
 
@@ -221,10 +218,16 @@ class LivingHistory:
         """
         if self.others or (self.terms.since is None and self.terms.moves):
             return None
+        earlier, changed = self._placed_before
+        return earlier.followed_by(np.where(changed, np.int32(-1), class_of))
+
+    @cached_property
+    def _placed_before(self) -> tuple[PlacedRows, NDArray[np.bool_]]:
+        """Where everybody in the table was in the earlier releases, and who was corrected since one."""
         changed = np.zeros(self.table.distinct, dtype=bool)
         for there, same in zip(self.present, self.kept, strict=True):
             changed |= there & ~same
-        return PlacedRows(tuple(np.where(changed, -1, some) for some in (*self.class_in, class_of)))
+        return PlacedRows(tuple(np.where(changed, np.int32(-1), some) for some in self.class_in)), changed
 
     def batches(self, earlier: Sequence[Imprint]) -> Marks | None:
         """The marks of all batches so far; `None` where people are told by their key.
@@ -274,87 +277,6 @@ def _refuse_other_terms(imprint: Imprint, terms: LivingTerms, i: int) -> None:
             where="leavers, returns, moves and corrected",
             remedy=f"Keep them as they were, {NEW_CHAIN}.",
         )
-
-
-def _shown(table: Microdata, cuts: Sequence[NDArray[np.int32]], columns: Sequence[int]) -> list[Codes]:
-    return [cuts[j][table.codes(table.keys[j].name)] for j in columns]
-
-
-def _refuse_lost_marks(imprint: Imprint, i: int) -> None:
-    """Refuse a release that knows fewer people than it holds, beyond those who were erased from it."""
-    if len(imprint.batches) + imprint.erased != imprint.rows:
-        raise RefusedByHistory(
-            f"release {i + 1} holds {imprint.rows} rows, and is known to be about"
-            f" {len(imprint.batches)} people and {imprint.erased} who were erased",
-            remedy=f"Restore the ledger from a backup, {NEW_CHAIN}.",
-        )
-
-
-def _refuse_lost_rows(
-    rows: RowPresence,
-    i: int,
-    value: tuple[Codes, ...],
-    release: ClassTable,
-    fixed: list[int] | None,
-    *,
-    erased: int,
-) -> None:
-    """Refuse rows of a release that are missing, or that give a group more than was published of it.
-
-    `fixed` is set where people are told by their key: then rows may be missing, and may have moved. Otherwise
-    exactly as many are missing as were `erased`.
-    """
-    keys = rows.table.keys
-    columns = list(range(len(keys))) if fixed is None else fixed
-    packing = Packing((*(len(keys[j].taxonomy.labels) for j in columns), int(max(1, _width(value, release)))))
-    packed, weight = [], []
-    for part, numbers, there in zip(rows.parts, value, rows.in_release(i), strict=True):
-        packed.append(packing.pack([*_shown(part, release.node_of, columns), numbers])[:, there])
-        weight.append(part.counts[there])
-    then = packing.pack([*(release.nodes[release.owner, j] for j in columns), release.values])
-    every = np.concatenate([*packed, then], axis=1)
-    _, left = sort_and_count(every, np.concatenate([*(-some for some in weight), release.counts]))
-    if np.any(left < 0):
-        raise RefusedByHistory(
-            f"{int(-left[left < 0].sum())} rows of release {i + 1} do not give what was published of them",
-            remedy=f"Rows must not change unless `moves` or `corrected` allow it: restore them, {NEW_CHAIN}.",
-        )
-    lost = int(left.sum()) - erased
-    if fixed is None and lost > 0:
-        beyond = f", beyond {erased} that were erased" if erased else ""
-        raise RefusedByHistory(
-            f"{lost} rows of release {i + 1} are missing{beyond}",
-            remedy="Keep rows of people who left, with the batch they left with in `until`, or tell people by"
-            " `person`; `sfumato erase` deletes people who ask for it. Restore the others,"
-            f" {NEW_CHAIN}.",
-        )
-    if fixed is None and lost < 0:
-        raise RefusedByHistory(
-            f"{-lost} rows of release {i + 1} are in the table again, and were erased",
-            remedy="Delete the rows of whoever was erased: `sfumato erase` named them.",
-        )
-
-
-def _width(value: tuple[Codes, ...], release: ClassTable) -> int:
-    return 1 + max(int(v.max(initial=0)) for v in (*value, release.values))
-
-
-def _classes(linked: RowPresence, i: int, release: ClassTable) -> Codes:
-    """The class in a release of everybody in the table; -1 where they were not in it."""
-    found = np.full(linked.table.distinct, -1, np.int32)
-    keys = linked.table.keys
-    packing = Packing(tuple(len(c.taxonomy.labels) for c in keys))
-    known = packing.pack(list(release.nodes.T)) if keys else np.zeros((1, len(release)), np.int64)
-    order = np.append(np.lexsort(known[::-1]), -1)
-    columns = list(range(len(keys)))
-    for part, owner, there in zip(linked.parts, linked.owners, linked.in_release(i), strict=True):
-        rows = np.flatnonzero(there & (owner >= 0))
-        if not keys:
-            found[owner[rows]] = 0
-            continue
-        asked = packing.pack([shown[rows] for shown in _shown(part, release.node_of, columns)])
-        found[owner[rows]] = order[positions(known[:, order[:-1]], asked)]
-    return found
 
 
 def _shared_before(

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.departures import Component, LivingChain, Pair, PairBounds
-from sfumato.chains.overlap import crossed
-from sfumato.core.chain import ClassTable
+from sfumato.chains.overlap import ENTRIES_TOGETHER, crossed
+from sfumato.core.chain import ClassTable, stacked
 from sfumato.core.leavers import Leavers
 from sfumato.core.microdata import Codes, Counts
+from sfumato.core.packing import Packing, order_of_keys
 
 MOST_RETURN_RELEASES = 10
 """With returns every set of releases is looked at: so many releases make a thousand sets."""
@@ -47,16 +48,38 @@ class PresenceCells:
 
 @dataclass(frozen=True, eq=False)
 class PlacedRows:
-    """Rows of people: the class of each in every release, -1 where it is not in it."""
+    """Rows of people: the class of each in every release, -1 where it is not in it.
+
+    `before` are the same rows in all releases but the last, where these stay and the last one changes.
+    """
 
     class_in: tuple[Codes, ...]
+    before: PlacedRows | None = None
 
-    def with_presence(self, presence: Sequence[int]) -> NDArray[np.bool_]:
-        """Which rows are in exactly these releases."""
-        fits = np.ones(len(self.class_in[0]) if self.class_in else 0, dtype=bool)
-        for j, classes in enumerate(self.class_in):
-            fits &= (classes >= 0) == (j in presence)
-        return fits
+    def followed_by(self, classes: Codes) -> PlacedRows:
+        """The same rows with their classes in one more release."""
+        return PlacedRows((*self.class_in, classes), self if self.class_in else None)
+
+    def with_presence(self, presence: tuple[int, ...]) -> NDArray[np.intp]:
+        """The rows that are in exactly these releases."""
+        nobody = np.zeros(0, np.intp)
+        if self.before is None:
+            return self._by_presence.get(presence, nobody)
+        is_in = bool(presence) and presence[-1] == len(self.class_in) - 1
+        rows = self.before.with_presence(presence[:-1] if is_in else presence)
+        kept: NDArray[np.bool_] = (self.class_in[-1][rows] >= 0) == is_in
+        return rows[kept]
+
+    @cached_property
+    def _by_presence(self) -> dict[tuple[int, ...], NDArray[np.intp]]:
+        if not self.class_in:
+            return {}
+        there = np.stack([classes >= 0 for classes in self.class_in])
+        order, fresh = order_of_keys(Packing((2,) * len(there)).pack(list(there)))
+        first = np.flatnonzero(fresh)
+        parts = [np.sort(part) for part in np.split(order, first[1:])]
+        presences = [tuple(np.flatnonzero(there[:, row]).tolist()) for row in order[first].tolist()]
+        return dict(zip(presences, parts, strict=True))
 
 
 class PresenceTargets:
@@ -67,7 +90,7 @@ class PresenceTargets:
         self._pairs: dict[Pair, PairBounds] = {} if known is None else known._pairs.copy()
         self._before = known
         self._kept: dict[tuple[int, ...], _MetReleases] = {}
-        self._trail: list[_MetReleases] = []
+        self._placed: tuple[PlacedRows, dict[tuple[int, ...], tuple[Codes, NDArray[np.intp]]]] | None = None
 
     def followed_by(self, release: ClassTable, shared: Sequence[Counts]) -> PresenceTargets:
         """The same with one more release."""
@@ -114,39 +137,89 @@ class PresenceTargets:
     def cells(self, presence: Sequence[int], rows: PlacedRows | None = None) -> PresenceCells:
         """The targets of one presence, and where people of exactly that presence are among them."""
         met = self._met(tuple(presence))
-        inside = np.zeros(0, np.int32)
-        if rows is not None:
-            here = np.flatnonzero(rows.with_presence(presence))
-            inside = rows.class_in[presence[0]][here]
-            for j, step in zip(presence[1:], met.steps, strict=True):
-                inside = step.cell_of(inside, rows.class_in[j][here])
+        inside = np.zeros(0, np.int32) if rows is None else self._inside(met, rows)
         return PresenceCells(met.presence, met.classes, met.table, inside)
 
-    def _met(self, presence: tuple[int, ...]) -> _MetReleases:
-        """The releases of a presence side by side.
+    def _inside(self, met: _MetReleases, rows: PlacedRows) -> Codes:
+        """The cell of everybody who is in exactly the releases of a presence.
 
-        Where departures are unknown, what is beside them changes nothing in these: those before the newest
-        release are kept for all that may follow, and of the others what the last presence began with.
+        Where departures are unknown the cells before the newest release stay what they are, whatever follows:
+        what is known of the same rows in these is kept.
         """
-        unknown, before = self.chain.leavers is Leavers.UNKNOWN, self._before
-        if unknown and before is not None and presence[-1] < len(before.chain):
-            return before._met(presence)
-        if not unknown:
+        presence, before, newest = met.presence, self._before, len(self.chain) - 1
+        is_of_newest = len(presence) > 1 and presence[-1] == newest == len(rows.class_in) - 1
+        if self._unknown and is_of_newest and before is not None and rows.before is not None:
+            was, here = before._kept_inside(presence[:-1], rows.before)
+            now = rows.class_in[-1][here]
+            return met.steps[-1].cell_of(was[now >= 0], now[now >= 0])
+        here = rows.with_presence(presence)
+        inside = rows.class_in[presence[0]][here]
+        for j, step in zip(presence[1:], met.steps, strict=True):
+            inside = step.cell_of(inside, rows.class_in[j][here])
+        return inside
+
+    def _kept_inside(self, presence: tuple[int, ...], rows: PlacedRows) -> tuple[Codes, NDArray[np.intp]]:
+        """The cells and numbers of the rows that are in exactly these releases, computed once."""
+        if self._placed is None or self._placed[0] is not rows:
+            self._placed = rows, {}
+        kept = self._placed[1]
+        if presence not in kept:
+            kept[presence] = self.cells(presence, rows).inside, rows.with_presence(presence)
+        return kept[presence]
+
+    @property
+    def _unknown(self) -> bool:
+        """Whether what is beside some releases changes nothing in these."""
+        return self.chain.leavers is Leavers.UNKNOWN
+
+    def _met(self, presence: tuple[int, ...]) -> _MetReleases:
+        """The releases of a presence side by side."""
+        if not self._unknown:
             return self._followed(self._first(presence), presence)
-        if presence in self._kept:
-            return self._kept[presence]
-        while self._trail and self._trail[-1].presence != presence[: len(self._trail[-1].presence)]:
-            self._trail.pop()
-        if before is not None and len(presence) > 1 and presence[-2] < len(before.chain):
-            met = before._met(presence[:-1])
-        else:
-            met = self._trail[-1] if self._trail else self._first(presence)
-        for length in range(len(met.presence), len(presence)):
-            met = self._followed(met, presence[: length + 1])
-            self._trail.append(met)
-        if presence[-1] == len(self.chain) - 1:
-            self._kept[presence] = met
-        return met
+        if presence not in self._kept:
+            self._meet([presence])
+        return self._kept[presence]
+
+    def _meet(self, presences: Sequence[tuple[int, ...]]) -> None:
+        """Put the releases of some presences side by side, those that end alike together, and keep them.
+
+        Departures are unknown: whatever is beside the releases of a presence changes nothing in these. So
+        what one begins with serves all that do, and all chains that go on from this one.
+        """
+        begun = [p[:n] for p in presences for n in range(1, len(p) + 1)]
+        asked = [p for p in dict.fromkeys(begun) if p not in self._kept]
+        known = 0 if self._before is None else len(self._before.chain)
+        if self._before is not None and (earlier := [p for p in asked if p[-1] < known]):
+            self._before._meet(earlier)
+            self._kept.update((p, self._before._kept[p]) for p in earlier)
+        for last in sorted({p[-1] for p in asked if p[-1] >= known}):
+            bundles: dict[tuple[bytes, ...], list[tuple[int, ...]]] = {}
+            for p in (p for p in asked if p[-1] == last):
+                if len(p) == 1:
+                    self._kept[p] = self._first(p)
+                else:
+                    cut = tuple(node_of.tobytes() for node_of in self._kept[p[:-1]].table.node_of)
+                    bundles.setdefault(cut, []).append(p)
+            for some in bundles.values():
+                ends = np.cumsum([len(self._kept[p[:-1]].table.owner) for p in some])
+                cut_at = np.flatnonzero(np.diff(ends // ENTRIES_TOGETHER)) + 1
+                for part in np.split(np.arange(len(some)), cut_at):
+                    self._meet_last([some[n] for n in part.tolist()])
+
+    def _meet_last(self, presences: Sequence[tuple[int, ...]]) -> None:
+        """Put presences that end with the same release beside it, where what they begin with has one cut."""
+        begun, other = [self._kept[p[:-1]] for p in presences], self.chain.releases[presences[0][-1]]
+        table, (mine, theirs), _ = crossed(self.chain.trees, stacked([met.table for met in begun]), other)
+        classes = np.cumsum([0, *(len(met.table) for met in begun)])
+        cells = np.searchsorted(mine, classes).tolist()
+        entries = np.searchsorted(table.owner, cells).tolist()
+        for n, (presence, met) in enumerate(zip(presences, begun, strict=True)):
+            here, part = slice(cells[n], cells[n + 1]), slice(entries[n], entries[n + 1])
+            own = (table.owner[part] - cells[n]).astype(np.int32)
+            alone = ClassTable(table.node_of, table.nodes[here], own, table.values[part], table.counts[part])
+            step = _Step(mine[here] - classes[n], theirs[here], len(other))
+            seen = np.hstack([met.classes[step.mine], step.theirs[:, None]])
+            self._kept[presence] = _MetReleases(presence, seen, alone, (*met.steps, step))
 
     def _first(self, presence: tuple[int, ...]) -> _MetReleases:
         table = self.capped(presence[0], presence)
@@ -166,7 +239,10 @@ class PresenceTargets:
         self, rows: PlacedRows | None = None, *, only: Sequence[Sequence[int]] | None = None
     ) -> Iterator[PresenceCells]:
         """The targets of every presence, or of these alone."""
-        for presence in self.chain.presences if only is None else only:
+        chosen = [tuple(presence) for presence in (self.chain.presences if only is None else only)]
+        if self._unknown:
+            self._meet(chosen)
+        for presence in chosen:
             yield self.cells(presence, rows)
 
 

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -30,6 +30,7 @@ from sfumato.cli.interruptions import CarriedError, carry_interruptions
 from sfumato.cli.knowledge import knowledge
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
+from sfumato.cli.plain_values import PlainGroup
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
@@ -51,39 +52,50 @@ from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.stop_request import stop_request
 from sfumato.system.unexpected_error import as_shown
 
-app = typer.Typer(
-    name="sfumato",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
-    "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
-)
-for verb in (
-    init,
-    discover,
-    declare,
-    protect,
-    audit,
-    attack,
-    release,
-    report,
-    override,
-    history,
-    erase,
-    trace,
-    knowledge,
-    studio,
-    demo,
-    doctor,
-):
-    app.command()(carry_interruptions(verb))
-app.command("help")(carry_interruptions(help_))
-app.command("compile")(carry_interruptions(compile_))
-app.command("utility")(carry_interruptions(compare))
-app.add_typer(policy, name="policy")
-app.add_typer(ledger, name="ledger")
-app.add_typer(certificate, name="certificate")
+VERBS: Mapping[str, Callable[..., object]] = {
+    "init": init,
+    "discover": discover,
+    "declare": declare,
+    "protect": protect,
+    "audit": audit,
+    "attack": attack,
+    "release": release,
+    "report": report,
+    "override": override,
+    "history": history,
+    "erase": erase,
+    "trace": trace,
+    "knowledge": knowledge,
+    "studio": studio,
+    "demo": demo,
+    "doctor": doctor,
+    "help": help_,
+    "compile": compile_,
+    "utility": compare,
+}
+GROUPS: Mapping[str, typer.Typer] = {"policy": policy, "ledger": ledger, "certificate": certificate}
+NAMES = (*VERBS, *GROUPS)
+"""All commands, in the order of the help page."""
+
+
+def program(names: Sequence[str] = NAMES) -> typer.Typer:
+    """Returns the program with these commands: Typer takes a while to build each."""
+    made = typer.Typer(
+        name="sfumato",
+        cls=PlainGroup,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
+        "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
+    )
+    made.callback()(sfumato_)
+    for name in names:
+        if name in VERBS:
+            made.command(name)(carry_interruptions(VERBS[name]))
+        else:
+            made.add_typer(GROUPS[name], name=name)
+    return made
 
 
 def _version(asked: bool) -> None:
@@ -92,7 +104,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def sfumato_(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -106,7 +117,10 @@ def sfumato_(
     check_address_space()
 
 
-OBJECTS_BETWEEN_COLLECTIONS = 100_000
+app = program()
+
+
+OBJECTS_BETWEEN_COLLECTIONS = 250_000
 """A thousand modules make so many objects that stay: looking through them for garbage finds none."""
 
 
@@ -135,7 +149,9 @@ def _run_watched() -> int:
 def run(arguments: Sequence[str]) -> int:
     """Do what the arguments say; returns the exit code."""
     try:
-        code: object = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
+        code: object = _program_for(arguments)(
+            args=list(arguments), prog_name="sfumato", standalone_mode=False
+        )
         if stop_request.asked:
             talk("asked to stop too late: this call was finished")
         _ignore_signals()
@@ -151,6 +167,15 @@ def run(arguments: Sequence[str]) -> int:
         if stop_request.asked and not stop_request.published and not isinstance(error, Unfinished):
             error = KeyboardInterrupt()
         return _report(as_ours(error), arguments)
+
+
+def _program_for(arguments: Sequence[str]) -> typer.Typer:
+    """Returns the program with the one command that is asked for; with all of them where none is named.
+
+    `help` looks at the others.
+    """
+    first = arguments[0] if arguments else None
+    return program([first]) if first in NAMES and first != "help" else app
 
 
 def _ignore_signals() -> None:

@@ -109,10 +109,32 @@ def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
             remedy="Give every row a person, or leave such rows out.",
         )
     values, index = dictionary.distinct_values()
-    order = to_numpy(pc.sort_indices(canonical(values, dictionary.name)))
+    keys = canonical(values, dictionary.name)
+    refuse_keys_written_twice(keys, dictionary.name)
+    order = to_numpy(pc.sort_indices(keys))
     ranks = np.zeros(len(values) + 1, np.int64)
     ranks[order] = np.arange(len(values))
     return ranks[index], len(values)
+
+
+def refuse_keys_written_twice(keys: pa.Array, name: str) -> None:
+    """Refuse people whose keys differ in nothing but blanks around them or composed letters.
+
+    The rule is that of `core.person_keys`, for a whole array.
+    """
+    plain = pc.utf8_trim_whitespace(pc.utf8_normalize(keys, form="NFC"))
+    if not plain.equals(keys):
+        refuse_further_keys(len(keys) - len(plain.unique()), name)
+
+
+def refuse_further_keys(again: int, name: str) -> None:
+    """Refuse so many further writings of keys in the person column."""
+    if again:
+        raise BadData(
+            f"column {safe_name(name)} names the person, and {again} of its keys differ from others"
+            " in nothing but blanks around them or composed letters",
+            remedy="Write each key in one way: the same person would count as several.",
+        )
 
 
 def refuse_infinite(values: pa.Array, column: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Verdict
-from sfumato.journey.history import imprint_document, imprint_documents
+from sfumato.journey.history import RememberedReleases, imprint_document
 from sfumato.journey.judgement import PLAIN, WrittenForm, check_counts, judged_in_chain
 from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
@@ -66,7 +66,9 @@ TogetherJudge = Callable[[Policy, Sequence[Record], Record], "TogetherRuling | N
 """Has the second judge look at a release and earlier ones, put together by somebody with a register."""
 
 
-def recipient_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLAIN) -> HistoryCheck:
+def recipient_check(
+    policy: Policy, together: TogetherJudge, remembered: RememberedReleases, form: WrittenForm = PLAIN
+) -> HistoryCheck:
     """Returns the check of a recipient's version: beside what they and others got, and of its bytes."""
 
     def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
@@ -74,7 +76,7 @@ def recipient_check(policy: Policy, together: TogetherJudge, form: WrittenForm =
         matched = is_for_colluders(policy)
         if policy.promises.looks_back:
             held = history if matched and against_register(policy) else own
-            return chain_check(policy, together, form)(held, record)
+            return chain_check(policy, together, remembered, form)(held, record)
         for file in record.files if matched and not forms_of(policy) else ():
             check_counts(file, imprint_document(record), form)
         if matched and against_register(policy) and record.files:
@@ -100,7 +102,9 @@ def kept_together(policy: Policy, ruling: TogetherRuling | None) -> HistoryCompa
     return HistoryComparison({"position": ruling.smallest}, verdicts)
 
 
-def chain_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLAIN) -> HistoryCheck:
+def chain_check(
+    policy: Policy, together: TogetherJudge, remembered: RememberedReleases, form: WrittenForm = PLAIN
+) -> HistoryCheck:
     """Returns the check of a release beside all earlier ones of its chain."""
 
     def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
@@ -112,12 +116,12 @@ def chain_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLA
                     remedy="Add the promise continuous, or, for other people, start a new chain.",
                 )
             return None
-        documents = [*imprint_documents(history), imprint_document(record)]
+        documents = [*remembered.documents(history), imprint_document(record)]
         if against_register(policy):
             for file in record.files:
                 check_counts(file, documents[-1], form)
             return kept_together(policy, together(policy, history, record) if record.files else None)
-        imprints = tuple(map(Imprint.from_dict, documents)) if len(documents) > 1 else ()
+        imprints = (*remembered.imprints(history), Imprint.from_dict(documents[-1])) if history else ()
         found = judge_beside_earlier(record.files, documents, policy, form, imprints=imprints)
         return found if found is None else _with_overlaps(found, history, imprints)
 

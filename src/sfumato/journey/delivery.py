@@ -33,7 +33,7 @@ from sfumato.journey.chain_check import (
 )
 from sfumato.journey.chain_floor import ChainFloor
 from sfumato.journey.counted_table import count_table
-from sfumato.journey.history import imprint_document, imprint_documents, imprints_of
+from sfumato.journey.history import RememberedReleases, imprint_document
 from sfumato.journey.judgement import judged
 from sfumato.journey.protect import plan_table
 from sfumato.journey.together import KnownTable, judge_together
@@ -91,7 +91,7 @@ class Delivery:
         self.keep: StageText = discard
         self.versions: RecipientVersions | None = None
         self._assigned: dict[str, AssignedVersion] = {}
-        self._rows = ExitStack()
+        self._rows, self._remembered = ExitStack(), RememberedReleases()
         self._write_version: WriteVersion | None = None
         self._ruled: tuple[tuple[str, ...], TogetherRuling] | None = None
 
@@ -184,8 +184,10 @@ class Delivery:
         """Hold what was written against the earlier releases that it has to be held against."""
         if record.recipient in self._assigned:
             policy = self._assigned[record.recipient].policy
-            return recipient_check(policy, self._judge_together, self._form)(history, record)
-        return chain_check(self.policy, self._judge_together, self._form)(history, record)
+            check = recipient_check(policy, self._judge_together, self._remembered, self._form)
+        else:
+            check = chain_check(self.policy, self._judge_together, self._remembered, self._form)
+        return check(history, record)
 
     @property
     def identifying_rows(self) -> Mapping[str, JsonObject]:
@@ -205,7 +207,7 @@ class Delivery:
                 None if earlier.override is None else int(earlier.override["k"]),
                 earlier.recipient,
             )
-            for earlier, document in zip(history, imprint_documents(history), strict=True)
+            for earlier, document in zip(history, self._remembered.documents(history), strict=True)
         ]
         new = 1
         if record.recipient in self._assigned and is_for_colluders(policy):
@@ -250,7 +252,7 @@ class Delivery:
         rules = self.policy
         if recipient is not None and recodes_columns(rules):
             rules = replace(rules, recipients=RecipientRule())
-        earlier = imprints_of(history) if rules.promises.looks_back else ()
+        earlier = self._remembered.imprints(history) if rules.promises.looks_back else ()
         plan = plan_table(self.source, rules, earlier=earlier, like=self._like, progress=self._progress)
         return self._prepared(plan, self.policy, recipient, known_trees(history))
 

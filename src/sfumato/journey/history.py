@@ -27,6 +27,29 @@ def read_history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
     return opened.history(chain)
 
 
+class RememberedReleases:
+    """What a ledger remembers of releases, read once: as documents, for the second judge, and as imprints."""
+
+    def __init__(self) -> None:
+        self._documents: dict[str, tuple[Record, JsonMapping]] = {}
+        self._imprints: dict[str, tuple[Record, Imprint]] = {}
+
+    def documents(self, history: Sequence[Record]) -> list[JsonMapping]:
+        """Returns what `imprint_documents` does; raises as it does."""
+        _refuse_forgotten(history)
+        for record in history:
+            if self._documents.get(record.release, (None,))[0] is not record:
+                self._documents[record.release] = record, imprint_document(record)
+        return [self._documents[record.release][1] for record in history]
+
+    def imprints(self, history: Sequence[Record]) -> tuple[Imprint, ...]:
+        """Returns what `imprints_of` does; raises as it does."""
+        for record, document in zip(history, self.documents(history), strict=True):
+            if self._imprints.get(record.release, (None,))[0] is not record:
+                self._imprints[record.release] = record, Imprint.from_dict(document)
+        return tuple(self._imprints[record.release][1] for record in history)
+
+
 def imprints_of(history: Sequence[Record]) -> tuple[Imprint, ...]:
     """Returns what is remembered of each release; raises `RefusedByHistory` if nothing is of one."""
     return tuple(map(Imprint.from_dict, imprint_documents(history)))
@@ -34,6 +57,11 @@ def imprints_of(history: Sequence[Record]) -> tuple[Imprint, ...]:
 
 def imprint_documents(history: Sequence[Record]) -> list[JsonMapping]:
     """Returns the same as the documents that the ledger keeps: plain data, for the second judge."""
+    _refuse_forgotten(history)
+    return [imprint_document(record) for record in history]
+
+
+def _refuse_forgotten(history: Sequence[Record]) -> None:
     for record in history:
         if not record.memory:
             raise RefusedByHistory(
@@ -41,7 +69,6 @@ def imprint_documents(history: Sequence[Record]) -> list[JsonMapping]:
                 " published beside it",
                 remedy="It was made without the promise continuous: start a new chain, about other people.",
             )
-    return [imprint_document(record) for record in history]
 
 
 def imprint_document(record: Record) -> JsonMapping:

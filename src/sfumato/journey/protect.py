@@ -14,7 +14,6 @@ from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import EarlierReleases
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
-from sfumato.journey.named_roles import policy_of_roles
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_original
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
@@ -98,6 +97,8 @@ def _rules(
 ) -> Policy:
     """Returns the policy that a caller hands in, changed as they say, or that their roles make."""
     if rules is None:
+        from sfumato.journey.named_roles import policy_of_roles  # noqa: PLC0415  # drafts, which a policy spares
+
         return policy_of_roles(source, names, numbers, progress=progress)
     if not names.roles and not numbers:
         return rules

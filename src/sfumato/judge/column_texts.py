@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.file_form import FileForm
-from sfumato.judge.tables.relation import Relation, header, rows_and_empty_cells, text_of
+from sfumato.judge.tables.relation import Relation, different_cells, header, rows_and_empty_cells, text_of
 from sfumato.judge.taxonomies.value_tree import Text
 
 if TYPE_CHECKING:
@@ -51,23 +51,21 @@ def file_texts(
     def ask(db: duckdb.DuckDBPyConnection) -> FileTexts:
         table = Relation.of_file(db, path, names, told)
         rows, empty = rows_and_empty_cells(db, table, names)
+        cells = different_cells(db, table, [name for name in names if name in listed], most=most)
         each = zip(names, empty, strict=True)
-        columns = (_column(db, table, name, gaps, most if name in listed else 0) for name, gaps in each)
+        columns = (_column(table, name, gaps, cells.get(name), most) for name, gaps in each)
         return FileTexts(rows, tuple(columns))
 
     return strictly(path.name, ask)
 
 
-def _column(db: duckdb.DuckDBPyConnection, table: Relation, name: str, empty: int, most: int) -> ColumnTexts:
-    cell, kind = table.cell(name), table.kind(name)
-    if not most:
+def _column(
+    table: Relation, name: str, empty: int, cells: Sequence[tuple[object, int]] | None, most: int
+) -> ColumnTexts:
+    kind = table.kind(name)
+    if cells is None or len(cells) > most:
         return ColumnTexts(name, kind, empty)
-    asked = f"SELECT {cell} AS cell, count(*) AS n FROM {table.query} GROUP BY ALL"  # noqa: S608  # columns by number
-    several = f"SELECT cell, n FROM ({asked}) WHERE cell IS NOT NULL LIMIT {most + 1}"  # noqa: S608  # as above
-    found = db.execute(several).fetchall()
-    if len(found) > most:
-        return ColumnTexts(name, kind, empty)
-    texts = [(_shown(text_of(value, kind)), int(rows)) for value, rows in found]
+    texts = [(_shown(text_of(value, kind)), rows) for value, rows in cells]
     return ColumnTexts(name, kind, empty, tuple(sorted(texts, key=lambda pair: (-pair[1], pair[0]))))
 
 

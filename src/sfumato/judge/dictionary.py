@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.file_form import FileForm
-from sfumato.judge.tables.relation import Relation, header, rows_and_empty_cells, text_of
+from sfumato.judge.tables.relation import Relation, different_cells, header, rows_and_empty_cells, text_of
+from sfumato.judge.taxonomies.value_tree import Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,24 +54,28 @@ def dictionary_faults(
         table = Relation.of_file(db, path, names, told)
         rows, empty = rows_and_empty_cells(db, table, [column["column"] for column in columns])
         wrong = [] if rows == notes["rows"] else ["its rows"]
+        listed = [column["column"] for column in columns if _listed(column)]
+        cells = different_cells(db, table, listed)
         for place, (column, gaps) in enumerate(zip(columns, empty, strict=True), 1):
-            wrong += [f"column {place}: {what}" for what in _column_faults(db, table, column, gaps)]
+            name, kind = column["column"], table.kind(column["column"])
+            shown = {text_of(value, kind) for value, _ in cells.get(name, ())}
+            shown |= {None} if gaps else set()
+            wrong += [f"column {place}: {what}" for what in _column_faults(column, gaps, shown)]
         return wrong
 
     return faults + strictly(path.name, ask)
 
 
-def _column_faults(
-    db: duckdb.DuckDBPyConnection, table: Relation, column: Mapping[str, Any], empty: int
-) -> Iterator[str]:
-    cell, kind = table.cell(column["column"]), table.kind(column["column"])
+def _listed(column: Mapping[str, Any]) -> set[str]:
+    """Returns the texts that a dictionary lists of a column."""
+    return {text for form in column.get("forms") or () for text in form["texts"] or ()}
+
+
+def _column_faults(column: Mapping[str, Any], empty: int, shown: Collection[Text]) -> Iterator[str]:
     if bool(empty) != column["empty_cells"]:
         yield "empty cells"
-    listed = {text for form in column.get("forms") or () for text in form["texts"] or ()}
-    if listed:
-        found = db.execute(f"SELECT DISTINCT {cell} FROM {table.query}").fetchall()  # noqa: S608
-        if not listed <= {text_of(value, kind) for (value,) in found}:
-            yield "a text that the table does not show"
+    if not _listed(column) <= set(shown):
+        yield "a text that the table does not show"
 
 
 def _words(document: Mapping[str, Any], known: Collection[str], own: Collection[str]) -> Iterator[str]:

@@ -11,6 +11,8 @@ MOST_WORDS = 60
 FEWEST_NUMBERS = 50
 """Different numbers of people, and different amounts, at least: fewer prove nothing."""
 LEAST_OF_FIVE_DIGITS = 10_000
+NINE_DIGITS = 100_000_000
+"""Numbers of people that are insured, sick or believing; sums of money are seldom as long."""
 MOST_ROWS_EACH = 20
 """Numbers of people have fewer rows each on average."""
 LARGE_AMOUNT = 1000
@@ -99,6 +101,16 @@ def are_numbers_of_people(profile: ColumnProfile) -> bool:
         and profile.distinct * MOST_ROWS_EACH >= profile.present
         and max(profile.counts) <= 5 * (profile.present // profile.distinct + 1)
     )
+
+
+def are_long_numbers(profile: ColumnProfile) -> bool:
+    """Whether nearly every cell is another whole number of nine digits or more, all as long."""
+    return profile.unique and are_numbers_of_people(profile) and min(profile.numbers or (0,)) >= NINE_DIGITS
+
+
+def are_codes(profile: ColumnProfile) -> bool:
+    """Whether every cell is one word with a digit in it, such as `P07`."""
+    return all(any(c.isdigit() for c in text) and not any(map(str.isspace, text)) for text in profile.values)
 
 
 def end_as_numbers_of_people(profile: ColumnProfile) -> bool:

@@ -10,6 +10,8 @@ from statistics import median
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.microdata import Role
 from sfumato.policy.cell_meaning import (
+    are_codes,
+    are_long_numbers,
     are_numbers_of_people,
     are_test_results,
     end_as_numbers_of_people,
@@ -92,17 +94,23 @@ def _named_identifier(profile: ColumnProfile) -> ColumnRule | None:
     if profile.role_by_header is not Role.IDENTIFIER:
         return None
     few = profile.distinct <= FEW_VALUES and profile.present >= 4 * profile.distinct
-    counted = profile.called("person_number", "record_number", "id_word")
-    counted = counted or (profile.called("person") and profile.whole and profile.distinct > 2)
-    if (
-        few
-        and (
-            not counted or (profile.numbers is None and not profile.called("person_number", "record_number"))
-        )
-        and (profile.flags or profile.numbers is not None or not profile.called("person_name"))
-    ):
+    if few and not _tell_few_people_apart(profile):
         return _quasi(profile, f"{profile.says}, but few values")
     return _identifier(f"{profile.says}, {profile.spoken()}")
+
+
+def _tell_few_people_apart(profile: ColumnProfile) -> bool:
+    """Whether a few values below a header that names people are these people, in several rows each."""
+    if profile.called("person_number", "record_number"):
+        return True
+    if profile.flags:
+        return False
+    several = profile.called("person") and profile.distinct > 2
+    if profile.numbers is not None:
+        return profile.called("id_word") or (several and profile.whole)
+    if profile.called("person_name") or ((several or profile.called("id_word")) and are_codes(profile)):
+        return True
+    return name_evidence(profile.header, profile.values, profile.counts).plausible
 
 
 def _names(profile: ColumnProfile) -> ColumnRule | None:
@@ -122,6 +130,13 @@ def _free_text(profile: ColumnProfile) -> ColumnRule | None:
     size = sum(map(len, profile.values)) / max(1, len(profile.values))
     if profile.column.kind == "text" and size > LONG_TEXT and 2 * profile.distinct > profile.present:
         return _identifier("free text: anybody's name may stand in it")
+    return None
+
+
+def _long_numbers(profile: ColumnProfile) -> ColumnRule | None:
+    """Long numbers of nearly everybody are no amounts and no measurements, whatever the header says."""
+    if profile.role_by_header in (Role.SENSITIVE, Role.INSENSITIVE) and are_long_numbers(profile):
+        return _identifier(f"{profile.says}, but long numbers, nearly all different ({profile.spoken()})")
     return None
 
 
@@ -290,6 +305,7 @@ GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
     _names,
     _hashes,
     _free_text,
+    _long_numbers,
     _sensitive,
     _running_number,
     _dated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -17,6 +18,8 @@ FEW_VALUES = 12
 """So few values need no hierarchy."""
 SCREENED = 200
 """So many values tell whether all are worth reading."""
+QUANTITIES = ("age", "birth", "household", "looks", "measure_word", "measurement", "money", "outcome")
+"""Kinds of headers above numbers, with how many zeros these may be written."""
 FLAGS = frozenset(
     [
         "true",
@@ -111,10 +114,12 @@ class ColumnProfile:
 
     @cached_property
     def number_form(self) -> NumberForm | None:
-        """The form in which all values are numbers; none for dates without marks (20240229)."""
+        """The form in which all values are numbers; none for dates without marks (20240229), and for 007."""
         if any(form.written == "yyyymmdd" for form in self.dates) or not self.values:
             return None
         if not _may_be_numbers(self.values[:SCREENED]):
+            return None
+        if are_padded_codes(self.values) and not self.called(*QUANTITIES):
             return None
         return form_of(self.values, decimal=self.written.decimal)
 
@@ -144,3 +149,20 @@ class ColumnProfile:
 
 def _may_be_numbers(values: tuple[str, ...]) -> bool:
     return all(any(c.isdigit() for c in value) and not any(c in "/:" for c in value) for value in values)
+
+
+def are_padded_codes(values: Sequence[str]) -> bool:
+    """Whether values are digits, all as long, with zeros in front that numbers do not need.
+
+    Months and hours are written so, too: two digits are codes only where they are few, with gaps between.
+
+    >>> are_padded_codes(["001", "002"]), are_padded_codes(["01", "07", "79"]), are_padded_codes(["01", "02"])
+    (True, True, False)
+    """
+    length = len(values[0]) if values else 0
+    if length < 2 or not any(value.startswith("0") for value in values):
+        return False
+    if not all(len(value) == length and value.isascii() and value.isdigit() for value in values):
+        return False
+    span = max(map(int, values)) - min(map(int, values)) + 1
+    return length > 2 or len(set(values)) < min(span, FEW_VALUES + 1)

@@ -47,7 +47,7 @@ def _dates(profile: ColumnProfile) -> DraftedTaxonomy | None:
     form = forms[0]
     days = [day for value in profile.values if (day := form.day(value)) is not None]
     span = (max(days) - min(days)).days // 365
-    reason = f"dates over {span} years" if span else "dates within a year"
+    reason = f"dates over {span} year{'s' if span > 1 else ''}" if span else "dates within a year"
     if _may_change_places(forms):
         units: tuple[str, ...] = ("year", "decade") if span >= DECADE_YEARS else ("year",)
         return Dates(units, form.written), f"{reason}; days and months could change places, years cannot"

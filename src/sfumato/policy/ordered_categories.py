@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from sfumato.policy.taxonomies.flat import Flat
 from sfumato.policy.taxonomies.tree import Branch, NestedTree
@@ -69,14 +70,12 @@ def ordered_taxonomy(values: Sequence[str]) -> tuple[Flat | NestedTree, str] | N
         if len(known) == len(values) and len({place for place, _ in known}) >= FEWEST_LEVELS:
             tiers = [scale.tier(place) for place, _ in known]
             return _grouped([value for _, value in known], tiers), f"a scale of {scale.name}"
-    bands = [(start, value) for value in values if (start := _band_start(value)) is not None]
-    if len(bands) < len(values) or len({start for start, _ in bands}) < len(bands):
+    bands = sorted((ends, value) for value in values if (ends := _band_ends(value)) is not None)
+    if len(bands) < len(values) or not _one_after_another([ends for ends, _ in bands]):
         return None
     if not any(re.search(r"[^0-9]", value) for value in values):
         return None
-    return _grouped(
-        [value for _, value in sorted(bands)], [i // 2 for i in range(len(bands))]
-    ), "bands of numbers"
+    return _grouped([value for _, value in bands], [i // 2 for i in range(len(bands))]), "bands of numbers"
 
 
 def _grouped(values: Sequence[str], tiers: Sequence[int]) -> Flat | NestedTree:
@@ -92,8 +91,13 @@ def _grouped(values: Sequence[str], tiers: Sequence[int]) -> Flat | NestedTree:
     return NestedTree(branches, ordered=True)
 
 
-def _band_start(text: str) -> tuple[int, int] | None:
-    """Returns where a band of numbers starts, what lies below a number first."""
+def _one_after_another(bands: Sequence[tuple[int, int]]) -> bool:
+    """Whether sorted bands differ and overlap nowhere; codes such as 5-470 beside 5-820 do."""
+    return all(low[1] <= high[0] and low != high for low, high in pairwise(bands))
+
+
+def _band_ends(text: str) -> tuple[int, int] | None:
+    """Returns where a band of numbers starts and ends, what lies below a number first."""
     found = _BAND.fullmatch(text.strip().lower())
     if found is None or (found["high"] and int(found["high"]) < int(found["low"])):
         return None

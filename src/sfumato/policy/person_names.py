@@ -50,9 +50,14 @@ class NameEvidence:
         return called_names(self.header)
 
     @property
+    def plausible(self) -> bool:
+        """Whether cells look like names, and given names are among them."""
+        return self.alike >= LOOK_ALIKE and self.known >= KNOWN_SHARE
+
+    @property
     def certain(self) -> bool:
         """Whether nothing else looks like this: given names, and a header or two words per cell say so."""
-        if self.alike < LOOK_ALIKE or self.known < KNOWN_SHARE:
+        if not self.plausible:
             return False
         enough = self.different >= (FEW_NAMES if self.called else MANY_NAMES)
         return enough and (self.called or (self.several_words >= LOOK_ALIKE and self.most_differ))
@@ -74,11 +79,16 @@ class NameEvidence:
 
 
 def called_names(header: str) -> bool:
-    """Whether a header says that the column holds names of people."""
+    """Whether a header says that the column holds names of people, or people and nothing else.
+
+    >>> called_names("first name"), called_names("Employee"), called_names("Employee type")
+    (True, True, False)
+    """
     if header.strip().lower() in BARE_HEADERS:
         return True
     read = lexicon().read(header)
-    return read.role is Role.IDENTIFIER and bool(read.kinds & {"person_name", "name_word"})
+    named = bool(read.kinds & {"person_name", "name_word"}) or read.kinds <= {"person", "modifier"}
+    return read.role is Role.IDENTIFIER and named
 
 
 def name_evidence(header: str, texts: Sequence[str], counts: Sequence[int]) -> NameEvidence:

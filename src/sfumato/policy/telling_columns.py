@@ -134,5 +134,5 @@ def _telling(column: str, key: str, numbers: Mapping[str, NDArray[np.int64]]) ->
 
 def _numbered(texts: Sequence[Label]) -> NDArray[np.int64]:
     """Returns a number from 1 for every text; 0 for missing cells."""
-    numbers: dict[Label, int] = {None: 0}
-    return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+    numbers = {text: number for number, text in enumerate(dict.fromkeys((None, *texts)))}
+    return np.fromiter(map(numbers.__getitem__, texts), np.int64, len(texts))

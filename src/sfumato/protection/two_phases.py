@@ -12,7 +12,6 @@ from sfumato.policy.policy import Policy
 from sfumato.protection.controls import refuse_broken_controls
 from sfumato.protection.searches.search import Aim, Outcome, Search
 from sfumato.protection.term_removal.one_class import TermLimit
-from sfumato.protection.term_removal.phase import suppress_terms
 from sfumato.protection.term_removal.report import TermReport
 
 __all__ = [
@@ -79,6 +78,8 @@ def search_in_two_phases(
     limits = limits_of(policy.promises)
     if not removes_terms(policy):
         return search(table, policy.promises, aim, progress=progress), None
+    from sfumato.protection.term_removal.phase import suppress_terms  # noqa: PLC0415  # most policies have no terms
+
     outcome = search(table, key_promises(policy.promises), aim, progress=progress)
     left = aim.allowed(table) - outcome.recoding.suppressed
     recoding, report = suppress_terms(outcome.recoding, limits, rule, allowed=left, progress=progress)

@@ -60,7 +60,8 @@ def _nobody_charged(trace: TraceResult) -> str:
         return f"ours, and perhaps {how} in part: nobody is charged"
     rest = len(trace.explanations) - len(trace.alone)
     if len(trace.alone) == 1:
-        return f"{trace.alone[0]} alone explains it, and so do {several(rest, 'coalition')} of others"
+        verb = "does" if rest == 1 else "do"
+        return f"{trace.alone[0]} alone explains it, and so {verb} {several(rest, 'coalition')} of others"
     return f"ours; {several(len(trace.explanations), 'explanation')}, nobody is in all of them"
 
 

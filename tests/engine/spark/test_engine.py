@@ -122,6 +122,14 @@ def test_people_are_numbered_in_the_order_of_their_texts(spark):
         assert all(place.get(row["who"]) == row["number"] for row in found.collect())
 
 
+def test_one_person_written_in_two_ways_is_refused(spark):
+    cells = {"a": ["x"] * 4, "p": ["1", " 1", "1\u00a0", "2 "]}
+    with pytest.raises(BadData, match="'p' names the person, and 2 of its keys differ"):
+        SparkSource(frame(spark, cells)).count(codings(["a"]), person="p")
+    cells = {"a": ["x"] * 3, "p": ["1", "01", "2 "]}
+    assert SparkSource(frame(spark, cells)).count(codings(["a"]), person="p").people == 3
+
+
 def test_checksums(spark):
     rng = np.random.default_rng(1)
     words, counts = rng.integers(0, 2**63 - 1, (2, 50)), rng.integers(1, 5, 50)

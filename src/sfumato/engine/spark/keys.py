@@ -19,7 +19,7 @@ from sfumato.core.packing import Packing
 from sfumato.core.term_sets import SetForm
 from sfumato.engine.arrow_arrays import text_array, to_arrow
 from sfumato.engine.column_names import safe_name
-from sfumato.engine.count import UNKNOWN, leaf_ranks
+from sfumato.engine.count import UNKNOWN, leaf_ranks, refuse_further_keys
 from sfumato.engine.frames.arrow import ArrowReader
 from sfumato.engine.set_columns import SetReader
 from sfumato.engine.spark.errors import another_table, spark_task
@@ -123,11 +123,19 @@ def with_person(opened: NumberedTable, frame: DataFrame, person: str, *, rows: i
 
 
 def refuse_missing_person(opened: NumberedTable, person: str) -> None:
-    """Refuse a table with rows that name no person."""
+    """Refuse a table with rows that name no person, or with keys that differ in blanks around them alone."""
+    cell = text_of(F.col(opened.at(person)), opened.kind(person), person)
+    plain = F.regexp_replace(cell, r"(?U)^\s+|\s+$", "")
     with spark_task("the count of missing people"):
-        nobody = opened.frame.where(F.col(opened.at(person)).isNull()).count()
+        nobody, padded = opened.frame.agg(
+            F.count_if(F.col(opened.at(person)).isNull()), F.count_if(plain != cell)
+        ).collect()[0]
     if nobody:
         raise BadData(
             f"column {safe_name(person)} names the person, and {nobody} of its cells are missing",
             remedy="Give every row a person, or leave such rows out.",
         )
+    if padded:
+        with spark_task("the count of keys"):
+            keys, people = opened.frame.agg(F.count_distinct(cell), F.count_distinct(plain)).collect()[0]
+        refuse_further_keys(keys - people, person)

@@ -45,9 +45,12 @@ MOST_WITH_RETURNS = 10
 
 @dataclass(frozen=True, eq=False)
 class PeopleMarks:
-    """The marks of the people in a release, where it tells people apart, and how many were erased from it."""
+    """The marks of the people in a release, where it tells people apart, and how many were erased from it.
 
-    marks: Marks
+    They are `packed` until somebody asks for them.
+    """
+
+    packed: str
     erased: int
 
     @classmethod
@@ -55,13 +58,12 @@ class PeopleMarks:
         """Returns the marks that a document holds; `None` where it tells people apart by batches."""
         if not document.get("people"):
             return None
-        marks = unpacked(document["batches"], "<u8").astype(np.uint64).reshape(-1, 2)
-        return cls(marks, int(document.get("erased", 0)))
+        return cls(document["batches"], int(document.get("erased", 0)))
 
     @cached_property
     def different(self) -> Marks:
         """The marks, each once."""
-        return np.unique(self.marks, axis=0)
+        return np.unique(unpacked(self.packed, "<u8").astype(np.uint64).reshape(-1, 2), axis=0)
 
     def may_share(self, other: PeopleMarks, count: int) -> bool:
         """Whether two releases can have so many people in common; who was erased may have been in both."""

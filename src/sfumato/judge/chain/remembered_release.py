@@ -68,8 +68,9 @@ class MarkedTree:
         if lost or np.any(is_group[found[was_leaf]]):
             raise RefusedByHistory(
                 f"the taxonomy of {self.name} has changed since an earlier release",
-                remedy="Keep the tree (it may only grow below existing nodes; under version 2 write '*' above"
-                " the single root of a tree of version 1), or start a new chain.",
+                remedy="Keep the tree: it may only grow below existing nodes. Where values left the data with"
+                " their people, a tree or a file that lists all values keeps them. Under version 2 write '*'"
+                " above the single root of a tree of version 1. Or start a new chain.",
             )
         return found
 

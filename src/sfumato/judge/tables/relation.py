@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 APART = "\0told apart"
 """The name of a column that no policy has: what tells rows apart beside their texts."""
+COLUMNS_TOGETHER = 16
+"""So many columns are counted in one scan: each takes a table of its different cells."""
 TERMS = "TERMS"
 """The kind of a column whose lists of terms have become texts already."""
 
@@ -138,6 +140,32 @@ def rows_and_empty_cells(
     missing = [f"count(*) FILTER (WHERE {table.cell(name)} IS NULL)" for name in names]
     counts = db.execute(f"SELECT {', '.join(['count(*)', *missing])} FROM {table.query}").fetchall()[0]  # noqa: S608
     return int(counts[0]), [int(count) for count in counts[1:]]
+
+
+def different_cells(
+    db: duckdb.DuckDBPyConnection, table: Relation, names: Sequence[str], *, most: int | None = None
+) -> dict[str, list[tuple[object, int]]]:
+    """Returns the different cells of each of these columns, and in how many rows they stand, in one scan.
+
+    Missing cells are left out. Of a column with more than `most`, one more than that is returned.
+    """
+    found: dict[str, list[tuple[object, int]]] = {name: [] for name in names}
+    for begin in range(0, len(names), COLUMNS_TOGETHER):
+        some = list(enumerate(names[begin : begin + COLUMNS_TOGETHER]))
+        cells = ", ".join(f"{table.cell(name)} AS k{j}" for j, name in some)
+        every, each = ", ".join(f"k{j}" for j, _ in some), ", ".join(f"(k{j})" for j, _ in some)
+        column = " ".join(f"WHEN grouping(k{j}) = 0 THEN {j}" for j, _ in some)
+        counted = (
+            f"SELECT CASE {column} END AS place, {every}, {table.weight} AS n"  # noqa: S608  # columns by number
+            f" FROM (SELECT {cells} FROM {table.query}) GROUP BY GROUPING SETS ({each})"
+        )
+        there = " ".join(f"WHEN {j} THEN k{j} IS NOT NULL" for j, _ in some)
+        asked = f"SELECT * FROM ({counted}) WHERE CASE place {there} END"  # noqa: S608  # as above
+        if most is not None:
+            asked += f" QUALIFY row_number() OVER (PARTITION BY place) <= {most + 1}"
+        for place, *values, count in db.execute(asked).fetchall():
+            found[some[place][1]].append((values[place], int(count)))
+    return found
 
 
 def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm) -> str:

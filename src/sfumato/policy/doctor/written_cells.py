@@ -62,5 +62,14 @@ def _folded_spellings(name: str, column: ColumnEvidence) -> Iterator[Diagnosis]:
             f"column {short(name)}",
             f"{folding}; that is how promises count them",
             folding.texts + folding.missing,
-            "Write each value in one way, or say spelling: exact if they differ.",
+            _remedy(folding),
         )
+
+
+def _remedy(folding: Folding) -> str:
+    said = "or say spelling: exact if"
+    if not folding.missing:
+        return f"Write each value in one way, {said} they differ."
+    if not folding.texts:
+        return f"Leave a cell empty where nothing is known, {said} such a text (none, n/a) is a value."
+    return f"Write each value in one way and leave what is unknown empty, {said} each text is a value."

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 _PIECE = re.compile(r"[^\W\d_]+|[0-9]+")
+_NUMBER_SIGN = re.compile(r"№|#|\b[Nn]\.?[°º]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 _LITTLE = """
@@ -65,10 +66,10 @@ def foldings(word: str) -> tuple[str, ...]:
 def header_words(header: str) -> list[tuple[str, ...]]:
     """Returns the words that count, in their order, each in its spellings.
 
-    >>> header_words("date_of_Birth")
-    [('date',), ('birth',)]
+    >>> header_words("date_of_Birth"), header_words("N° client"), header_words("Case #")
+    ([('date',), ('birth',)], [('num',), ('client',)], [('case',), ('num',)])
     """
-    every = [spellings(piece) for piece in header_pieces(header)]
+    every = [spellings(piece) for piece in header_pieces(_NUMBER_SIGN.sub(" no ", header))]
     return [word for word in every if word[0] not in LITTLE_WORDS] or every
 
 

@@ -200,7 +200,11 @@ class LedgerDatabase:
     def require(self) -> None:
         """Raises where there is nothing to open."""
         if not self.exists:
-            raise BadLedger("there is no such ledger", where=str(self.path), remedy="Look at the URL.")
+            raise BadLedger(
+                "there is no such ledger",
+                where=str(self.path),
+                remedy="Look at its name: --ledger says where it is.",
+            )
 
     @property
     def on_a_shared_drive(self) -> bool:
