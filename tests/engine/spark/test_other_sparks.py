@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.spark.settings import JAVA, QUICK_START
+from engine.spark.settings import JAVA
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 FULL = """
-import json, os, sys
+import os, sys
 from pathlib import Path
 from pyspark.sql import SparkSession, functions as F
 from sfumato.engine import open_source
@@ -27,8 +27,6 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 folder = Path(sys.argv[1])
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "2")
-for name, value in json.loads(sys.argv[2]).items():
-    builder = builder.config(name, value)
 spark = builder.getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
 rows = spark.range(60_000).select(
@@ -76,5 +74,5 @@ def test_no_room_to_spill(tmp_path):
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
-    refusal, left = run(["-c", FULL], str(tmp_path), json.dumps(QUICK_START), before=limited)[-2:]
+    refusal, left = run(["-c", FULL], str(tmp_path), before=limited)[-2:]
     assert refusal.startswith("Spark could not finish writing") and left == "[]"
