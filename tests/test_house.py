@@ -193,7 +193,9 @@ def test_tests_that_are_called_slow_are_there():
     tree = ast.parse((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
     (slow,) = (n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "SLOW")
     starts = [start.partition("::") for start in ast.literal_eval(slow)]
-    found = {start: sorted((ROOT / "tests").glob(f"{start}*")) for start, _, _ in starts}
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    names = {path.relative_to(ROOT / "tests").as_posix(): path for path in tests}
+    found = {start: [names[name] for name in names if name.startswith(start)] for start, _, _ in starts}
     assert [start for start, paths in found.items() if not paths] == []
     for start, _, name in starts:
         assert f"def {name}" in found[start][0].read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 import sfumato as sf
 from studio.served import PATIENCE, browser, served
@@ -108,10 +109,11 @@ def test_a_steward_declares_by_keyboard_and_by_phone(folder):
         page.keyboard.type("secret")
         page.get_by_role("button", name="Apply roles").focus()
         page.keyboard.press("Enter")
-        page.wait_for_function("document.body.innerText.includes('roles: sex is sensitive')")
+        text, did = page.locator("body"), "roles: sex is sensitive"  # no polling by eval: the page forbids it
+        expect(text).to_contain_text(did, use_inner_text=True, timeout=1000 * PATIENCE)
         assert sf.Policy.load(folder / "policy.yaml").columns["sex"].role == "sensitive"
         page.get_by_role("button", name="Undo").press("Enter")
-        page.wait_for_function("!document.body.innerText.includes('roles: sex is sensitive')")
+        expect(text).not_to_contain_text(did, use_inner_text=True, timeout=1000 * PATIENCE)
         pages = ("/discover", "/declare", "/declare/column?name=zip", "/history", "/declare/text")
         for path in pages:
             page.goto(studio.base + path)

@@ -12,6 +12,7 @@ import urllib.request
 
 import pytest
 
+from sfumato.cli.main import run
 from sfumato.studio.server import MOST_CONNECTIONS
 from studio.served import PATIENCE, served
 from studio.stage import table
@@ -87,21 +88,15 @@ def test_so_many_connections_and_no_more(tmp_path):
             urllib.request.urlopen(f"{studio.base}/declare")
 
 
-def run(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "sfumato", "studio", *words], capture_output=True, text=True, check=False
-    )
-
-
-def test_what_cannot_be_is_refused_in_a_sentence(tmp_path):
-    missing = run(str(tmp_path / "nowhere"), "--no-browser")
-    assert missing.returncode == 2 and "no such folder" in missing.stderr
+def test_what_cannot_be_is_refused_in_a_sentence(tmp_path, capsys):
+    assert run(["studio", str(tmp_path / "nowhere"), "--no-browser"]) == 2
+    assert "no such folder" in capsys.readouterr().err
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        refused = run(str(tmp_path), "--no-browser", "--port", str(port))
-    assert refused.returncode == 2 and f"port {port} cannot be used" in refused.stderr
+        assert run(["studio", str(tmp_path), "--no-browser", "--port", str(port)]) == 2
+    assert f"port {port} cannot be used" in capsys.readouterr().err
 
 
 def test_without_its_libraries_the_extra_is_named(tmp_path):

@@ -9,9 +9,12 @@ QUICK_START = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -XX:NewSize=300m"
-"""Java that starts soon, whatever it would win later; that throws none of its own code away, and seldom looks
-for memory to give back."""
+JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -XX:NewSize=300m "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+"""Java that starts soon, whatever it would win later; that does not verify the classes of Spark, throws none
+of its own code away, and seldom looks for memory to give back."""
 
 SETTINGS = {
     "spark.ui.enabled": "false",
