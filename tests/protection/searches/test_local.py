@@ -19,7 +19,7 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import DistinctLDiversity, KAnonymity
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.distinct_rows import distinct_rows
-from sfumato.protection.searches import box_walk, group_neighbours
+from sfumato.protection.searches import box_walk, group_neighbours, judged_moves
 from sfumato.protection.searches.group_judge import GroupJudge
 from sfumato.protection.searches.group_neighbours import neighbours_of
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
@@ -125,6 +125,22 @@ def test_large_lattices_are_walked_where_neighbours_meet(monkeypatch):
     part = recode(table, promises)
     assert part.recoding.rows.min() >= 4
     assert part.loss <= 1.5 * whole.loss
+
+
+def test_judged_moves_end_where_large_classes_would_be_looked_at_again_and_again(monkeypatch):
+    """Rounds end once so many members were to be looked at; promises are kept all the same."""
+    table, promises = crowded(5, rows=400, keys=4), KAnonymity(4) & DistinctLDiversity("s0", 3)
+    losses, rounds = [], []
+    for most in (judged_moves.MOST_VISITS, 1_500, 0):
+        monkeypatch.setattr(judged_moves, "MOST_VISITS", most)
+        begun = []
+        made = local(table, promises, Aim(), progress=lambda *told, begun=begun: begun.append(told))
+        losses.append(made.loss)
+        rounds.append(sum(told[2:] == (judged_moves.MOST_ROUNDS,) for told in begun))
+        classes = made.recoding.classes(made.recoding.class_of, promises.sensitive)
+        assert promises.holds_on(classes).all()
+    assert rounds[0] > rounds[1] > rounds[2] == 1
+    assert losses[0] <= losses[1] <= losses[2]
 
 
 def test_tables_of_many_columns_are_sorted_in_some_orders_alone(monkeypatch):

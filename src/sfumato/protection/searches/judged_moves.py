@@ -17,6 +17,8 @@ TARGETS = 8
 """Classes that a group without one is offered to."""
 MOST_ROUNDS = 400
 """Rounds of proposals; in each, a class is concerned by one proposal at most."""
+MOST_VISITS = 2_000_000_000
+"""Members of classes that are looked at, at most: what a class is without one of them may ask all others."""
 MOVES = "local: moves"
 """What local recoding does last, as progress calls it."""
 
@@ -72,12 +74,18 @@ def _offer(
 def improve_with_judge(
     groups: KeyGroups, classes: KeyClasses, near: Codes, judge: GroupJudge, *, progress: Progress = silent
 ) -> None:
-    """Moves single groups to classes where they cost less, as long as both classes keep the promises."""
-    number = len(groups)
+    """Moves single groups to classes where they cost less, as long as both classes keep the promises.
+
+    It ends after a number of rounds, or where so many members of classes would have been looked at.
+    """
+    number, visits = len(groups), 0
     target, gain = np.full(number, NOBODY, np.int32), np.zeros(number, np.int64)
     dirty = np.ones(number, dtype=bool)
     for number_of_round in range(MOST_ROUNDS):
         progress(MOVES, number_of_round, MOST_ROUNDS)
+        visits += int(np.bincount(classes.class_of)[classes.class_of[dirty]].sum())
+        if visits > MOST_VISITS:
+            return
         proposals.propose(classes, groups.forest, near, judge.least, dirty, target, gain)
         order = np.flatnonzero(target != NOBODY)
         if not len(order):
