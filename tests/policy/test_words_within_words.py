@@ -47,6 +47,9 @@ def test_answers_below_such_a_word_name_nobody(header):
         ("firmsz", "quasi"),
         ("meanbp", "insensitive"),
         ("hage", "quasi"),
+        ("huseduc", "quasi"),
+        ("huswage", "sensitive"),
+        ("spoureligion", "sensitive"),
     ],
 )
 def test_compounds_abbreviations_and_adjectives_are_still_read(header, role):

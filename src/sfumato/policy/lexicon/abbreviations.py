@@ -29,6 +29,8 @@ OF_RELATIVES = frozenset(
     {"age", "education", "job", "money", "origin", "belief", "household", "sex", "birth"}
 )
 """Kinds before which one letter says whose: `meduc`, `hage`, `fincome`; or how: `lwage`, `xage`."""
+RELATIVES = frozenset(["hus", "husb", "wif", "spo", "spou", "moth", "fath", "mom", "dad", "sib"])
+"""Abbreviations before such words that say whose: `huseduc`, `spouage`."""
 BEFORE = frozenset("cfhlmprswx")
 """Child, father, husband or head, logarithm, mother, partner, respondent, spouse, wife; `x` is anybody's."""
 BEHIND = frozenset("acfhmprswx0123456789")

@@ -10,7 +10,12 @@ from importlib.resources import files
 from itertools import product
 
 from sfumato.core.microdata import Role
-from sfumato.policy.lexicon.abbreviations import Abbreviations, ends_as_number_of_people
+from sfumato.policy.lexicon.abbreviations import (
+    OF_RELATIVES,
+    RELATIVES,
+    Abbreviations,
+    ends_as_number_of_people,
+)
 from sfumato.policy.lexicon.header_words import LITTLE_WORDS, foldings, header_words
 
 LANGUAGES = ("en", "de", "fr", "es", "it")
@@ -199,7 +204,10 @@ class HeaderLexicon:
         return word in self._exact and (rest in ADJECTIVES or not VOWELS & set(rest))
 
     def _ends_with(self, rest: str, word: str) -> bool:
-        return word in self._exact and (word in COMPOUNDED or not VOWELS & set(rest))
+        if word not in self._exact:
+            return False
+        of_somebody = rest in RELATIVES and bool(self._exact[word] & OF_RELATIVES)
+        return of_somebody or word in COMPOUNDED or not VOWELS & set(rest)
 
     def _weighed(self, named: frozenset[str]) -> HeaderReading:
         """Returns the role that the kinds in a header come to: the first of those that speak.
