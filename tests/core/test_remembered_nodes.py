@@ -38,7 +38,7 @@ CASES = (
     (Prefix((3, 1)), ZIPS),
     (Flat(), ZIPS),
     (Flat(ordered=True), [n for n in NUMBERS if n is not None]),
-    (Mask("left", (1, 3)), ZIPS),
+    (Mask("left", (1, 3)), [zip_ for zip_ in ZIPS if zip_ != "1"]),  # masked, it is the root: another shape
     (Dates(("month", "year", "decade")), DAYS),
     (Intervals((Decimal(5), Decimal(10)), decimal=True), NUMBERS),
     (Intervals((Decimal(5), Decimal(10)), top=Decimal(18), decimal=True), NUMBERS),
@@ -183,6 +183,8 @@ def test_values_in_another_place_are_not_taken_for_new_ones():
     assert refused(Prefix((3, 1)).build(zips), Flat().build(zips[:2]))
     assert refused(Taxonomy.grow(["all", "a", "b"], [-1, 0, 0]), Flat().build(["a"])), "another root"
     assert refused(Prefix((3, 1)).build(zips), Prefix((3, 1)).build([None])), "no value is left"
+    hidden = Mask("left", (1, 3))
+    assert refused(hidden.build(["02138", "1"]), hidden.build(["1"])), "what is left is masked whole"
     group = Taxonomy.grow(["*", "White", "White", "Whitish", "Black"], [-1, 0, 1, 1, 0])
     assert refused(group, Taxonomy.flat(["White", "Black"])), "a group has become a value"
 
