@@ -48,15 +48,18 @@ def test_the_order_of_questions_does_not_matter(known, returns):
             assert shown(targets.cells(presence, placed(chain, seed))) == alone[presence]
 
 
+def with_a_last_release(seed, known):
+    """A chain of four releases, the targets of the first three, and whom the last shares with these."""
+    whole, _ = living_chain(random_case(seed, count=4), known)
+    shared = {pair: n for pair, n in whole.shared.items() if pair[1] < 3}
+    earlier = LivingChain(whole.trees, whole.releases[:3], whole.leavers, shared, whole.returns)
+    return whole, PresenceTargets(earlier), [whole.shared[i, 3] for i in range(3)] if whole.shared else []
+
+
 @pytest.mark.parametrize("known", ["unknown", "total", "counted"])
 def test_one_more_release_is_met_as_if_all_were_given_at_once(known):
     for seed in SEEDS:
-        whole, _ = living_chain(random_case(seed, count=4), known)
-        shared = {pair: n for pair, n in whole.shared.items() if pair[1] < 3}
-        earlier = PresenceTargets(
-            LivingChain(whole.trees, whole.releases[:3], whole.leavers, shared, whole.returns)
-        )
-        last = [whole.shared[i, 3] for i in range(3)] if whole.shared else []
+        whole, earlier, last = with_a_last_release(seed, known)
         list(earlier.all_cells())
         for _ in range(2):  # proposals follow each other
             grown = earlier.followed_by(whole.releases[3], last)
@@ -67,12 +70,7 @@ def test_one_more_release_is_met_as_if_all_were_given_at_once(known):
 @pytest.mark.parametrize("known", ["unknown", "counted"])
 def test_rows_are_placed_beside_each_proposal_as_if_they_were_asked_for_alone(known):
     for seed in SEEDS:
-        whole, _ = living_chain(random_case(seed, count=4), known)
-        shared = {pair: n for pair, n in whole.shared.items() if pair[1] < 3}
-        earlier = PresenceTargets(
-            LivingChain(whole.trees, whole.releases[:3], whole.leavers, shared, whole.returns)
-        )
-        last = [whole.shared[i, 3] for i in range(3)] if whole.shared else []
+        whole, earlier, last = with_a_last_release(seed, known)
         first = PlacedRows(placed(whole, seed).class_in[:3])
         for more in range(2):  # the same rows, with other classes in every proposal
             rows = placed(whole, seed + more)
