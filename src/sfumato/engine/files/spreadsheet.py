@@ -17,10 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import BadData, SfumatoError, WrongCall
+from sfumato.core.errors import BadData, NotEnoughMemory, SfumatoError, WrongCall
 from sfumato.engine.column_names import NO_FIRST_NAME, name_first, safe_name
 from sfumato.engine.files.extra_library import extra_library
 from sfumato.engine.files.loaded_file import LoadedFileReader, as_dates
+from sfumato.engine.files.sheet_extent import (
+    BYTES_OF_CELL,
+    NoDocument,
+    SheetExtent,
+    ods_extents,
+    xlsx_extent,
+)
+from sfumato.system.memory import in_words
 from sfumato.system.packed_file import DAMAGED
 
 SPREADSHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
@@ -52,8 +60,10 @@ class SpreadsheetReader(LoadedFileReader):
         name = self._sheet(workbook.sheet_names)
         try:
             self._check_sheet(workbook.sheet_names.index(name))
+            content = self._xlsx_sheet(workbook.sheet_names.index(name))
+            self._check_extent(xlsx_extent(content))
             names = self._names(workbook, name)
-            self._refuse_merged(workbook.sheet_names.index(name))
+            self._refuse_merged(content)
             sheet = workbook.load_sheet(name, header_row=0, schema_sample_rows=None)
             rows, errors = sheet.to_arrow_with_errors()
         except SfumatoError:
@@ -96,10 +106,46 @@ class SpreadsheetReader(LoadedFileReader):
 
     def _workbook(self) -> Any:  # a reader of fastexcel, which has no types for it
         library = extra_library("fastexcel", "a spreadsheet")
+        self._check_extents_of_ods()
         try:
             return library.read_excel(str(self.path))
         except Exception:  # of the library
             raise self._unreadable() from None
+
+    def _check_extents_of_ods(self) -> None:
+        """Raises where the content of an ODS file is no whole document, or a sheet reaches too far.
+
+        The library reads all sheets as soon as it opens the file.
+        """
+        if self.path.suffix.lower() != ".ods":
+            return
+        try:
+            with ZipFile(self.path) as file, file.open(ODS_CONTENT) as content:
+                extents = ods_extents(content)
+        except (*UNREADABLE, NoDocument):
+            raise self._unreadable() from None
+        for extent in extents:
+            self._check_extent(extent)
+
+    def _check_extent(self, extent: SheetExtent) -> None:
+        """Raises where a sheet reaches so far that there is no room for all cells up to its last one."""
+        if not extent.is_possible:
+            raise self._unreadable()
+        if extent.is_scattered:
+            raise BadData(
+                f"the sheet reaches to row {extent.rows:,} and column {extent.columns:,}, and nearly all"
+                " of it is empty",
+                where=self.path.name,
+                remedy="Delete the rows and columns after the table, with what strayed into them.",
+            )
+        need = extent.cells * BYTES_OF_CELL
+        if need > self.memory.left:
+            raise NotEnoughMemory(
+                f"reading this sheet as a whole takes about {in_words(need)} of memory, and"
+                f" {in_words(self.memory.left)} are left",
+                where=self.path.name,
+                remedy="Save it as CSV or Parquet: these are read piece by piece.",
+            )
 
     def _sheet(self, there: list[str]) -> str:
         """Returns the name of the sheet to read."""
@@ -139,16 +185,20 @@ class SpreadsheetReader(LoadedFileReader):
             )
         return [str(name) for name in names]
 
-    def _refuse_merged(self, sheet: int) -> None:
-        """Raises where cells of an XLSX sheet are merged: all but one of them would seem to be empty."""
+    def _xlsx_sheet(self, place: int) -> bytes:
+        """Returns the content of a sheet of an XLSX file; nothing where the file is another one."""
         if self.path.suffix.lower() not in (".xlsx", ".xlsm"):
-            return
+            return b""
         try:
             with ZipFile(self.path) as file:
                 parts = _sheet_parts(file)
-                merged = MERGED.findall(file.read(parts[sheet])) if sheet < len(parts) else []
+                return file.read(parts[place]) if place < len(parts) else b""
         except UNREADABLE:
-            return  # the library has read it
+            return b""  # the library says what it makes of it
+
+    def _refuse_merged(self, content: bytes) -> None:
+        """Raises where cells of an XLSX sheet are merged: all but one of them would seem to be empty."""
+        merged = MERGED.findall(content)
         if merged:
             told = "1 group of cells is" if len(merged) == 1 else f"{len(merged)} groups of cells are"
             raise BadData(
