@@ -18,7 +18,7 @@ from quick_demo import write_quick_demo
 STOPPED = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from sfumato.cli.main import main
+from sfumato.cli import main as program
 from sfumato.journey import judgement, release
 how, number = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
@@ -42,15 +42,20 @@ def recheck(*words, **options):
             raise RuntimeError("a callback failed")
     return honest_recheck(*words, **options)
 
+def check_address_space():
+    if how == "arguments":
+        os.kill(os.getpid(), number)
+        time.sleep(10)
+
 def at(step):
     if step == how:
         os.kill(os.getpid(), number)
 
-judgement.recheck = recheck
+judgement.recheck, program.check_address_space = recheck, check_address_space
 release.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
-main()
+program.main()
 """
-"""The program with a signal put in: where an exception is dropped, becomes another error, or at a step."""
+"""The program with a signal put in: where an exception is dropped, becomes another error, while arguments are read, or at a step."""
 
 LOADING = """
 import os, signal, sys
@@ -109,7 +114,7 @@ def stopped(program, place, how, number):
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("how", ["dropped", "another error", "compiled text"])
+@pytest.mark.parametrize("how", ["dropped", "another error", "compiled text", "arguments"])
 def test_a_signal_is_not_lost_and_no_bug(program, place, how, number):
     said = stopped(program, place, how, number)
     assert (said.returncode, said.stdout) == (130, "")

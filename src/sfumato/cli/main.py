@@ -50,7 +50,7 @@ from sfumato.core.errors import (
 )
 from sfumato.system.compilation import compilation
 from sfumato.system.memory import check_address_space, is_out_of_memory
-from sfumato.system.stop_request import stop_request
+from sfumato.system.stop_request import StopAsked, stop_request
 from sfumato.system.unexpected_error import as_shown
 
 VERBS: Mapping[str, Callable[..., object]] = {
@@ -153,6 +153,8 @@ def run(arguments: Sequence[str]) -> int:
         code: object = _program_for(arguments)(
             args=list(arguments), prog_name="sfumato", standalone_mode=False
         )
+        if code == Interrupted.exit_code:  # Typer's answer to a signal that came while it read the arguments
+            raise StopAsked
         if stop_request.asked:
             talk("asked to stop too late: this call was finished")
         _ignore_signals()
