@@ -16,7 +16,7 @@ from faults.made_up import check_all
 from quick_demo import write_quick_demo
 
 STOPPED = """
-import os, signal, sys, time
+import logging, os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from sfumato.cli import main as program
 from sfumato.journey import judgement, release
@@ -34,6 +34,13 @@ def recheck(*words, **options):
         Finalized()
     if how == "compiled text":
         exec("os.kill(os.getpid(), number)\\ntime.sleep(10)")
+    if how == "logged":
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        except BaseException:
+            logging.getLogger("a.library").error("could not close", exc_info=True)
+            raise
     if how == "another error":
         try:
             os.kill(os.getpid(), number)
@@ -55,7 +62,8 @@ judgement.recheck, program.check_address_space = recheck, check_address_space
 release.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
 program.main()
 """
-"""The program with a signal put in: where an exception is dropped, becomes another error, while arguments are read, or at a step."""
+"""The program with a signal put in: where an exception is dropped, is logged or becomes another error, while
+arguments are read, or at a step."""
 
 LOADING = """
 import os, signal, sys
@@ -114,7 +122,7 @@ def stopped(program, place, how, number):
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("how", ["dropped", "another error", "compiled text", "arguments"])
+@pytest.mark.parametrize("how", ["dropped", "another error", "compiled text", "logged", "arguments"])
 def test_a_signal_is_not_lost_and_no_bug(program, place, how, number):
     said = stopped(program, place, how, number)
     assert (said.returncode, said.stdout) == (130, "")
