@@ -54,8 +54,6 @@ def test_no_part_beside_a_reference_is_larger_than_the_bound(distance, tree, dat
     largest = max((sum(part) for part, holds in zip(parts, within, strict=True) if holds), default=0)
     (bound,) = promise.most_kept(classes_of(tree, [whole]), 0)
     assert largest <= bound <= sum(whole)
-    if distance == "equal":  # the bound is that of parts of people, rounded down
-        assert bound <= largest + len(whole)
 
 
 @pytest.mark.parametrize("distance", ["equal", "hierarchical"])
@@ -76,6 +74,20 @@ def test_no_split_keeps_more_than_the_bound(distance, tree, data):
             continue
         if promise.holds_on(classes_of(tree, kept)).all():
             assert all(sum(part) <= most for part, most in zip(left, bound.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("t", "distance", "most"),
+    [
+        *((Fraction(0), "equal", 2), (Fraction(1, 4), "equal", 4), (Fraction(2, 5), "equal", 10)),
+        *((Fraction(0), "hierarchical", 2), (Fraction(1), "equal", 10)),
+    ],
+)
+def test_a_class_far_from_the_reference_keeps_few(t, distance, most):
+    """Of 9 and 1 beside a half each, 1 and 1 are no distance away, and 3 and 1 a quarter."""
+    reference = ReferenceDistribution.of({"a": 1, "b": 1})
+    classes = classes_of(Taxonomy.flat(["a", "b"]), [[9, 1]])
+    assert TCloseness("s", t, distance, reference).most_kept(classes, 0).tolist() == [most]
 
 
 def test_the_ordered_distance_tells_no_bound():
