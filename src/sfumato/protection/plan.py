@@ -390,12 +390,11 @@ def _check_positions(recoding: Recoding) -> None:
 
 
 def _covers(recoding: Recoding) -> bool:
-    kept = recoding.class_of != SUPPRESSED
-    everything = bool(kept.all())
-    owner = recoding.class_of if everything else recoding.class_of[kept]
+    published = recoding.class_of != SUPPRESSED
+    kept = slice(None) if published.all() else published
+    owner = recoding.class_of[kept]
     for j, column in enumerate(recoding.table.keys):
-        codes = recoding.table.codes(column.name)
-        codes = codes if everything else codes[kept]
+        codes = recoding.table.codes(column.name)[kept]
         if np.any(codes < recoding.low[:, j].take(owner)) or np.any(codes >= recoding.high[:, j].take(owner)):
             return False
     return True
