@@ -89,7 +89,7 @@ def lines(folder: Path, rows: int, releases: int) -> Iterator[Line]:
         for limit in ("0", "5%"):
             yield Line(f"wide keys, 60,000 rows, {loss}, suppress {limit}", ("wide-key", loss, limit))
     yield Line("wide keys, t-closeness 0.3, suppress 5%", ("closeness", "5%"))
-    for columns in (8, 10, 12, 20):
+    for columns in (8, 10, 12, 20, 30):
         yield Line(f"lattice of {columns} columns of height 3, 20,000 rows", ("lattice", str(columns)))
     for search in ("top-down", "mondrian"):
         title = f"{search}, {rows:,} rows (peer: a Polars scan)"

@@ -74,7 +74,7 @@ def long_table(rows: int, seed: int = 6) -> tuple[pd.DataFrame, dict[str, object
             "born": born.astype(str),
             "zip": (draw.zipf(1.2, rows) * 7919 % 30_000 + 10_000).astype(str),
             "sex": np.where(draw.random(rows) < 0.5, "f", "m"),
-            "job": draw.integers(0, 14, rows).astype(str),
+            "job": np.char.add("j", draw.integers(0, 14, rows).astype(str)),
             "ill": draw.integers(0, 50, rows).astype(str),
         }
     )

@@ -152,6 +152,15 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         """Whether it compares classes with the whole published table, and so depends on which one that is."""
         return False
 
+    def most_kept(self, classes: Classes, spare: int) -> Counts | None:
+        """Returns how many rows of each class can be published at most, however finely it is split.
+
+        Parts of a class that do not keep the promise are suppressed, up to `spare` rows of the whole table.
+        `None`, the default: it cannot tell. Only asked where rows are people.
+        """
+        del classes, spare
+        return None
+
     def keeps_weights(self, held: WeightedClass) -> bool | None:
         """Returns whether a class with rational counts keeps it, exactly; `None` where it cannot tell."""
         del held

@@ -390,10 +390,11 @@ def _check_positions(recoding: Recoding) -> None:
 
 
 def _covers(recoding: Recoding) -> bool:
-    kept = recoding.class_of != SUPPRESSED
+    published = recoding.class_of != SUPPRESSED
+    kept = slice(None) if published.all() else published
     owner = recoding.class_of[kept]
     for j, column in enumerate(recoding.table.keys):
         codes = recoding.table.codes(column.name)[kept]
-        if np.any((codes < recoding.low[owner, j]) | (codes >= recoding.high[owner, j])):
+        if np.any(codes < recoding.low[:, j].take(owner)) or np.any(codes >= recoding.high[:, j].take(owner)):
             return False
     return True

@@ -13,6 +13,13 @@ from sfumato.kernels.compiled import njit
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+LEAST_SLOPE = 1e-3
+"""Below this slope a bound would suffer from rounding, and is not drawn."""
+ROUNDING = 1 + 1e-6
+"""Sums of up to a million shares, divided by such a slope, are off by less than this factor."""
+MOST_LINES = 30
 
 
 @njit(cache=True)
@@ -67,3 +74,56 @@ def hierarchical_costs(
             cost[c] += climb[node] * (abs(inside[node] * total - expected) - expected)
             inside[node] = 0
     return cost
+
+
+@njit(cache=True)
+def most_kept(
+    start: Ints,
+    values: Small,
+    counts: Ints,
+    size: Ints,
+    tree: tuple[Small, Small, Small],
+    height: int,
+    shares: Floats,
+    t: float,
+) -> Ints:
+    """Bound, per class, the size of a part of it whose distance from the distribution is at most t.
+
+    `tree` is as above; the climbs from every leaf to the root add up to `height`. `shares` bounds the
+    distribution below each node. A part of m with c[v] below node v, whose share of the distribution is q[v],
+    is 1 - sum of u[v] min(c[v] / m, q[v]) away, where u[v] is the climb over the height. So
+    (1 - t) m <= sum of u[v] min(c[v], m q[v]), also with all that the class has below v for c[v], and with
+    either side of each min: every choice gives a line that bounds m. Lines are drawn, each by the bound
+    before it, until they gain nothing.
+    """
+    leaves, parent, climb = tree
+    most = size.copy()
+    inside = np.zeros(len(shares), np.int64)
+    touched = np.empty(len(shares), np.int32)
+    for c in range(len(size)):
+        count = 0
+        for at in range(start[c], start[c + 1]):
+            node = leaves[values[at]]
+            while node >= 0:
+                if inside[node] == 0:
+                    touched[count] = node
+                    count += 1
+                inside[node] += counts[at]
+                node = parent[node]
+        bound = float(size[c])
+        for _ in range(MOST_LINES):
+            slope, fixed = 1.0 - t, 0.0
+            for i in range(count):
+                node = touched[i]
+                weight = climb[node] / height
+                if inside[node] > bound * shares[node]:
+                    slope -= weight * shares[node]
+                else:
+                    fixed += weight * inside[node]
+            if slope < LEAST_SLOPE or fixed / slope * ROUNDING >= bound:
+                break
+            bound = fixed / slope * ROUNDING
+        most[c] = min(size[c], int(bound))
+        for i in range(count):
+            inside[touched[i]] = 0
+    return most

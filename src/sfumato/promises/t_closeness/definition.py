@@ -14,12 +14,20 @@ from sfumato.core.classes import Classes, Histogram
 from sfumato.core.demand import Demand, Order
 from sfumato.core.errors import BadPolicy
 from sfumato.core.limits import SHIFT, Bound
+from sfumato.core.microdata import Counts
 from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Choice, Declared, Exact, Name, Parameter, histogram_of
 from sfumato.promises.registry import register
-from sfumato.promises.t_closeness.earth_movers import Earth, Numbers, equal, hierarchical, ordered
+from sfumato.promises.t_closeness.earth_movers import (
+    Earth,
+    Numbers,
+    equal,
+    hierarchical,
+    most_kept,
+    ordered,
+)
 from sfumato.promises.t_closeness.reference import ReferenceDistribution, ReferenceFile
 from sfumato.promises.verdicts import OVERFLOW, largest_ratio, product_less, verdict
 
@@ -165,6 +173,21 @@ class TCloseness(Declared, ClassPromise):
             rough, error = self._rough(earth)
             margins[full] = np.abs(rough - float(self.t)) - error - 2.0**-50
         return margins
+
+    def most_kept(self, classes: Classes, spare: int) -> Counts | None:
+        """What is kept of a class is within t itself, since classes within t are so together.
+
+        Without a reference, the shares of what is published are bounded by those of the table without
+        `spare` rows. The ordered distance tells nothing.
+        """
+        if self.distance == "ordered":
+            return None
+        full, earth = self._earth(classes)
+        most = np.zeros(len(classes), dtype=np.int64)
+        if len(full):
+            missing = spare if self.relative else 0
+            most[full] = most_kept(earth, float(self.t), missing, levels=self.distance == "hierarchical")
+        return most
 
     def verdict(self, classes: Classes) -> Verdict:
         truth = self.holds_on(classes)

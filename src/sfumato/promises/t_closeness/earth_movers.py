@@ -125,6 +125,35 @@ def hierarchical(earth: Earth, number: type) -> Numbers:
     return cost
 
 
+def most_kept(earth: Earth, t: float, spare: int, *, levels: bool) -> Counts:
+    """Returns how large a part of each class can be whose distance from the distribution is at most `t`.
+
+    Up to `spare` may be missing from the distribution in the end. The distance is the hierarchical one, or
+    without `levels` the equal one: a tree whose leaves all hang from the root.
+    """
+    from sfumato.kernels.rows.earth import most_kept as bounded  # noqa: PLC0415  # compiled kernels
+
+    h, taxonomy = earth.histogram, earth.taxonomy
+    if levels and not taxonomy.height:
+        return h.totals
+    tree, height, held = _star(len(taxonomy.leaves)), 1, earth.target
+    if levels:
+        running = np.concatenate(([0], np.cumsum(earth.target)))
+        tree, height = (taxonomy.leaves, taxonomy.parent, climbs(taxonomy)), taxonomy.height
+        held = running[taxonomy.high] - running[taxonomy.low]
+    shares = held / max(1, earth.total - spare)
+    return bounded(h.start, h.values, h.counts, h.totals, tree, height, shares, t)
+
+
+@lru_cache(maxsize=16)
+def _star(leaves: int) -> tuple[Nodes, Nodes, Nodes]:
+    """Returns leaves without a common node, each as high as the tree."""
+    tree = (np.arange(leaves, dtype=np.int32), np.full(leaves, -1, np.int32), np.ones(leaves, np.int32))
+    for part in tree:
+        part.setflags(write=False)
+    return tree
+
+
 def heights(taxonomy: Taxonomy) -> Nodes:
     """The height of every node: the lowest level of full-domain recoding that uses it, 0 for a leaf.
 

@@ -53,9 +53,12 @@ class NodeJudge:
             return None
         if len(self.by_size.members) < len(self.promises.of_class):
             classes = self.rollup.classes(grouped, sensitive=True)
-            if self.lasting.sensitive and _rows(classes, ~self.lasting.holds_on(classes)) > self.budget:
+            lasting = self.lasting.holds_on(classes) if self.lasting.sensitive else kept
+            if self.lasting.sensitive and _rows(classes, ~lasting) > self.budget:
                 return None
             kept = keep(classes, self.promises, most=self.budget)
+            if _rows(classes, ~kept) > self.budget and self._least_lost(classes, lasting) > self.budget:
+                return None
         left = self.rollup.rows_of(grouped, kept)
         return JudgedNode(
             levels,
@@ -65,6 +68,21 @@ class NodeJudge:
             lambda: self.rollup.tally(grouped, ~kept),
             kept,
         )
+
+    def _least_lost(self, classes: Classes, lasting: Truth) -> int:
+        """Returns how many rows this node and every finer one suppress at least.
+
+        Classes that break a lasting promise are lost. Of the others, promises bound what can be kept, and
+        less than the least class is nothing. Where people have rows, it cannot be told.
+        """
+        if self.table.has_person:
+            return 0
+        most = np.where(lasting, classes.rows, 0)
+        for promise in self.promises.of_class:
+            if (bound := promise.most_kept(classes, self.budget)) is not None:
+                most = np.minimum(most, bound)
+        least = max(promise.least_people for promise in self.promises.of_class)
+        return int((classes.rows - np.where(most < least, 0, most)).sum())
 
     def ask(self, node: JudgedNode) -> Answer:
         """Returns what the table promises answer, and whether every row is published that has to be."""
