@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.chains.sorted_numbers import first_place
 from sfumato.kernels.compiled import njit
 
 Longs = NDArray[np.int64]
@@ -15,15 +16,9 @@ Flags = NDArray[np.bool_]
 @njit(cache=True)
 def _entry_with(key: int, keys: Keys, owners: Longs) -> int:
     """The first entry with a key; -1 where there is none."""
-    low, high = 0, len(keys)
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < len(keys) and keys[low] == key:
-        return int(owners[low])
+    at = first_place(keys, key)
+    if at < len(keys) and keys[at] == key:
+        return int(owners[at])
     return -1
 
 
