@@ -100,8 +100,8 @@ def solve_targets(chain: Chain, k: int | None, *, only_fewest: bool = False) -> 
     if k is not None:
         worlds.decide(k, budget)
     if only_fewest:
-        time = np.repeat(np.arange(len(chain)), [len(cells.table) for cells in overlap.by_time])
-        for asked in (time < len(chain) - 1, time > 0):
+        came = np.repeat(np.arange(len(chain)), [len(cells.table) for cells in overlap.by_time])
+        for asked in (came < len(chain) - 1, came > 0):
             worlds.solve_fewest(asked, budget)
     else:
         worlds.solve(np.arange(len(worlds.targets)), budget)

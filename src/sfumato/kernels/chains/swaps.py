@@ -284,8 +284,8 @@ def _becomes(
         c = len(labels) - 1 - i if backwards else i
         if first[c, when] < 0 or labels[c, who] == target[c]:
             continue
-        key = np.int64(target[c]) * width + value
-        some = order[c, first_place(keys[c], key) : first_place(keys[c], key + 1)]
+        key = int(target[c]) * width + value
+        some = order[c][first_place(keys[c], key) : first_place(keys[c], key + 1)]
         result, steps_left = _gains(who, c, target, when, people, shape, some, alike, log, used, steps_left)
         if result < 0 or result > LOGGED:
             _undo(labels, log, max(used, result), mark)
