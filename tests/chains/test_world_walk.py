@@ -12,6 +12,7 @@ from sfumato.chains.history import History, release_under
 from sfumato.chains.world_walk import WorldWalk, walk
 from sfumato.chains.worlds import StepBudget, Worlds, undecided
 from sfumato.core.cut import Cut
+from sfumato.kernels.chains.exchanges import make_exchanges
 
 LONGER = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=2))
 MANY = settings(max_examples=3 * settings.default.max_examples)
@@ -48,6 +49,34 @@ def hidden(seed, people=90):
     listed = [(*("abcd"[x] for x in row[:3]), row[3], 1 + row[4]) for row in rows]
     cuts = [[Cut.root(t) if i == h else Cut.leaves(t) for i, t in enumerate(trees)] for h in range(3)]
     return trees, listed, cuts
+
+
+def exchanged(walked, met, passed):
+    """Everybody's entry after the exchanges that can be made: entries are looked up by all their sums."""
+    sums, entry = walked._sums, walked._entry.copy()
+    known = {tuple(row): e for e, row in enumerate(sums.tolist())}
+    for a, b, shared in zip(met[::2].tolist(), met[1::2].tolist(), passed, strict=False):
+        one, other = sums[entry[a]], sums[entry[b]]
+        swapped = shared & ((one >= 0) == (other >= 0))
+        new_one = known.get(tuple(np.where(swapped, other, one).tolist()))
+        new_other = known.get(tuple(np.where(swapped, one, other).tolist()))
+        if new_one is not None and new_other is not None:
+            entry[a], entry[b] = new_one, new_other
+    return entry
+
+
+@MANY
+@given(LONGER, st.integers(0, 1000))
+def test_exchanges_are_those_that_a_look_at_all_entries_allows(chain, seed):
+    _, walked = begun(*history_and_side(*chain))
+    rng = np.random.default_rng(seed)
+    for _ in range(4):
+        met = rng.permutation(walked.people)
+        passed = rng.integers(0, 2, (walked.people // 2, walked._sums.shape[1]), dtype=np.bool_)
+        expected = exchanged(walked, met, passed)
+        known = walked._key, walked._keys, walked._order
+        make_exchanges(met, walked._entry, passed, walked._sums, walked._drawn, known)
+        assert walked._entry.tolist() == expected.tolist()
 
 
 @MANY

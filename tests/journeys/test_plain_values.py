@@ -24,8 +24,12 @@ def echo(
     upper: Annotated[str | None, typer.Option("--upper", parser=str.upper)] = None,
     several: Annotated[list[str] | None, typer.Option("--several")] = None,
     variable: Annotated[str | None, typer.Option("--variable", envvar="SFUMATO_TEST_VARIABLE")] = None,
+    paths: Annotated[list[Path] | None, typer.Option("--paths")] = None,
+    uppers: Annotated[list[str] | None, typer.Option("--uppers", parser=str.upper)] = None,
+    listed: Annotated[list[str], typer.Option("--listed", envvar="SFUMATO_TEST_VARIABLE")] = ["a"],  # noqa: B006
 ) -> None:
-    typer.echo(repr((text, path, number, there, folder, whole, upper, several, variable)))
+    found = (text, path, number, there, folder, whole, upper, several, variable, paths, uppers, listed)
+    typer.echo(repr(found))
 
 
 def made(cls):
@@ -56,6 +60,11 @@ LINES = [
     ["x", "--whole", "."],
     ["x", "--upper", "a"],
     ["x", "--several", "a", "--several", "b"],
+    ["x", "--several", "\udcff"],
+    ["x", "--several", ""],
+    ["x", "--paths", "some/file", "--paths", "HERE"],
+    ["x", "--uppers", "a", "--uppers", "b"],
+    ["x", "--listed", "b"],
     ["x", "--variable"],
     ["x", "--nonsense"],
     ["--help"],

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.chains.equations import Equations, Longs
 from sfumato.core.microdata import Counts
+from sfumato.kernels.chains.exchanges import make_exchanges
 
 STEPS = 20
 """So often everybody meets somebody before it is asked what is still open."""
@@ -61,26 +62,10 @@ class WorldWalk:
     def step(self) -> None:
         """Lets everybody meet somebody of the same component, and makes every exchange that can be made."""
         order = np.argsort(self._component[self._entry] + self._random.random(self.people))
-        first, second = order[: self.people - 1 : 2], order[1::2]
-        one, other = self._entry[first], self._entry[second]
-        passed = self._random.integers(0, 2, (len(one), self._sums.shape[1]), dtype=np.bool_)
-        passed &= (self._sums[one] >= 0) == (self._sums[other] >= 0)
-        change = np.where(passed, self._drawn[other] - self._drawn[one], np.uint64(0))
-        key = change.sum(axis=1, dtype=np.uint64)
-        new_one, new_other = self._find(self._key[one] + key), self._find(self._key[other] - key)
-        made = np.flatnonzero((new_one >= 0) & (new_other >= 0))
-        a, b = new_one[made], new_other[made]
-        swapped = passed[made]
-        kept_a = self._sums[a] == np.where(swapped, self._sums[other[made]], self._sums[one[made]])
-        kept_b = self._sums[b] == np.where(swapped, self._sums[one[made]], self._sums[other[made]])
-        right = (kept_a & kept_b).all(axis=1)  # a key that two rows share would break a count
-        self._entry[first[made[right]]], self._entry[second[made[right]]] = a[right], b[right]
+        passed = self._random.integers(0, 2, (self.people // 2, self._sums.shape[1]), dtype=np.bool_)
+        known = self._key, self._keys, self._order
+        make_exchanges(order, self._entry, passed, self._sums, self._drawn, known)
         np.maximum(self.seen, self.amounts, out=self.seen)
-
-    def _find(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The entry with each key; -1 where there is none."""
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._order[at], -1)
 
 
 def is_worth_a_walk(equations: Equations, release_of_sum: Longs, entries: NDArray[np.intp]) -> bool:

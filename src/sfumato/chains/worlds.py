@@ -236,6 +236,25 @@ class Worlds:
                 if undecided(self.least[entries].sum(), self.most[entries].sum(), k):
                     self.narrow_by_search(entries, tries, budget)
 
+    def solve_fewest(self, asked: NDArray[np.bool_], budget: StepBudget) -> None:
+        """Narrow the asked targets until the fewest candidates of one that exists are known exactly.
+
+        Only targets that may keep fewer than one that exists are solved, those with the lowest bounds first.
+        What takes too many steps stays open, as everywhere.
+        """
+        waiting, together = asked.copy(), 1
+        while budget.left > 0:
+            least, most = self.candidate_bounds()
+            fewest = most[asked & (least > 0)].min(initial=np.iinfo(np.int64).max)
+            waiting &= (least < most) & (np.maximum(least, 1) < fewest)
+            lowest = np.flatnonzero(waiting)
+            if not len(lowest):
+                return
+            lowest = lowest[np.argsort(most[lowest], kind="stable")][:together]
+            self.solve(np.flatnonzero(np.isin(self.targets, lowest)), budget)
+            waiting[lowest] = False
+            together *= 2
+
     def _narrow_by_walk(self, k: int, tries: int, budget: StepBudget) -> None:
         """Narrow targets by worlds around one that is looked for in every component, where many are open."""
 

@@ -186,7 +186,7 @@ def judge_beside_earlier(
     imprints = imprints or [Imprint.from_dict(document) for document in documents]
     leaving = any(promise.lets_people_leave for promise in policy.promises)
     held = HeldChain.of(imprints) if leaving else None
-    joint = correspondence(imprints, policy, held=held)
+    joint = correspondence(imprints, policy, held=held, only_fewest=True)
     if joint.holds is False or any(verdict.holds is False for verdict in verdicts):
         raise RefusedByHistory(
             f"next to the earlier releases fewer than {joint.k} people are possible for somebody",

@@ -99,6 +99,21 @@ def test_three_releases_bounds_hold_and_small_programs_are_exact(chain):
             assert refined >= min(there)
 
 
+@given(chains(count=3, rows=7), st.sampled_from([None, 1, 2, 3, 4]))
+def test_the_fewest_candidates_are_exact_where_not_everybody_is_solved(chain, k):
+    found = exact(*chain)
+    every = correspondence(releases(*chain), k=k)
+    few = correspondence(releases(*chain), k=k, only_fewest=True)
+    by_time = [least(found, time) for time in range(3)]
+    assert min((n for n in by_time[:-1] if n is not None), default=None) == few.FA
+    assert min((n for n in by_time[1:] if n is not None), default=None) == few.BA
+    assert (few.FA, few.BA, few.holds) == (every.FA, every.BA, every.holds)
+    for time, target in enumerate(few.targets):
+        assert (target.least is None) == (by_time[time] is None)
+        assert target.least is None or target.least >= by_time[time]
+        assert not target.certain or target.least == by_time[time]
+
+
 EUROPE = Taxonomy.grow(["*", "Europe", "UK", "France"], [-1, 0, 1, 1])
 JOB = Taxonomy.grow(["*", "Professional", "Lawyer", "Doctor"], [-1, 0, 1, 1])
 FLU, HIV = 0, 1

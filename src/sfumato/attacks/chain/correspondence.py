@@ -178,6 +178,7 @@ def correspondence(
     register: bool | None = None,
     k: int | None = None,
     held: HeldChain | None = None,
+    only_fewest: bool = False,
 ) -> Correspondence:
     """Attacks cumulative releases, oldest first, with everything they say together.
 
@@ -186,7 +187,9 @@ def correspondence(
     the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
     `since` where there are several batches. `register` and `k` are those of the policy unless given: against
     a register, cells that cannot hold k people are known to be empty. `held` are the same releases side by
-    side, where people leave and a caller has put them so.
+    side, where people leave and a caller has put them so. With `only_fewest` three releases or more are
+    solved as far as k, FA and BA need it: these are the same, and what else is told of one time may be a
+    bound ("at most").
     """
     if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
         raise WrongCall(
@@ -205,7 +208,8 @@ def correspondence(
     if known and k is not None and scope == "feasible":
         empty_left_out = _without_empty_cells(Overlap(chain), k)
         return Correspondence(tuple(empty_left_out), scope, method, k, chain, register=True)
-    solved = solve_targets(chain, k) if len(chain) > 2 and method == "exact" and scope != "realized" else None
+    exactly = len(chain) > 2 and method == "exact" and scope != "realized"
+    solved = solve_targets(chain, k, only_fewest=only_fewest) if exactly else None
     if solved is not None:
         targets = [_exact(s, scope, k) for s in solved]
         return Correspondence(tuple(targets), scope, method, k, chain)

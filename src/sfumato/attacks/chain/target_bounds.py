@@ -1,7 +1,8 @@
 """Bounds on the candidates of every target in three releases or more, from the published tables alone.
 
 Every target keeps between `least` and `most` candidates: at first nobody and what the refined bound allows.
-The integer program narrows that, first for targets where it decides about k, then for all.
+The integer program narrows that, first for targets where it decides about k, then for all, or for as many as
+the fewest candidates of anybody depend on.
 """
 
 from __future__ import annotations
@@ -82,8 +83,12 @@ class TargetBounds:
         return by_release
 
 
-def solve_targets(chain: Chain, k: int | None) -> list[TargetBounds] | None:
-    """Returns the targets of every time; `None` where there are too many."""
+def solve_targets(chain: Chain, k: int | None, *, only_fewest: bool = False) -> list[TargetBounds] | None:
+    """Returns the targets of every time; `None` where there are too many.
+
+    With `only_fewest` they are solved as far as k and two figures need it: the fewest candidates of somebody
+    who is not new in the last release, and of somebody who is not in the first one.
+    """
     if _entry_pairs(chain) > MOST_ENTRY_PAIRS:
         return None
     try:
@@ -94,7 +99,12 @@ def solve_targets(chain: Chain, k: int | None) -> list[TargetBounds] | None:
     budget = StepBudget(MOST_STEPS)
     if k is not None:
         worlds.decide(k, budget)
-    worlds.solve(np.arange(len(worlds.targets)), budget)
+    if only_fewest:
+        came = np.repeat(np.arange(len(chain)), [len(cells.table) for cells in overlap.by_time])
+        for asked in (came < len(chain) - 1, came > 0):
+            worlds.solve_fewest(asked, budget)
+    else:
+        worlds.solve(np.arange(len(worlds.targets)), budget)
     least, most = worlds.candidate_bounds()
     indexes = {j: ReleaseIndex(chain, chain.releases[j]) for j in range(len(chain))}
     targets, end = [], 0

@@ -90,7 +90,8 @@ def _begin(start: Longs, through: Ints, sums: Longs, steps_left: Longs) -> tuple
             table[through[i], v] = 1
         table[rows, v] = start[v + 1] - start[v]
     table[:rows, count] = sums
-    table[rows, count] = sums.sum()
+    for one in sums:
+        table[rows, count] += one
     stalls = 0
     while table[rows, count] > 0:
         column = _entering(table[rows], 1, stalls > MOST_STALLS)
@@ -139,13 +140,19 @@ def _note(table: Longs, basis: Longs, over: int, least: Longs) -> bool:
 
 @njit(cache=True)
 def _raise_each(
-    wanted: Longs, table: Longs, basis: Longs, over: Longs, least: Longs, most: Longs, steps_left: Longs
+    wanted: NDArray[np.bool_],
+    table: Longs,
+    basis: Longs,
+    over: Longs,
+    least: Longs,
+    most: Longs,
+    steps_left: Longs,
 ) -> int:
     """Raise one wanted variable after the other, from corner to corner; ends where the steps run out."""
     last = table.shape[1] - 1
     _note(table, basis, over[0], least)
-    for v in wanted:
-        if least[v] >= most[v]:
+    for v in range(len(wanted)):
+        if not wanted[v] or least[v] >= most[v]:
             continue
         row = -1
         for i in range(len(basis)):
@@ -221,7 +228,7 @@ def raise_all(
         answer, table, basis, over = _begin(*_part(mine, start, through, sums, number), steps_left)
         if answer == DONE:
             low, high = least[mine], most[mine]
-            answer = _raise_each(np.flatnonzero(wanted[mine]), table, basis, over, low, high, steps_left)
+            answer = _raise_each(wanted[mine], table, basis, over, low, high, steps_left)
             least[mine], most[mine] = low, high
         answers[p] = answer
     return answers

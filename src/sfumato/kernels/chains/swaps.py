@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.chains.sorted_numbers import first_place
 from sfumato.kernels.compiled import njit
 
 Ints = NDArray[np.int32]
@@ -116,7 +117,7 @@ def _range(chosen: Flags, when: int, people: People, alike: Range) -> Range:
             low, high = max(low, since[c, when]), min(high, first[c, when])
     begin, end = alike
     here = time[begin:end]
-    return begin + int(np.searchsorted(here, low)), begin + int(np.searchsorted(here, high + 1))
+    return begin + first_place(here, low), begin + first_place(here, high + 1)
 
 
 @njit(cache=True)
@@ -283,8 +284,8 @@ def _becomes(
         c = len(labels) - 1 - i if backwards else i
         if first[c, when] < 0 or labels[c, who] == target[c]:
             continue
-        key = np.int64(target[c]) * width + value
-        some = order[c, np.searchsorted(keys[c], key) : np.searchsorted(keys[c], key + 1)]
+        key = int(target[c]) * width + value
+        some = order[c][first_place(keys[c], key) : first_place(keys[c], key + 1)]
         result, steps_left = _gains(who, c, target, when, people, shape, some, alike, log, used, steps_left)
         if result < 0 or result > LOGGED:
             _undo(labels, log, max(used, result), mark)
@@ -325,7 +326,7 @@ def first_short(
             value, missing, gained = values[e], wanted[i] - inside, 0
             alike, spot = (start[value], start[value + 1]), (value, len(start) - 1)
             here = time[alike[0] : alike[1]]
-            low, high = alike[0] + np.searchsorted(here, when), alike[0] + np.searchsorted(here, when + 1)
+            low, high = alike[0] + first_place(here, when), alike[0] + first_place(here, when + 1)
             room = bound[e]
             for who in range(low, high):
                 room -= _equals(who, target, when, people)

@@ -40,6 +40,15 @@ def _within_reach(
 
 
 @njit(cache=True)
+def _used_up(left: Longs) -> bool:
+    """Whether nothing is left of any sum."""
+    for one in left:  # noqa: SIM110  # compiled: no generators
+        if one != 0:
+            return False
+    return True
+
+
+@njit(cache=True)
 def fill(
     start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], amount: Longs, steps_left: Longs
 ) -> int:
@@ -56,7 +65,7 @@ def fill(
     amount[:] = -1
     while place >= 0:
         if place == count:
-            if np.all(left == 0):
+            if _used_up(left):
                 return YES
             place -= 1
             continue

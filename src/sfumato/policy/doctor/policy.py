@@ -176,19 +176,18 @@ def _columns(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
 def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     person = survey.columns.get(policy.person or "")
     people = survey.rows if person is None else person.distinct
-    repeated = next(several_rows(policy, survey), None)
+    asked = [promise.least_people for promise in policy.promises if people < promise.least_people]
+    repeated = next(several_rows(policy, survey), None) if asked else None
     what = f"it is about {people} people" if repeated is None else f"it has {people} rows"
-    for promise in policy.promises:
-        k = promise.least_people
-        if people < k:
-            yield Diagnosis(
-                "too-few",
-                Severity.ERROR,
-                "table",
-                f"{what}, fewer than k = {k}",
-                people,
-                "No recoding can mend that; collect more or ask for a smaller k.",
-            )
+    for k in asked:
+        yield Diagnosis(
+            "too-few",
+            Severity.ERROR,
+            "table",
+            f"{what}, fewer than k = {k}",
+            people,
+            "No recoding can mend that; collect more or ask for a smaller k.",
+        )
 
 
 SEVERAL_ROWS = "several-rows"
@@ -240,9 +239,9 @@ def _tells_people_apart(name: str, policy: Policy, survey: TableEvidence) -> boo
     column = survey.columns.get(name)
     if column is None or policy.columns[name].role is not Role.IDENTIFIER:
         return False
-    if not (words_of(name) & ONE_PERSON or lexicon().read(name).kinds & NUMBERS_OF_PEOPLE):
+    if not column.complete or column.missing or column.repeats:
         return False
-    return column.complete and not column.missing and not column.repeats
+    return bool(words_of(name) & ONE_PERSON or lexicon().read(name).kinds & NUMBERS_OF_PEOPLE)
 
 
 def _empty_cells(
