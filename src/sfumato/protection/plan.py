@@ -143,7 +143,7 @@ class Plan(Printable):
         rule = self.policy.protect
         return explain(
             self.recoding,
-            self.policy.promises if self.terms is None else key_promises(self.policy.promises),
+            self.policy.searched_promises if self.terms is None else key_promises(self.policy.promises),
             levels=self.levels,
             loss=rule.loss,
             weights=self.policy.weights,
@@ -219,6 +219,7 @@ class Plan(Printable):
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
             *withheld_lines(self.withheld),
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
+            *self._asked_for,
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
             self.outlook.line,
@@ -258,6 +259,13 @@ class Plan(Printable):
         )
 
     @property
+    def _asked_for(self) -> tuple[str, ...]:
+        """What the search was asked for beyond what is promised, in a line."""
+        pairs = zip(self.policy.promises, self.policy.searched_promises, strict=True)
+        more = ", ".join(str(asked) for promised, asked in pairs if asked is not promised)
+        return (f"the search was asked for more than is promised: {more}",) if more else ()
+
+    @property
     def _smallest(self) -> str:
         if self.recoding.table.profiles:
             return f"everybody among {figure(self.smallest)} people or more with the same rows"
@@ -293,7 +301,8 @@ def make_plan(
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
     except Infeasible as refused:
-        raise refusal_under_controls(table, key_promises(policy.promises), aim) or refused from None
+        loosened = refusal_under_controls(table, key_promises(policy.searched_promises), aim)
+        raise asked_for_more(policy, loosened or refused) from None
     with one_step(progress, "proving"):
         verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
@@ -316,6 +325,14 @@ def make_plan(
         outcome.left_out,
         outcome.bound,
     )
+
+
+def asked_for_more(policy: Policy, refused: Infeasible) -> Infeasible:
+    """Returns a refusal, which says so where the search was asked for more than is promised."""
+    if policy.searched_promises is policy.promises:
+        return refused
+    remedy = f"{refused.remedy} The search is asked for more than is promised (protect: stricter)."
+    return Infeasible(refused.message, where=refused.where, remedy=remedy.strip(), values=refused.values)
 
 
 def plan_of_cuts(
