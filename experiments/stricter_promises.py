@@ -98,9 +98,9 @@ def drawn(
     goes, which everybody knows but for the draw itself."""
     plain, strict = asked[promised], asked[more]
     modes: dict[str, Draws] = {
-        f"{more}, else {promised}": [(1, [strict, plain])],
-        f"{more} one time in two": [(1, [plain]), (1, [strict])],
         f"{more} one time in ten": [(9, [plain]), (1, [strict])],
+        f"{more} one time in two": [(1, [plain]), (1, [strict])],
+        f"{more}, else {promised}": [(1, [strict, plain])],
     }
     for name, draws in modes.items():
         begin, tally = process_time(), _Tally()

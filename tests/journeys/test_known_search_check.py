@@ -88,6 +88,26 @@ def test_suppressed_rows_are_a_doubt_of_downcoding(tmp_path):
         released(tmp_path, policy({"k-anonymity": {"k": 2}}, **words), frame)
 
 
+SUPPRESSED = pl.DataFrame({"q": ["a1", "a1", "a2", "a2", "a2", "b1", "b2"], "s": list("xyyzzzx")})
+
+
+def test_suppressed_people_who_are_exposed_are_a_reason_to_refuse(tmp_path):
+    """Those with key a2 would have been z, z and y, and two thirds are too many."""
+    words = {"protect": {"search": "top-down", "suppress": "1/2"}, **asked("1/3")}
+    rules = policy(**words).to_dict()
+    rules["columns"]["q"]["taxonomy"] = {"tree": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
+    with pytest.raises(BrokenPromise, match="knows more of somebody than a table may tell"):
+        released(tmp_path, sf.Policy.from_dict(rules), SUPPRESSED)
+
+
+def test_rows_that_are_withheld_one_by_one_are_a_doubt(tmp_path):
+    frame = pl.DataFrame({"q": ["a1"] * 4 + ["a2"], "s": list("xyzwx")})
+    words = {"protect": {"search": "mondrian", "suppress": "1/2", "price": 1}}
+    assert sf.protect(frame, policy({"k-anonymity": {"k": 2}}, **words)).suppressed == 1
+    with pytest.raises(BrokenPromise, match="people more than the table has rows"):
+        released(tmp_path, policy({"k-anonymity": {"k": 2}}, **words, **asked(1)), frame)
+
+
 @settings(max_examples=8, deadline=None)
 @given(
     keys=st.lists(st.sampled_from(["a1", "a2", "a3"]), min_size=5, max_size=5),

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from experiments.minimality import made_up
 from experiments.minimality_agreement import SEARCHES, agreement
-from experiments.stricter_promises import Setting, stricter
+from experiments.stricter_promises import CONFIDENCE, Setting, drawn, stricter
 from experiments.suppressed_people import suppressed
 
 import sfumato as sf
@@ -45,6 +45,15 @@ def test_asking_for_more_is_held_to_what_is_promised():
     assert finding.breach and finding.people == 2
     assert found["l = 2"]["broken"] > 0 == found["l = 3"]["broken"]
     assert found["l = 2"]["loss"] < found["l = 3"]["loss"]
+
+
+def test_asking_for_more_now_and_then_leaves_tables_broken():
+    """Two of six people have x, as in Wong's table: asked for more one time in ten, it is still told."""
+    setting = Setting(6, nodes=1, values=5)
+    now_and_then = next(drawn(setting, "confidence 1/2", "confidence 2/5", CONFIDENCE))
+    promised, always, *_ = stricter(setting, ("top-down",))
+    assert now_and_then["asked"].endswith("one time in ten")
+    assert now_and_then["broken"] > promised["broken"] > always["broken"] == 0
 
 
 def test_random_tables_with_suppressed_people_are_told_of():
