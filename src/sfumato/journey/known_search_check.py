@@ -133,7 +133,7 @@ def _refuse(measured: MeasuredGain, limit: Fraction, doubt: Doubt) -> None:
             where=where,
             remedy=_REMEDY[measured.attack],
         )
-    if measured.doubt and doubt is Doubt.REFUSE:
+    if measured.doubt and doubt is not Doubt.PUBLISH:
         raise BrokenPromise(
             f"what somebody learns who knows how the search decides is not known for all worlds:"
             f" {measured.doubt}; nothing was published",
