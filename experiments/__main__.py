@@ -21,6 +21,7 @@ NEEDS = {
     "departures": "adult",
     "minimality": "adult",
     "stricter_promises": "",
+    "joint_worlds": "",
     "suppressed_people": "",
 }
 """Experiment -> the folder of the data it reads; nothing where it makes its own."""

@@ -2,7 +2,8 @@
 
 All tables of a few people are taken: every key is a leaf of one tree, everybody has one of a few values, all
 equally likely. The search is run once on each, with the promise or with a stricter one. What is published
-then tells which tables remain, and the best guesses over these are held to the promise itself.
+then tells which tables remain, and the best guesses over these are held to the promise itself. Requests may
+also be drawn in secret, with known chances, or be followed by the promise where no table keeps them.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ CONFIDENCE: Asked = {
 }
 DISTINCT: Asked = {f"l = {count}": {"l-diversity": {"of": "s", "l": count}} for count in (2, 3, 4)}
 """By name what is asked for, the promise first."""
+Draws = Sequence[tuple[int, Sequence[Row]]]
+"""What is asked for, in secret: requests with their weights, each a list of which the first is taken that
+some table keeps."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +87,44 @@ def stricter(setting: Setting, searches: Sequence[str] = SEARCHES) -> Iterator[R
         for name, promise in asked.items():
             begin, tally = process_time(), _Tally()
             for register, weight in _registers(setting).items():
-                _all_tables(setting, register, weight, search, promise, next(iter(asked)), tally)
-            shown = max(1, tally.published)
-            yield {
-                **asdict(setting),
-                "search": search,
-                "promised": next(iter(asked)),
-                "asked": name,
-                "published": round(tally.published / tally.tables, 4),
-                "broken": round(tally.broken / shown, 5),
-                "people exposed": round(tally.exposed / shown / setting.people, 5),
-                "loss": round(tally.lost / shown, 4),
-                "searches": tally.searches,
-                "CPU s": round(process_time() - begin, 1),
-            }
+                _all_tables(setting, register, weight, search, [(1, [promise])], next(iter(asked)), tally)
+            yield {**_told(setting, search, next(iter(asked)), name, tally), **_spent(tally, begin)}
+
+
+def drawn(
+    setting: Setting, promised: str, more: str, asked: Asked, search: str = "top-down"
+) -> Iterator[Row]:
+    """Yields in how many tables somebody is exposed where `more` is asked for now and then, or as far as it
+    goes, which everybody knows but for the draw itself."""
+    plain, strict = asked[promised], asked[more]
+    modes: dict[str, Draws] = {
+        f"{more} one time in ten": [(9, [plain]), (1, [strict])],
+        f"{more} one time in two": [(1, [plain]), (1, [strict])],
+        f"{more}, else {promised}": [(1, [strict, plain])],
+    }
+    for name, draws in modes.items():
+        begin, tally = process_time(), _Tally()
+        for register, weight in _registers(setting).items():
+            _all_tables(setting, register, weight, search, draws, promised, tally)
+        yield {**_told(setting, search, promised, name, tally), **_spent(tally, begin)}
+
+
+def _told(setting: Setting, search: str, promised: str, asked: str, tally: _Tally) -> Row:
+    shown = max(1, tally.published)
+    return {
+        **asdict(setting),
+        "search": search,
+        "promised": promised,
+        "asked": asked,
+        "published": round(tally.published / tally.tables, 4),
+        "broken": round(tally.broken / shown, 5),
+        "people exposed": round(tally.exposed / shown / setting.people, 5),
+        "loss": round(tally.lost / shown, 4),
+    }
+
+
+def _spent(tally: _Tally, begin: float) -> Row:
+    return {"searches": tally.searches, "CPU s": round(process_time() - begin, 1)}
 
 
 def _registers(setting: Setting) -> dict[tuple[int, ...], int]:
@@ -116,11 +144,36 @@ def _all_tables(
     register: tuple[int, ...],
     weight: int,
     search: str,
-    promise: Row,
+    draws: Draws,
     promised: str,
     tally: _Tally,
 ) -> None:
-    policy = sf.Policy.from_dict(
+    policies = [[_policy(setting, search, promise) for promise in requests] for _, requests in draws]
+    policy = policies[0][0]
+    searches = [[known_search(one, steps=1, seed=0).republish for one in some] for some in policies]
+    cells = list(product(setting.keys, setting.texts))
+    every = pa.table({"q": [key for key, _ in cells], "s": [value for _, value in cells]})
+    columns = open_source(every).count(policy.codings, missing=policy.missing).columns
+    worlds: dict[Any, list[tuple[int, Spread]]] = defaultdict(list)
+    recodings: dict[Any, Recoding] = {}
+    for spread in product(*(combinations_with_replacement(range(setting.values), n) for n in register)):
+        ways = prod(factorial(len(some)) // prod(map(factorial, Counter(some).values())) for some in spread)
+        for (often, _), some in zip(draws, searches, strict=True):
+            tally.searches += 1
+            tally.tables += weight * ways * often
+            table = _table(columns, spread)
+            recoding = next((found for one in some if (found := one(table)) is not None), None)
+            if recoding is None:
+                continue
+            shown = frozenset(publication_of(recoding, 1).items())
+            worlds[shown].append((ways * often, spread))
+            recodings.setdefault(shown, recoding)
+    for shown, some in worlds.items():
+        _tally_one(dict(shown), recodings[shown], some, weight, promised, tally)
+
+
+def _policy(setting: Setting, search: str, promise: Row) -> sf.Policy:
+    return sf.Policy.from_dict(
         {
             "columns": {
                 "q": {"role": "quasi", "taxonomy": {"tree": setting.tree}},
@@ -130,24 +183,6 @@ def _all_tables(
             "protect": {"search": search},
         }
     )
-    republish = known_search(policy, steps=1, seed=0).republish
-    cells = list(product(setting.keys, setting.texts))
-    every = pa.table({"q": [key for key, _ in cells], "s": [value for _, value in cells]})
-    columns = open_source(every).count(policy.codings, missing=policy.missing).columns
-    worlds: dict[Any, list[tuple[int, Spread]]] = defaultdict(list)
-    recodings: dict[Any, Recoding] = {}
-    for spread in product(*(combinations_with_replacement(range(setting.values), n) for n in register)):
-        ways = prod(factorial(len(some)) // prod(map(factorial, Counter(some).values())) for some in spread)
-        tally.searches += 1
-        tally.tables += weight * ways
-        recoding = republish(_table(columns, spread))
-        if recoding is None:
-            continue
-        shown = frozenset(publication_of(recoding, 1).items())
-        worlds[shown].append((ways, spread))
-        recodings.setdefault(shown, recoding)
-    for shown, some in worlds.items():
-        _tally_one(dict(shown), recodings[shown], some, weight, promised, tally)
 
 
 def _table(columns: Sequence[Column], spread: Spread) -> Microdata:
@@ -206,7 +241,14 @@ def lost(recoding: Recoding) -> float:
 def main(data: Path, out: Path) -> None:  # noqa: ARG001  (every experiment is told where data are)
     """Prints the figures, and writes them to `stricter_promises.json`."""
     rows = []
-    for row in (*stricter(Setting(6)), *stricter(Setting(8, nodes=1, values=5), ("top-down",))):
+    eight = Setting(8, nodes=1, values=5)
+    for row in (
+        *stricter(Setting(6)),
+        *stricter(eight, ("top-down",)),
+        *drawn(eight, "l = 2", "l = 3", DISTINCT),
+        *drawn(eight, "confidence 1/2", "confidence 2/5", CONFIDENCE),
+        *drawn(eight, "confidence 1/2", "confidence 1/3", CONFIDENCE),
+    ):
         print(json.dumps(row), flush=True)
         rows.append(row)
     (out / "stricter_promises.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")

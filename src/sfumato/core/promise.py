@@ -13,7 +13,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from typing import ClassVar, Self
 
 import numpy as np
@@ -135,6 +137,11 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         """Returns the same promise asking for l values instead, if that is what it is about, else itself."""
         del l
         return self
+
+    def with_more_values(self, more: Fraction) -> Self:
+        """Returns the same promise asking for so many values more in every class, or the next whole number of
+        them, if it is about that, else itself; what keeps it keeps this one."""
+        return self.with_least_values(ceil(self.least_values + more)) if more and self.least_values else self
 
     @property
     def stricter(self) -> tuple[Self, ...]:

@@ -104,6 +104,7 @@ class Policy(PolicyContent):
             parts.confirm,
             parts.source,
             parts.formulas,
+            parts.known_search,
         )
 
     def confirm_columns(self, *columns: str) -> Policy:

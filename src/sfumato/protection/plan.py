@@ -25,6 +25,7 @@ from sfumato.policy.compatibility.search_fit import against_compared, searches_o
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
+from sfumato.protection.asked_for_more import asked_lines, refusal_of_more
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
@@ -143,7 +144,7 @@ class Plan(Printable):
         rule = self.policy.protect
         return explain(
             self.recoding,
-            self.policy.promises if self.terms is None else key_promises(self.policy.promises),
+            self.policy.searched_promises if self.terms is None else key_promises(self.policy.promises),
             levels=self.levels,
             loss=rule.loss,
             weights=self.policy.weights,
@@ -206,10 +207,8 @@ class Plan(Printable):
 
     def card(self) -> Card:
         """Returns the plan on a few lines."""
-        levels = self.levels or {}
-        shapes = [
-            shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(self.recoding.table.keys)
-        ]
+        levels, keys = self.levels or {}, self.recoding.table.keys
+        shapes = [shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(keys)]
         best = " (the best there is)" if self.optimal else ""
         if self.bound is not None and not self.optimal:
             kind = "global recoding" if self.levels is None else "combination of levels"
@@ -219,6 +218,7 @@ class Plan(Printable):
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
             *withheld_lines(self.withheld),
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
+            *asked_lines(self.policy),
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
             self.outlook.line,
@@ -293,7 +293,8 @@ def make_plan(
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
     except Infeasible as refused:
-        raise refusal_under_controls(table, key_promises(policy.promises), aim) or refused from None
+        asked = key_promises(policy.searched_promises)
+        raise refusal_of_more(policy, refusal_under_controls(table, asked, aim) or refused) from None
     with one_step(progress, "proving"):
         verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:

@@ -115,12 +115,16 @@ def test_downcoding_against_every_labelled_table(search, key, data):
     frame = pl.DataFrame(shown, schema=[key, "s"], orient="row")
     (finding,) = sf.attack.downcoding(frame, rules).findings
     assert finding.details["worlds left"] == Fraction(left, len(worlds))
+    found = []
     for name, tally, total in (("before", every, len(worlds)), ("after", same, left)):
         best = {
             a: Fraction(max(n for (b, _), n in tally.items() if b == a), total * sizes[a]) for a in hiding
         }
         mean = sum((n * best[a] for a, n in hiding.items()), Fraction(0)) / sum(hiding.values())
         assert finding.details[name] == mean
+        found.append(best)
+    gain = max(Fraction(0), *(found[1][a] - found[0][a] for a in hiding))
+    assert finding.details["largest gain"] == gain
 
 
 HALF = {"confidence-bounding": {"of": "s", "confidence": "1/2"}}

@@ -76,7 +76,7 @@ class Downcoding:
         every, same = weigh(worlds, self.known.republish)
         if not same.weight:
             said = "the search gives this table in no world: rows were left out, or it was made otherwise"
-            return [self._nothing(boxes, said)]
+            return [self._nothing(boxes, said, impossible=True)]
         found, left = [], Fraction(same.weight, every.weight)
         for j in columns:
             hiding = boxes.hiding(j)
@@ -93,6 +93,9 @@ class Downcoding:
                 "after": _mean(sizes, [guess.chance for guess in after]),
                 "share before": max(guess.share for guess in before),
                 "share after": max(guess.share for guess in after),
+                "largest gain": max(
+                    Fraction(0), *(b.chance - a.chance for a, b in zip(before, after, strict=True))
+                ),
             }
             best = max(guess.chance for guess in after)
             found.append(self._finding(boxes, j, best=best, sure=sure, breach=sure > 0, figures=figures))
@@ -129,18 +132,20 @@ class Downcoding:
         people, told = sum(chosen.values()), 0
         names = ("before", "after", "share before", "share after", "worlds left", "sure")
         sums = dict.fromkeys(names, Fraction(0))
-        exposed = 0
+        exposed, gain = 0, Fraction(0)
         for c, times in chosen.items():
             guess = lists.told(c, j) if c in listed else _guess(worlds, c, j, each, lists.rng)
             told += times * int(guess.pop("told"))
-            sure = guess["before"] <= SURE < guess["after"] - guess.pop("doubt")
+            surely = guess["after"] - guess.pop("doubt")
+            sure, gain = guess["before"] <= SURE < surely, max(gain, surely - guess["before"])
             exposed += int(boxes.sizes[c]) * (sure and bool(guess.pop("exact")))
             guess["sure"] = Fraction(int(sure))
             for name in names:
                 sums[name] += times * guess[name] / people
         for c in lists.beside(j, drawn, each * max(1, len(drawn) - len(listed))):
             guess = lists.told(c, j)
-            sure = guess["before"] <= SURE < guess["after"] - guess["doubt"]
+            surely = guess["after"] - guess["doubt"]
+            sure, gain = guess["before"] <= SURE < surely, max(gain, surely - guess["before"])
             exposed += int(boxes.sizes[c]) * (sure and bool(guess["exact"]))
         error = error_of(people)
         figures: Figures = {
@@ -152,6 +157,7 @@ class Downcoding:
             "seed": worlds.known.seed,
             "error": error,
             **{name: value for name, value in sums.items() if name != "sure"},
+            "largest gain": gain,
         }
         estimated = round(float(sums["sure"]) * int(hiding.sum()))
         breach = exposed > 0 or sums["sure"] > error
@@ -183,7 +189,7 @@ class Downcoding:
             details=dict(figures),
         )
 
-    def _nothing(self, boxes: PublishedBoxes, why: str) -> Finding:
+    def _nothing(self, boxes: PublishedBoxes, why: str, *, impossible: bool = False) -> Finding:
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -192,7 +198,7 @@ class Downcoding:
             people=0,
             breach=False,
             columns=tuple(column.name for column in boxes.keys),
-            details={"method": "none"},
+            details={"method": "none", "impossible": int(impossible)},
         )
 
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sfumato.attacks.worlds.published_boxes import Builds, PublishedBoxes, Republish
-
-STEPS = 20_000
-"""So many times the search is run at most."""
+from sfumato.policy.known_search_rule import STEPS
 
 
 @dataclass(frozen=True)

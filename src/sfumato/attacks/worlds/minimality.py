@@ -174,7 +174,13 @@ class ValueMinimality:
             people=seen.beyond,
             breach=seen.exposed > 0 or seen.share_beyond > error,
             columns=(seen.name,),
-            details={**figures, "before": seen.mean_before, "after": seen.mean_after, "limit": seen.limit},
+            details={
+                **figures,
+                "before": seen.mean_before,
+                "after": seen.mean_after,
+                "largest gain": seen.gain,
+                "limit": seen.limit,
+            },
         )
 
 
@@ -197,7 +203,7 @@ class _Seen:
         self._promised, self._count_values = promised == "promised", not sample_of
         self._scale = Fraction(sample_of)
         self.people, self._beyond, self.exposed = 0, 0, 0
-        self._before = self._after = self.best = Fraction(0)
+        self._before = self._after = self.best = self.gain = Fraction(0)
 
     def add(
         self,
@@ -220,6 +226,7 @@ class _Seen:
         beyond = people * (few or now - error > self.limit >= was or now - error == 1 > was)
         self.exposed += beyond if listed else 0
         self.best = max(self.best, now)
+        self.gain = max(self.gain, now - error - was)
         if drawn:
             self.people += people
             self._before += people * was

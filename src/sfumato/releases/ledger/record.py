@@ -40,7 +40,7 @@ class Record:
     the marks of the people in it, while the release is being made; `despite` names chains with the same
     people that it was not held against. `imported` says that the version was handed out without the ledger
     and entered later: nothing was judged, and nothing is promised of it. `assumes` says, of a chain that
-    people leave, what everybody keeps, and against whom.
+    people leave, what everybody keeps, and against whom; or what was measured of who knows the search.
     """
 
     release: str
@@ -136,11 +136,12 @@ KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "floor", "table"
 
 @dataclass(frozen=True)
 class HistoryComparison:
-    """The result of comparing a release with earlier ones: more figures, and verdicts that replace those on
-    the file alone."""
+    """The result of comparing a release with earlier ones, or of attacking it: more figures, verdicts that
+    replace those on the file alone, and what its certificate says beside them."""
 
     figures: JsonMapping = field(default_factory=dict)
     verdicts: tuple[Verdict, ...] = ()
+    assumes: str = ""
 
 
 HistoryCheck = Callable[[Sequence[Record], Record], JsonMapping | HistoryComparison | None]
