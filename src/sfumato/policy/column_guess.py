@@ -36,6 +36,8 @@ BODY_WEIGHTS = ((25, 400), (2, 12), (1500, 5000))
 """The middle of body weights, in kilograms or pounds; of newborn children; of these in grams."""
 MOST_PEOPLE = 20
 """Sizes of households do not go further."""
+LONGEST_CAREER = 70
+"""Nobody works for more years; expenses go further."""
 YEARS = (1850, 2100)
 _ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?", re.ASCII)
 _ICD_WITH_DETAIL = re.compile(r"[A-TV-Z][0-9][0-9AB]\.[0-9A-Z]{1,4}", re.ASCII)
@@ -229,12 +231,20 @@ def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
 
 
 def _counts_people(profile: ColumnProfile) -> bool:
-    if profile.reading.kinds != {"measure_word"} or not profile.header.lower().strip().endswith("size"):
+    """Whether small whole numbers stand below a size (`hsize`), or a number of people (`num_persons`)."""
+    kinds, numbers = profile.reading.kinds, profile.numbers
+    size = kinds == {"measure_word"} and profile.header.lower().strip().endswith("size")
+    if not numbers or not profile.whole or not (size or kinds == {"measure_word", "person"}):
         return False
+    return min(numbers) >= (1 if size else 0) and 3 <= max(numbers) <= MOST_PEOPLE
+
+
+def _counts_years_of_work(profile: ColumnProfile) -> bool:
+    """Whether numbers below `exp` are years of experience: expenses go further."""
     numbers = profile.numbers
-    if not numbers or not profile.whole:
+    if not numbers or not profile.called("experience") or profile.role_by_header is not None:
         return False
-    return min(numbers) >= 1 and 3 <= max(numbers) <= MOST_PEOPLE
+    return profile.distinct > 2 and min(numbers) >= 0 and MOST_PEOPLE < max(numbers) <= LONGEST_CAREER
 
 
 def _is_sampling_weight(profile: ColumnProfile) -> bool:
@@ -276,6 +286,8 @@ def _plain_numbers(profile: ColumnProfile) -> ColumnRule | None:
     years = profile.whole and all(YEARS[0] <= size <= YEARS[1] for size in numbers or ())
     if years and profile.distinct > 2:
         return _quasi(profile, "years, as it seems")
+    if _counts_years_of_work(profile):
+        return _quasi(profile, "by its header, work or expenses, and no more than years of work")
     if profile.flags or set(numbers or ()) == {0, 1} or set(numbers or ()) == {1, 2}:
         return ColumnRule(Role.QUASI, Flat(), UNDECIDED)
     return _insensitive(profile, f"numbers, {profile.distinct} different ones{NOBODY_SAYS}")
