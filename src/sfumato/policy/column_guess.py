@@ -16,6 +16,7 @@ from sfumato.policy.cell_meaning import (
     are_sums_of_money,
     are_test_results,
     end_as_numbers_of_people,
+    number_relatives,
     secret_in_cells,
 )
 from sfumato.policy.column_evidence import LONG_TEXT, NO_FINDING, ColumnEvidence, ColumnFinding
@@ -203,6 +204,12 @@ def _running_number(profile: ColumnProfile) -> ColumnRule | None:
     return None
 
 
+def _numbered_relative(profile: ColumnProfile) -> ColumnRule | None:
+    if not number_relatives(profile):
+        return None
+    return _identifier(f"{profile.says}, and numbers that say who it is ({profile.spoken()})")
+
+
 def _dated(profile: ColumnProfile) -> ColumnRule | None:
     """Dates, of whatever: others can know when something happened to somebody."""
     if not _holds_dates(profile):
@@ -324,6 +331,7 @@ GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
     _long_numbers,
     _sensitive,
     _running_number,
+    _numbered_relative,
     _dated,
     _unknowable,
     _knowable,
