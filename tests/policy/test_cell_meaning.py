@@ -93,3 +93,17 @@ def test_answers_with_their_numbers_and_without_an_answer_are_yes_or_no(answers,
 )
 def test_many_numbers_of_relatives_say_who_they_are(header, cells, role):
     assert guess(header, column(cells, "integer"), ROWS).role.value == role
+
+
+@pytest.mark.parametrize(
+    ("grades", "role"),
+    [
+        (["9", "10", "11", "12", "other"], "quasi"),
+        (["9", "10", "11", "12"], "quasi"),
+        (["1", "2", "3", "4", "5", "6"], "insensitive"),
+        (["7", "9", "12"], "insensitive"),
+        (["10", "11", "12", "13", "14", "15"], "insensitive"),
+    ],
+)
+def test_grades_that_are_classes_of_a_school_are_known_to_others(grades, role):
+    assert guess("grade", column((grades * ROWS)[:ROWS]), ROWS).role.value == role

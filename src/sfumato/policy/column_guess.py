@@ -37,9 +37,14 @@ BODY_WEIGHTS = ((25, 400), (2, 12), (1500, 5000))
 """The middle of body weights, in kilograms or pounds; of newborn children; of these in grams."""
 MOST_PEOPLE = 20
 """Sizes of households do not go further."""
+OLDER_PUPILS = (6, 13)
+"""Classes of a school that are no marks: these begin with lower numbers."""
+LEAST_GRADES = 3
 LONGEST_CAREER = 70
 """Nobody works for more years; expenses go further."""
 YEARS = (1850, 2100)
+_GRADE = re.compile(r"grade[ds]?\Z")
+_WHOLE = re.compile(r"[0-9]{1,2}", re.ASCII)
 _ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?", re.ASCII)
 _ICD_WITH_DETAIL = re.compile(r"[A-TV-Z][0-9][0-9AB]\.[0-9A-Z]{1,4}", re.ASCII)
 _ATC = re.compile(r"[A-DGHJLMNPRSV][0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?", re.ASCII)
@@ -221,6 +226,12 @@ def _holds_dates(profile: ColumnProfile) -> bool:
     return bool(profile.dates) and profile.numbers is None
 
 
+def _school_grade(profile: ColumnProfile) -> ColumnRule | None:
+    if not _are_school_grades(profile):
+        return None
+    return _quasi(profile, "grades of a school that follow each other, as classes do")
+
+
 def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
     """A header of measurements and outcomes; a weight that is nobody's weight."""
     if profile.role_by_header is Role.QUASI and _is_sampling_weight(profile):
@@ -244,6 +255,16 @@ def _counts_people(profile: ColumnProfile) -> bool:
     if not numbers or not profile.whole or not (size or kinds == {"measure_word", "person"}):
         return False
     return min(numbers) >= (1 if size else 0) and 3 <= max(numbers) <= MOST_PEOPLE
+
+
+def _are_school_grades(profile: ColumnProfile) -> bool:
+    """Whether a grade is a class of a school (9, 10, 11, 12, other), and no mark."""
+    if profile.reading.kinds != {"outcome"} or not _GRADE.search(profile.header.lower()):
+        return False
+    grades = sorted(int(value) for value in profile.values if _WHOLE.fullmatch(value))
+    few_words = profile.distinct - len(grades) <= 1
+    in_turn = len(grades) >= LEAST_GRADES and grades == list(range(grades[0], grades[-1] + 1))
+    return few_words and in_turn and grades[0] >= OLDER_PUPILS[0] and grades[-1] <= OLDER_PUPILS[1]
 
 
 def _counts_years_of_work(profile: ColumnProfile) -> bool:
@@ -333,6 +354,7 @@ GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
     _running_number,
     _numbered_relative,
     _dated,
+    _school_grade,
     _unknowable,
     _knowable,
     _codes,
