@@ -5,7 +5,9 @@ import random
 import pytest
 
 from policy.fake_survey import column
+from sfumato.policy.column_evidence import NO_FINDING
 from sfumato.policy.column_guess import guess, is_undecided, without_undecided
+from sfumato.policy.column_profile import ColumnProfile
 
 ROWS = 400
 DICE = random.Random(6)
@@ -58,3 +60,50 @@ def test_an_unknown_flag_is_known_until_it_costs_too_much():
     assert not is_undecided(said) and said.role.value == "insensitive"
     given_up = without_undecided({"qq": rule, "treat": said})
     assert list(given_up) == ["qq"] and given_up["qq"].role.value == "insensitive"
+
+
+@pytest.mark.parametrize(
+    ("answers", "flags"),
+    [
+        (["0_no", "1_yes"], True),
+        (["(1) Yes", "(2) No"], True),
+        (["1 = ja", "2 = nein", "9 = keine Angabe"], True),
+        (["Checked", "Unchecked"], True),
+        (["yes", "no", "don't know", "refused"], True),
+        (["unknown", "missing"], False),
+        (["0_placebo", "1_drug"], False),
+        (["yes", "no", "perhaps"], False),
+        (["1_1", "2_1"], False),
+    ],
+)
+def test_answers_with_their_numbers_and_without_an_answer_are_yes_or_no(answers, flags):
+    cells = column([answers[i % len(answers)] for i in range(60)])
+    assert ColumnProfile.of("brush", cells, 60, NO_FINDING).flags is flags
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "role"),
+    [
+        ("mom", [str(2 * (i // 2) + 7) for i in range(ROWS)], "identifier"),
+        ("kid", [str(3 * i + 1) for i in range(ROWS)], "identifier"),
+        ("kids", [str(i % 9) for i in range(ROWS)], "quasi"),
+        ("mother", [str(145 + i % 45) for i in range(ROWS)], "quasi"),
+        ("mom_educ", [str(2 * (i // 2)) for i in range(ROWS)], "quasi"),
+    ],
+)
+def test_many_numbers_of_relatives_say_who_they_are(header, cells, role):
+    assert guess(header, column(cells, "integer"), ROWS).role.value == role
+
+
+@pytest.mark.parametrize(
+    ("grades", "role"),
+    [
+        (["9", "10", "11", "12", "other"], "quasi"),
+        (["9", "10", "11", "12"], "quasi"),
+        (["1", "2", "3", "4", "5", "6"], "insensitive"),
+        (["7", "9", "12"], "insensitive"),
+        (["10", "11", "12", "13", "14", "15"], "insensitive"),
+    ],
+)
+def test_grades_that_are_classes_of_a_school_are_known_to_others(grades, role):
+    assert guess("grade", column((grades * ROWS)[:ROWS]), ROWS).role.value == role

@@ -20,6 +20,7 @@ ROWS = {
     "a long number": "S850301-1234567,x\nS900101-7654321,y\n",
     "one row alone": "Alma,34\n",
     "a value that comes again, beside one column of numbers": "canary,unknown,x\nother,3,y\ncanary,4,z\n",
+    "a word for nothing": "canary,NA,x,unknown\nother,3,y,1\n",
 }
 HEADED = {
     "words that are known": "name,City\nAlma,Lund\nBo,Malmoe\n",
@@ -27,6 +28,10 @@ HEADED = {
     "capitals below small letters": "colour,shape\nRed,Round\n",
     "small letters below capitals": "Colour,Shape\nred,round\n",
     "a name that is a value, too": "age,kids,married\n36,2,married\n40,0,single\n",
+    "a name that is a value, beside more words than numbers": "row,nr,people,prov,abroad,view,pet,urban\n"
+    "1,2851,32,BC,no,some,cat,urban\n2,521,599,QC,no,not,dog,rural\n",
+    "a name that is a value, beside a name that is known": "id,week,y,arm,side\n1,2,y,a,l\n2,3,n,b,r\n",
+    "a name that is a word for nothing": "height,weight,na\n180,80,3\n175,75,4\n",
 }
 
 

@@ -18,6 +18,8 @@ MOST_ROWS_EACH = 20
 """Numbers of people have fewer rows each on average."""
 LARGE_AMOUNT = 1000
 ROUND = 100
+MOST_RELATIVES = 100
+"""So many different numbers count nobody's relatives."""
 _NOTHING_SAID = """
     other others none no unknown missing na n/a not_applicable refused yes andere keine unbekannt autre aucun
     inconnu otro ninguno desconocido altro nessuno sconosciuto control controls healthy normal
@@ -107,6 +109,17 @@ def are_numbers_of_people(profile: ColumnProfile) -> bool:
         and profile.distinct * MOST_ROWS_EACH >= profile.present
         and max(profile.counts) <= 5 * (profile.present // profile.distinct + 1)
     )
+
+
+def number_relatives(profile: ColumnProfile) -> bool:
+    """Whether a hundred whole numbers or more, in a few rows each, stand below somebody's relative (`mom`).
+
+    They say who it is: nobody has so many children, and ages and heights repeat.
+    """
+    named = profile.called("relative") and profile.reading.kinds <= {"relative", "household", "person"}
+    if not named or not profile.whole or profile.distinct < MOST_RELATIVES or profile.dates:
+        return False
+    return profile.distinct * MOST_ROWS_EACH >= profile.present
 
 
 def are_long_numbers(profile: ColumnProfile) -> bool:

@@ -16,6 +16,7 @@ from sfumato.policy.cell_meaning import (
     are_sums_of_money,
     are_test_results,
     end_as_numbers_of_people,
+    number_relatives,
     secret_in_cells,
 )
 from sfumato.policy.column_evidence import LONG_TEXT, NO_FINDING, ColumnEvidence, ColumnFinding
@@ -36,7 +37,14 @@ BODY_WEIGHTS = ((25, 400), (2, 12), (1500, 5000))
 """The middle of body weights, in kilograms or pounds; of newborn children; of these in grams."""
 MOST_PEOPLE = 20
 """Sizes of households do not go further."""
+OLDER_PUPILS = (6, 13)
+"""Classes of a school that are no marks: these begin with lower numbers."""
+LEAST_GRADES = 3
+LONGEST_CAREER = 70
+"""Nobody works for more years; expenses go further."""
 YEARS = (1850, 2100)
+_GRADE = re.compile(r"grade[ds]?\Z")
+_WHOLE = re.compile(r"[0-9]{1,2}", re.ASCII)
 _ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?", re.ASCII)
 _ICD_WITH_DETAIL = re.compile(r"[A-TV-Z][0-9][0-9AB]\.[0-9A-Z]{1,4}", re.ASCII)
 _ATC = re.compile(r"[A-DGHJLMNPRSV][0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?", re.ASCII)
@@ -201,6 +209,12 @@ def _running_number(profile: ColumnProfile) -> ColumnRule | None:
     return None
 
 
+def _numbered_relative(profile: ColumnProfile) -> ColumnRule | None:
+    if not number_relatives(profile):
+        return None
+    return _identifier(f"{profile.says}, and numbers that say who it is ({profile.spoken()})")
+
+
 def _dated(profile: ColumnProfile) -> ColumnRule | None:
     """Dates, of whatever: others can know when something happened to somebody."""
     if not _holds_dates(profile):
@@ -210,6 +224,12 @@ def _dated(profile: ColumnProfile) -> ColumnRule | None:
 
 def _holds_dates(profile: ColumnProfile) -> bool:
     return bool(profile.dates) and profile.numbers is None
+
+
+def _school_grade(profile: ColumnProfile) -> ColumnRule | None:
+    if not _are_school_grades(profile):
+        return None
+    return _quasi(profile, "grades of a school that follow each other, as classes do")
 
 
 def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
@@ -229,12 +249,30 @@ def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
 
 
 def _counts_people(profile: ColumnProfile) -> bool:
-    if profile.reading.kinds != {"measure_word"} or not profile.header.lower().strip().endswith("size"):
+    """Whether small whole numbers stand below a size (`hsize`), or a number of people (`num_persons`)."""
+    kinds, numbers = profile.reading.kinds, profile.numbers
+    size = kinds == {"measure_word"} and profile.header.lower().strip().endswith("size")
+    if not numbers or not profile.whole or not (size or kinds == {"measure_word", "person"}):
         return False
+    return min(numbers) >= (1 if size else 0) and 3 <= max(numbers) <= MOST_PEOPLE
+
+
+def _are_school_grades(profile: ColumnProfile) -> bool:
+    """Whether a grade is a class of a school (9, 10, 11, 12, other), and no mark."""
+    if profile.reading.kinds != {"outcome"} or not _GRADE.search(profile.header.lower()):
+        return False
+    grades = sorted(int(value) for value in profile.values if _WHOLE.fullmatch(value))
+    few_words = profile.distinct - len(grades) <= 1
+    in_turn = len(grades) >= LEAST_GRADES and grades == list(range(grades[0], grades[-1] + 1))
+    return few_words and in_turn and grades[0] >= OLDER_PUPILS[0] and grades[-1] <= OLDER_PUPILS[1]
+
+
+def _counts_years_of_work(profile: ColumnProfile) -> bool:
+    """Whether numbers below `exp` are years of experience: expenses go further."""
     numbers = profile.numbers
-    if not numbers or not profile.whole:
+    if not numbers or not profile.called("experience") or profile.role_by_header is not None:
         return False
-    return min(numbers) >= 1 and 3 <= max(numbers) <= MOST_PEOPLE
+    return profile.distinct > 2 and min(numbers) >= 0 and MOST_PEOPLE < max(numbers) <= LONGEST_CAREER
 
 
 def _is_sampling_weight(profile: ColumnProfile) -> bool:
@@ -276,6 +314,8 @@ def _plain_numbers(profile: ColumnProfile) -> ColumnRule | None:
     years = profile.whole and all(YEARS[0] <= size <= YEARS[1] for size in numbers or ())
     if years and profile.distinct > 2:
         return _quasi(profile, "years, as it seems")
+    if _counts_years_of_work(profile):
+        return _quasi(profile, "by its header, work or expenses, and no more than years of work")
     if profile.flags or set(numbers or ()) == {0, 1} or set(numbers or ()) == {1, 2}:
         return ColumnRule(Role.QUASI, Flat(), UNDECIDED)
     return _insensitive(profile, f"numbers, {profile.distinct} different ones{NOBODY_SAYS}")
@@ -312,7 +352,9 @@ GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
     _long_numbers,
     _sensitive,
     _running_number,
+    _numbered_relative,
     _dated,
+    _school_grade,
     _unknowable,
     _knowable,
     _codes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,36 +17,27 @@ from sfumato.policy.taxonomies.number_form import NumberForm, form_of
 
 FEW_VALUES = 12
 """So few values need no hierarchy."""
+MOST_ANSWERS = 5
+"""Yes, no, and some ways to give no answer."""
 SCREENED = 200
 """So many values tell whether all are worth reading."""
 QUANTITIES = ("age", "birth", "household", "looks", "measure_word", "measurement", "money", "outcome")
 """Kinds of headers above numbers, with how many zeros these may be written."""
-FLAGS = frozenset(
-    [
-        "true",
-        "false",
-        "yes",
-        "no",
-        "y",
-        "n",
-        "ja",
-        "nein",
-        "oui",
-        "non",
-        "sí",
-        "si",
-        "no",
-        "vero",
-        "falso",
-        "wahr",
-        "falsch",
-        "vrai",
-        "faux",
-        "t",
-        "f",
-    ]
-)
+_FLAGS = """
+    true false yes no y n t f ja nein oui non sí si vero falso wahr falsch vrai faux
+    checked unchecked selected not_selected mentioned not_mentioned present absent
+"""
+FLAGS = frozenset(word.replace("_", " ") for word in _FLAGS.split())
 """Words that are answers and nothing else."""
+_NO_ANSWERS = """
+    unknown missing refused unsure not_sure not_stated not_known no_answer don't_know dont_know do_not_know
+    dk na n/a unbekannt keine_angabe weiß_nicht weiss_nicht inconnu ne_sait_pas sans_réponse desconocido
+    no_sabe ns/nc sconosciuto non_so non_risponde
+"""
+NO_ANSWERS = frozenset(word.replace("_", " ") for word in _NO_ANSWERS.split())
+"""Words of those who gave no answer."""
+_CODE_BEFORE = re.compile(r"\(?[0-9]{1,2}\)?[ _.:=)-]+(?=[^\W\d])")
+"""The number of an answer that stands before it: `0_no`, `(1) yes`, `2 = don't know`."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +131,11 @@ class ColumnProfile:
 
     @property
     def flags(self) -> bool:
-        """Whether the values are answers to a question of yes or no."""
-        return 0 < self.distinct <= 2 and all(value.lower() in FLAGS for value in self.values)
+        """Whether the values are answers to a question of yes or no; some may have given none."""
+        if not 0 < self.distinct <= MOST_ANSWERS:
+            return False
+        answers = {_CODE_BEFORE.sub("", value.strip(), count=1).strip().lower() for value in self.values}
+        return 0 < len(answers - NO_ANSWERS) <= 2 and answers - NO_ANSWERS <= FLAGS
 
     def spoken(self) -> str:
         """How many different values there are, in words."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sfumato.policy.column_names import AGES, IDENTIFIERS, PEOPLE, PLACES, words
 
@@ -17,22 +17,27 @@ LONGEST_NAME = 200
 """A name that is longer is none."""
 
 LEAST_NAMED = 2
-"""Fewer words over columns of numbers do not outweigh one that occurs below itself."""
+"""Fewer words over columns of numbers do not outweigh a name that may be a cell."""
 
-_CELL = re.compile(
-    r"[+-]?[0-9][0-9 .,:/-]*%?|true|false|n/?a|null"
-    r"|.*@.*\..*|.*[0-9]{5,}.*|.*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}.*",
+ENOUGH_NAMED = 3
+"""So many different words over columns of numbers outweigh it, whatever the other columns are."""
+
+_TELLING_CELL = re.compile(
+    r"[+-]?[0-9][0-9 .,:/-]*%?|.*@.*\..*|.*[0-9]{5,}.*|.*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}.*",
     re.IGNORECASE | re.DOTALL,
 )
+_WORD_OF_CELLS = re.compile(r"true|false|n/?a|null", re.IGNORECASE)
 _LETTERS = ((re.compile("[0-9]+"), "0"), (re.compile("[A-Z]+"), "A"), (re.compile("[^\\W\\d_A-Z]+"), "a"))
 
 
 def may_be_a_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line of a file may be a row like those that follow, and no line of names.
 
-    It may be one where a name is a number, a date, an address or the like, or occurs as a cell below itself
-    (unless words stand over numbers in most of the other columns, and in two at least); else unless a name
-    says what a column is, a column below a word holds numbers or dates, or words below a name look different.
+    It may be one where a name is a number, a date, an address or the like. It may be one where a name occurs
+    as a cell below itself, or is a word for nothing (`Na`, which is sodium, too), unless words stand over
+    numbers: over three columns, or over two that are most of the others or beside a name that says what a
+    column is. Else it is one unless a name says what a column is, a column below a word holds numbers or
+    dates, or words below a name look different.
 
     >>> may_be_a_row(["34", "f", "flu"], [["36", "m", "cold"]])
     True
@@ -40,22 +45,38 @@ def may_be_a_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     False
     >>> may_be_a_row(["age", "kids", "married"], [["36", "2", "married"], ["40", "0", "single"]])
     False
+    >>> may_be_a_row(["urban", "x", "y"], [["urban", "a", "b"], ["rural", "c", "d"]])
+    True
     """
     columns = [[row[i] for row in rows if i < len(row) and row[i] != ""] for i in range(len(names))]
     beside = list(zip(names, columns, strict=True))
-    if any(_is_cell(name) for name in names):
+    if any(map(_is_telling_cell, names)):
         return True
-    if again := sum(name in cells for name, cells in beside):
-        named = sum(bool(cells) and all(map(_is_cell, cells)) for _, cells in beside)
-        return named < LEAST_NAMED or 2 * named <= len(names) - again
-    if any(words(name) & KNOWN for name in names):
+    doubted = {name for name, cells in beside if name in cells or _is_cell(name)}
+    known = any(words(name) & KNOWN for name in names if name not in doubted)
+    if doubted:
+        return not _words_over_numbers(beside, doubted, known=known)
+    return not known and all(_is_alike(name, cells) for name, cells in beside if cells)
+
+
+def _words_over_numbers(
+    beside: Sequence[tuple[str, Sequence[str]]], doubted: Collection[str], *, known: bool
+) -> bool:
+    """Whether so many words stand over columns of numbers that the line is one of names all the same."""
+    over = {name for name, cells in beside if name not in doubted and cells and all(map(_is_cell, cells))}
+    if len(over) < LEAST_NAMED:
         return False
-    return all(_is_alike(name, cells) for name, cells in beside if cells)
+    return known or len(over) >= ENOUGH_NAMED or 2 * len(over) > len(beside) - len(doubted)
 
 
-def _is_cell(name: str) -> bool:
-    """Whether a name is what cells are and names are not."""
-    return len(name) > LONGEST_NAME or _CELL.fullmatch(name.strip()) is not None
+def _is_telling_cell(text: str) -> bool:
+    """Whether a text is what cells are and names are not."""
+    return len(text) > LONGEST_NAME or _TELLING_CELL.fullmatch(text.strip()) is not None
+
+
+def _is_cell(text: str) -> bool:
+    """The same, and words that cells hold where nothing is known, or yes and no."""
+    return _is_telling_cell(text) or _WORD_OF_CELLS.fullmatch(text.strip()) is not None
 
 
 def _is_alike(name: str, cells: Sequence[str]) -> bool:

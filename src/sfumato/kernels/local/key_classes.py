@@ -120,6 +120,42 @@ def _node_without(classes: KeyClasses, forest: Forest, group: int, owner: int, j
     return node
 
 
+@njit(cache=True, inner=True, borrows=True)
+def find_witnesses(classes: KeyClasses, forest: Forest, owner: int, witness: Small) -> None:
+    """Writes per column the member that makes the box of a class what it is, beside the first, or NOBODY.
+
+    The node over the members before it is below that of the box, so the two of them alone have that node:
+    whoever else leaves the class, it stays.
+    """
+    for j in range(classes.box.shape[1]):
+        whole = classes.box[owner, j]
+        member = classes.first[owner]
+        node = classes.leaf[member, j]
+        while node != whole:
+            member = classes.after[member]
+            if member == NOBODY:
+                break
+            node = lowest_cover(forest, node, classes.leaf[member, j])
+        witness[j] = member
+
+
+@njit(cache=True, inner=True, borrows=True)
+def relief_with_witnesses(classes: KeyClasses, forest: Forest, group: int, witness: Small) -> int:
+    """How much the total falls when a group leaves its class, whose witnesses are known."""
+    owner = classes.class_of[group]
+    size = classes.size[owner]
+    left = size - classes.weight[group]
+    if left == 0:
+        return int(size * classes.cost[owner])
+    cost = 0
+    for j in range(classes.box.shape[1]):
+        node = classes.box[owner, j]
+        if group == classes.first[owner] or group == witness[j] or witness[j] == NOBODY:
+            node = _node_without(classes, forest, group, owner, j)
+        cost += forest.price[node]
+    return int(size * classes.cost[owner] - left * cost)
+
+
 @njit(cache=True, borrows=True)
 def join(classes: KeyClasses, forest: Forest, group: int, target: int) -> int:
     """Puts a group without a class into this one; returns how much the total rises."""

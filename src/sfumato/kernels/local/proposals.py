@@ -12,10 +12,12 @@ from sfumato.kernels.local.key_classes import (
     NOBODY,
     Forest,
     KeyClasses,
+    find_witnesses,
     growth,
     join,
     leave,
     relief,
+    relief_with_witnesses,
 )
 
 Small = NDArray[np.int32]
@@ -45,12 +47,26 @@ def cheapest_classes(
     return target, rises
 
 
+@njit(cache=True, inner=True, borrows=True)
+def _relief(classes: KeyClasses, forest: Forest, group: int, witness: Small, known: Truths) -> int:
+    """How much the total falls when a group leaves its class; witnesses of a class are looked for once."""
+    home = classes.class_of[group]
+    if home == NOBODY:
+        return relief(classes, forest, group)
+    if not known[home]:
+        find_witnesses(classes, forest, home, witness[home])
+        known[home] = True
+    return relief_with_witnesses(classes, forest, group, witness[home])
+
+
 @njit(cache=True)
 def reliefs(classes: KeyClasses, forest: Forest) -> Longs:
     """How much the total falls when each group leaves its class."""
     freed = np.empty(len(classes.class_of), np.int64)
+    witness = np.empty(classes.box.shape, np.int32)
+    known = np.zeros(len(classes.size), np.bool_)
     for group in range(len(freed)):
-        freed[group] = relief(classes, forest, group)
+        freed[group] = _relief(classes, forest, group, witness, known)
     return freed
 
 
@@ -62,6 +78,8 @@ def propose(
 
     NOBODY if there is none; a class that it leaves must keep `least` rows or none.
     """
+    witness = np.empty(classes.box.shape, np.int32)
+    known = np.zeros(len(classes.size), np.bool_)
     for group in range(len(dirty)):
         if not dirty[group]:
             continue
@@ -70,7 +88,7 @@ def propose(
         left = classes.size[home] - classes.weight[group]
         if classes.cost[home] == 0 or 0 < left < least:
             continue
-        freed = relief(classes, forest, group)
+        freed = _relief(classes, forest, group, witness, known)
         bound = freed
         for i in range(near.shape[1]):
             if near[group, i] == NOBODY:

@@ -21,7 +21,7 @@ _FILLERS = """
     num nbr cat grp frq freq stat sta yr yrs mo mos mth wk wks hr hrs day days avg mean max min tot total low
     high any ever cur curr prev pre post own oth other new first last frst ind idx lvl lev dum flag cd desc
     txt val amt cnt ct pct rat ratio sq cub ln log imp diff chg typ type rec rcd fin beg end per non lat early
-    late cont base bl raw adj std sum nb lt ge gt le lg sm big med very full part self is has was
+    late more cont base bl raw adj std sum nb lt ge gt le lg sm big med very full part self is has was
 """
 FILLERS = frozenset(_FILLERS.split())
 """What stands before or behind an abbreviated word and says how it was counted, or of when it is."""
@@ -29,10 +29,15 @@ OF_RELATIVES = frozenset(
     {"age", "education", "job", "money", "origin", "belief", "household", "sex", "birth"}
 )
 """Kinds before which one letter says whose: `meduc`, `hage`, `fincome`; or how: `lwage`, `xage`."""
-RELATIVES = frozenset(["hus", "husb", "wif", "spo", "spou", "moth", "fath", "mom", "dad", "sib"])
-"""Abbreviations before such words that say whose: `huseduc`, `spouage`."""
-BEFORE = frozenset("cfhlmprswx")
-"""Child, father, husband or head, logarithm, mother, partner, respondent, spouse, wife; `x` is anybody's."""
+RELATIVES = frozenset(
+    ["hus", "husb", "wif", "sp", "spo", "spou", "ma", "moth", "pa", "fath", "mom", "dad", "sib"]
+)
+"""Abbreviations before such words that say whose: `huseduc`, `spouage`, `maeduc`."""
+BEFORE = frozenset("cdfhlmnprswxy")
+"""Child, dad, father, husband or head, logarithm, mother, partner, respondent, spouse, wife; `x`: anybody's.
+
+`n` and `y` say that people or years were counted: `nkids`, `yschool`.
+"""
 BEHIND = frozenset("acfhmprswx0123456789")
 """The same behind a word, or `a` of several."""
 
