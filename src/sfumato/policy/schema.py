@@ -50,7 +50,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])[:6]
-    ['columns', 'confirm', 'formulas', 'missing', 'person', 'promises']
+    ['columns', 'confirm', 'formulas', 'known-search', 'missing', 'person']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()

@@ -393,9 +393,9 @@ def _check_positions(recoding: Recoding) -> None:
 def _covers(recoding: Recoding) -> bool:
     published = recoding.class_of != SUPPRESSED
     kept = slice(None) if published.all() else published
-    owner = recoding.class_of[kept]
-    for j, column in enumerate(recoding.table.keys):
-        codes = recoding.table.codes(column.name)[kept]
-        if np.any(codes < recoding.low[:, j].take(owner)) or np.any(codes >= recoding.high[:, j].take(owner)):
-            return False
-    return True
+    owner, low, high = recoding.class_of[kept], recoding.low.T, recoding.high.T
+    codes = (recoding.table.codes(column.name)[kept] for column in recoding.table.keys)
+    return all(
+        np.all(low[j].take(owner) <= held) and np.all(held < high[j].take(owner))
+        for j, held in enumerate(codes)
+    )
