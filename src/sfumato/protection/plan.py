@@ -395,7 +395,4 @@ def _covers(recoding: Recoding) -> bool:
     kept = slice(None) if published.all() else published
     owner, low, high = recoding.class_of[kept], recoding.low.T, recoding.high.T
     codes = (recoding.table.codes(column.name)[kept] for column in recoding.table.keys)
-    return all(
-        np.all(low[j].take(owner) <= held) and np.all(held < high[j].take(owner))
-        for j, held in enumerate(codes)
-    )
+    return all(np.all((low[j].take(owner) <= c) & (c < high[j].take(owner))) for j, c in enumerate(codes))
