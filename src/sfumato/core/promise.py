@@ -139,8 +139,7 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         return self
 
     def with_more_values(self, more: Fraction) -> Self:
-        """Returns the same promise asking for so many values more in every class, or the next whole number of
-        them, if it is about that, else itself; what keeps it keeps this one."""
+        """The same promise asking for so many values more in every class, rounded up, if it is about that."""
         return self.with_least_values(ceil(self.least_values + more)) if more and self.least_values else self
 
     @property
