@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import re
 import zipfile
 
 import openpyxl
@@ -16,6 +18,7 @@ from engine.files_of_rows import write
 from sfumato.core.errors import BadData, NotEnoughMemory
 from sfumato.engine import open_source
 from sfumato.engine.files.sheet_extent import NoDocument, SheetExtent, ods_extents, xlsx_extent
+from sfumato.engine.files.spreadsheet import _sheet_parts
 from sfumato.system.memory import Memory
 
 ROWS = [{"zip": f"0{2100 + n % 7}", "age": 20 + n % 9} for n in range(24)]
@@ -153,3 +156,38 @@ def test_columns_are_numbered_as_another_library_numbers_them():
     for column in (1, 26, 27, 52, 702, 703, 16_384):
         name = get_column_letter(column).encode()
         assert xlsx_extent(b'<c r="%s1"><v>1</v></c>' % name).columns == column
+
+
+LONG = b"x" * 1_000_000
+LONG_PARTS = {
+    "a long word of a link": ("xl/_rels/workbook.xml.rels", b"<Relationship " + LONG + b">"),
+    "links that do not end": ("xl/_rels/workbook.xml.rels", b"<Relationship " * 100_000),
+    "a long word of a sheet": ("xl/workbook.xml", b"<sheet " + LONG + b">"),
+    "sheets that do not end": ("xl/workbook.xml", b"<sheet " * 200_000),
+    "a long word of a cell": (SHEET, b'<c r="XFD1048576" ' + LONG + b">"),
+    "cells that do not end": (SHEET, b'<c r="XFD1048576"' + b"<c " * 500_000),
+    "merged cells that do not end": (SHEET, b"<mergeCell " * 100_000),
+}
+
+
+@pytest.mark.parametrize("case", LONG_PARTS)
+def test_long_parts_are_looked_through_once(tmp_path, case):
+    """Found by a soak: a word of 200,000 letters in a list of links took minutes."""
+    part, content = LONG_PARTS[case]
+    path = packed_again(write("xlsx", ROWS, tmp_path), part, lambda whole: content + whole)
+    with contextlib.suppress(BadData):  # the library is lenient, and reads some of them
+        open_source(path).survey()
+    with zipfile.ZipFile(path) as file:
+        assert _sheet_parts(file) == [SHEET]
+    assert xlsx_extent(content_of(path, SHEET)).held
+
+
+def test_a_workbook_without_a_sheet(tmp_path):
+    """Found by a soak: it was asked which of no sheets is meant."""
+    path = packed_again(
+        write("xlsx", ROWS, tmp_path),
+        "xl/workbook.xml",
+        lambda whole: re.sub(rb"<sheets>.*</sheets>", b"<sheets></sheets>", whole),
+    )
+    with pytest.raises(BadData, match="cannot be read as a spreadsheet"):
+        open_source(path).survey()

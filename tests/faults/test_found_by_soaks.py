@@ -19,7 +19,7 @@ import sfumato as sf
 from policy.test_arx_project import project
 from sfumato.cli.knowledge import read_vocabulary
 from sfumato.cli.main import app
-from sfumato.core.errors import BadData, BadInput, BadPolicy, WrongCall
+from sfumato.core.errors import BadData, BadInput, BadLedger, BadPolicy, WrongCall
 from sfumato.core.json_object import read_json
 from sfumato.engine import open_source
 from sfumato.engine.frames.records import open_json
@@ -32,7 +32,7 @@ from sfumato.releases.output_file import check_target
 from sfumato.releases.targets.folder import FolderTarget
 from sfumato.studio.policy_file import PolicyFile
 from sfumato.system import disk
-from studio.stage import StudioClient, open_studio
+from studio.stage import OURS, StudioClient, open_studio
 
 ENDLESS = Path("/dev/zero")
 
@@ -173,3 +173,37 @@ def test_names_of_chains_have_an_end():
     assert checked_name("x" * LONGEST_NAME, "chain")
     with pytest.raises(WrongCall, match="more than 255 characters"):
         checked_name("x" * (LONGEST_NAME + 1), "chain")
+
+
+def test_a_schema_that_quotes_no_unicode(tmp_path):
+    """SQLite quoted the name of a damaged table in its complaint, which is not Unicode (exit 70)."""
+    path = tmp_path / "ledger.db"
+    with Ledger(f"sqlite:///{path}"):
+        pass
+    whole = path.read_bytes()
+    harmed = whole.replace(b"tableentriesentries", b"table\xcf\xcftriesentries")
+    path.write_bytes(harmed.replace(b"CREATE TABLE entries", b"CREATE TABEL entries"))
+    assert path.read_bytes() != harmed != whole
+    for readonly in (True, False):
+        with (
+            pytest.raises(BadLedger, match="damaged"),
+            Ledger(f"sqlite:///{path}", readonly=readonly) as ledger,
+        ):
+            ledger.history()
+
+
+def test_a_list_of_many_problems_stays_short():
+    """Twenty sentences that each list all promises were too long to be read."""
+    policy = {"columns": {"a": {"role": "quasi"}}, "promises": [[]] * 50}
+    with pytest.raises(BadPolicy) as refused:
+        sf.Policy.from_dict(policy)
+    assert str(refused.value).startswith("policy: 50 problems\n") and len(str(refused.value)) < 2000
+    assert " more" in str(refused.value).splitlines()[-1] and len(refused.value.problems) == 50
+
+
+def test_a_name_that_no_address_has_room_for(tmp_path):
+    """The studio led to an address of 200,000 letters."""
+    studio = open_studio(tmp_path)
+    fields = {"to": "x" * 200_000, "into": "one", "chain": "main", "version": studio.policy.version}
+    answer = StudioClient(studio).post("/release/rehearse", data=fields, headers=OURS)
+    assert answer.status_code == 422 and "too long" in answer.text

@@ -119,6 +119,32 @@ def test_hierarchies_by_form(studio, client):
     assert wrong.status_code == 422 and "fewer characters" in refusal(wrong)
 
 
+TAXONOMIES = (
+    "{intervals: [5, 10], from: 0, to: 120}",
+    "{intervals: [0.5, 1], from: 0, to: 120, decimal: true}",
+    "{intervals: [5, 10], from: 0, to: 120, top: 90}",
+    "{from: 0, to: 120, intervals: [5, 10]}",
+    "{prefix: [2, 1]}",
+    "{mask: right}",
+    "{mask: left}",
+    "{date: [month, year]}",
+    "{date: [month, year], written: dd.mm.yyyy}",
+    "{ready: ages}",
+    "{ready: countries}",
+    "{tree: {young: ['20', '21'], old: ['50']}}",
+    "flat",
+)
+
+
+@pytest.mark.parametrize("taxonomy", TAXONOMIES)
+def test_every_kind_of_hierarchy_has_its_page(tmp_path, taxonomy):
+    """Found by a soak: intervals without `decimal` ended in a page that told of a bug."""
+    columns = f"columns:\n  age: {{role: quasi, taxonomy: {taxonomy}}}\n  disease: {{role: sensitive}}\n"
+    policy = f"sfumato: 2\n{columns}promises: [{{k-anonymity: {{k: 3}}}}]\n"
+    answer = StudioClient(open_studio(tmp_path, policy=policy)).get("/declare/column?name=age")
+    assert answer.status_code == 200 and "a bug" not in answer.text
+
+
 def test_a_tree_is_made_of_values_and_levels_are_shown(studio, client):
     client.get("/declare/column?name=zip")
     post(client, "/declare/column/write", studio.policy.version, name="zip")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import accumulate
 
 from sfumato.core.errors import BadPolicy
 
@@ -15,6 +16,8 @@ Lines = Mapping[Place, int]
 _LONGEST_NAME = 60
 MOST_LISTED, MOST_TOLD = 20, 1000
 """So many problems are listed in a message, and told to programs: the first ones of the file."""
+LONGEST_LIST = 1500
+"""So many characters of them a message has room for."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,20 @@ def refuse(problems: Sequence[Problem], origin: Origin) -> None:
         spots = (name, line_of(only.place, lines), path_of(only.place))
         where = ", ".join(s for s in spots if s)
         raise BadPolicy(only.message, remedy=only.remedy, where=where, problems=documents)
-    listed = "".join(f"\n  {problem.located(lines)}" for problem in ordered[:MOST_LISTED])
-    if len(ordered) > MOST_LISTED:
-        listed += f"\n  and {len(ordered) - MOST_LISTED} more"
-    raise BadPolicy(f"{len(ordered)} problems{listed}", where=name, problems=documents)
+    listed = _first_sentences(ordered, lines)
+    if len(ordered) > len(listed):
+        listed.append(f"and {len(ordered) - len(listed)} more")
+    said = "".join(f"\n  {sentence}" for sentence in listed)
+    raise BadPolicy(f"{len(ordered)} problems{said}", where=name, problems=documents)
+
+
+def _first_sentences(problems: Sequence[Problem], lines: Lines) -> list[str]:
+    """The first problems as sentences: at least one, and as many as a message has room for."""
+    sentences = [problem.located(lines) for problem in problems[:MOST_LISTED]]
+    ends = accumulate(map(len, sentences))
+    return [sentence for sentence, end in zip(sentences, ends, strict=True) if end <= LONGEST_LIST] or [
+        sentences[0]
+    ]
 
 
 def did_you_mean(word: object, choices: Sequence[str], *, otherwise: str = "") -> str:

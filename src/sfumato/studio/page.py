@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 STEPS = ("discover", "declare", "protect", "attack", "release", "trace")
 """The six verbs, in the order in which a release comes about."""
+LONGEST_ADDRESS = 8_000
+"""So many characters every browser and server takes in an address."""
 MOST_FIELDS = 5000
 
 
@@ -137,7 +139,12 @@ def fragment(template: str, **context: object) -> Response:
 
 
 def to(path: str) -> Response:
-    """Returns an answer that leads to a page of the studio, whose path is written in the program."""
+    """Returns an answer that leads to a page of the studio, whose path is written in the program.
+
+    Raises `WrongCall` where what was typed, and goes along in the address, is longer than browsers take.
+    """
+    if len(path) > LONGEST_ADDRESS:
+        raise WrongCall("what was typed is too long for a name", remedy="Shorten it.")
     return RedirectResponse(path, 303)
 
 

@@ -23,7 +23,7 @@ BYTES_OF_CELL = 32
 XLSX_COLUMN = re.compile(rb"\sr=[\"']([A-Za-z]+)[0-9]")
 XLSX_ROW = re.compile(rb"\sr=[\"'][A-Za-z]*([0-9]+)[\"']")
 XLSX_CELL = re.compile(rb"<(?:\w+:)?c[\s>/]")
-XLSX_HELD = re.compile(rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r=[\"']([A-Za-z]+)([0-9]+)[\"'][^>]*(?<!/)>")
+XLSX_HELD = re.compile(rb"<(?:\w+:)?c\s(?:[^<>]*?\s)?r=[\"']([A-Za-z]+)([0-9]+)[\"'][^<>]*(?<!/)>")
 
 ODS_TABLE, ODS_ROW = "table:table", "table:table-row"
 ODS_CELLS = frozenset({"table:table-cell", "table:covered-table-cell"})

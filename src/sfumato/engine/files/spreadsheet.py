@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadData, NotEnoughMemory, SfumatoError, WrongCall
+from sfumato.core.problem import short
 from sfumato.engine.column_names import NO_FIRST_NAME, name_first, safe_name
 from sfumato.engine.files.extra_library import extra_library
 from sfumato.engine.files.loaded_file import LoadedFileReader, as_dates
@@ -38,7 +39,7 @@ BYTES_PER_BYTE = 4
 """Memory for each byte of an unpacked sheet: measured were 3.2 of XLSX; ODS is taken to be alike."""
 PACKED = 3
 """Cells of old binary files take less room than those of unpacked sheets: how much less is a guess."""
-MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*ref=\"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)\"")
+MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^<>]*ref=\"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)\"")
 UNREADABLE = (*DAMAGED, KeyError, OSError)
 """What a packed file raises that is damaged, or of another kind."""
 
@@ -149,6 +150,8 @@ class SpreadsheetReader(LoadedFileReader):
 
     def _sheet(self, there: list[str]) -> str:
         """Returns the name of the sheet to read."""
+        if not there:
+            raise self._unreadable()
         if self.named is not None and self.named not in there:
             raise WrongCall(
                 "there is no such sheet", where=self.path.name, remedy=f"There are: {_listed(there)}."
@@ -216,14 +219,18 @@ class SpreadsheetReader(LoadedFileReader):
 
 
 def _sheet_parts(file: ZipFile) -> list[str]:
-    """Returns the files of the sheets, in the order in which the workbook lists them."""
+    """Returns the files of the sheets, in the order in which the workbook lists them.
+
+    Whatever it holds, looking through it takes time in proportion to its length: patterns begin at the
+    beginning of a word, and end before the next element.
+    """
     book = file.read("xl/workbook.xml").decode("utf-8", "replace")
     links = file.read("xl/_rels/workbook.xml.rels").decode("utf-8", "replace")
     targets = {}
-    for link in re.findall(r"<(?:\w+:)?Relationship\s[^>]*>", links):
-        said = dict(re.findall(r'(\w+)="([^"]*)"', link))
+    for link in re.findall(r"<(?:\w+:)?Relationship\s[^<>]*>", links):
+        said = dict(re.findall(r'\b(\w+)="([^"]*)"', link))
         targets[said.get("Id")] = said.get("Target", "")
-    listed = re.findall(r"<(?:\w+:)?sheet\s[^>]*?\w+:id=\"([^\"]*)\"", book)
+    listed = re.findall(r"<(?:\w+:)?sheet\s[^<>]*?\b\w+:id=\"([^\"]*)\"", book)
     found = [targets.get(key, "") for key in listed]
     return [target[1:] if target.startswith("/") else f"xl/{target}" for target in found]
 
@@ -263,5 +270,5 @@ def _without_empty_rows(table: pa.Table) -> pa.Table:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:LONGEST_LIST])
+    shown = ", ".join(map(short, names[:LONGEST_LIST]))
     return shown if len(names) <= LONGEST_LIST else f"{shown} and {len(names) - LONGEST_LIST} more"

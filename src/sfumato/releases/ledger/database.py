@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from sfumato.core.errors import BadLedger, LedgerConflict, WrongCall
-from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict, translated
+from sfumato.releases.ledger.failures import FAILURES, LostDatabase, SerializationConflict, translated
 from sfumato.releases.ledger.vault import VAULT, Vault
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class LedgerDatabase:
                     connection.execution_options(isolation_level="REPEATABLE READ")
                 with connection.begin():
                     yield connection
-        except SQLAlchemyError as error:
+        except FAILURES as error:
             raise translated(error) from None
 
     @contextmanager
@@ -89,7 +89,7 @@ class LedgerDatabase:
                     self._take_lock(connection)
                 with connection.begin():
                     yield connection
-        except SQLAlchemyError as error:
+        except FAILURES as error:
             raise translated(error) from None
 
     def write(self, work: Callable[[Connection], T]) -> T:

@@ -33,8 +33,14 @@ WAITED = {"55P03", "57014"}
 DENIED = {"28000", "28P01", "42501", "3D000", "25006"}
 
 
-def translated(error: SQLAlchemyError) -> SfumatoError:
+FAILURES = (SQLAlchemyError, UnicodeDecodeError)
+"""What a database raises: SQLite quotes the names of a damaged schema, which may be no Unicode."""
+
+
+def translated(error: SQLAlchemyError | UnicodeDecodeError) -> SfumatoError:
     """Returns the same failure in our words."""
+    if isinstance(error, UnicodeDecodeError):
+        return _from_sqlite(sqlite3.SQLITE_CORRUPT)
     if not isinstance(error, DBAPIError):
         return BadLedger("the ledger does not hold what it should", remedy="Run `sfumato ledger verify`.")
     # `getattr`: the error is whatever the driver raised, and each driver has attributes of its own.
