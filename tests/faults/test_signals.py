@@ -29,7 +29,18 @@ class Finalized:
         os.kill(os.getpid(), number)
         time.sleep(0.01)
 
+class HalfMade:
+    def __init__(self):
+        os.kill(os.getpid(), number)
+        time.sleep(10)
+        self.place = "made"
+
+    def __del__(self):
+        del self.place
+
 def recheck(*words, **options):
+    if how == "half made":
+        HalfMade()
     if how == "dropped":
         Finalized()
     if how == "compiled text":
@@ -62,8 +73,8 @@ judgement.recheck, program.check_address_space = recheck, check_address_space
 release.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
 program.main()
 """
-"""The program with a signal put in: where an exception is dropped, is logged or becomes another error, while
-arguments are read, or at a step."""
+"""The program with a signal put in: where an exception is dropped, is logged or becomes another error, where it
+leaves something half made, while arguments are read, or at a step."""
 
 LOADING = """
 import os, signal, sys
@@ -122,7 +133,9 @@ def stopped(program, place, how, number):
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("how", ["dropped", "another error", "compiled text", "logged", "arguments"])
+@pytest.mark.parametrize(
+    "how", ["dropped", "another error", "compiled text", "half made", "logged", "arguments"]
+)
 def test_a_signal_is_not_lost_and_no_bug(program, place, how, number):
     said = stopped(program, place, how, number)
     assert (said.returncode, said.stdout) == (130, "")
