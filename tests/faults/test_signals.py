@@ -73,8 +73,8 @@ judgement.recheck, program.check_address_space = recheck, check_address_space
 release.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
 program.main()
 """
-"""The program with a signal put in: where an exception is dropped, is logged or becomes another error, where it
-leaves something half made, while arguments are read, or at a step."""
+"""The program with a signal put in: where an exception is dropped, is logged or becomes another error, where
+it leaves something half made, while arguments are read, or at a step."""
 
 LOADING = """
 import os, signal, sys
