@@ -72,7 +72,7 @@ stop_request = StopRequest()
 
 
 def _without_interrupts(dropped: UnraisableHookArgs) -> None:
-    """Says nothing about interrupts that were dropped (they are noted), nor about what they left half made."""
+    """Says nothing about interrupts that were dropped, as they are noted, nor of what they left half made."""
     if not stop_request.asked and not issubclass(dropped.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(dropped)
 
