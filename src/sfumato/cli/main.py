@@ -49,6 +49,7 @@ from sfumato.core.errors import (
     WrongCall,
 )
 from sfumato.system.compilation import compilation
+from sfumato.system.library_logs import silence_library_logs
 from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.stop_request import StopAsked, stop_request
 from sfumato.system.unexpected_error import as_shown
@@ -141,6 +142,7 @@ def main() -> NoReturn:
 def _run_watched() -> int:
     """Do what the program was asked for; signals are noted."""
     stop_request.watch()
+    silence_library_logs()
     compilation.tell = talk
     code = run(sys.argv[1:])
     sys.stdout.flush()

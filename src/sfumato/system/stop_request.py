@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 from dataclasses import dataclass
@@ -41,8 +40,6 @@ class StopRequest:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, self._note)
         sys.unraisablehook = _without_interrupts
-        if logging.lastResort is not None:
-            logging.lastResort.addFilter(_is_no_interrupt)
 
     def ignore(self) -> None:
         """Ignores signals from now on: what was asked for is done, and the exit code is to say so.
@@ -75,9 +72,3 @@ def _without_interrupts(dropped: UnraisableHookArgs) -> None:
     """Says nothing about interrupts that were dropped, as they are noted, nor of what they left half made."""
     if not stop_request.asked and not issubclass(dropped.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(dropped)
-
-
-def _is_no_interrupt(logged: logging.LogRecord) -> bool:
-    """Whether a library tells of something else than an interrupt, which it logs and passes on."""
-    kind = logged.exc_info[0] if logged.exc_info else None
-    return kind is None or not issubclass(kind, KeyboardInterrupt)
