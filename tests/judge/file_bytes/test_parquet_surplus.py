@@ -203,6 +203,21 @@ def test_damaged_files_are_refused_and_nothing_else(data, tmp_path_factory):
         assert "HIV" not in str(refused)
 
 
+@pytest.mark.parametrize("kind", [0x11, 0x19])
+def test_headers_whose_fields_are_of_other_kinds_are_refused(tmp_path, kind):
+    """Found by a soak: a truth stood where a list of pages was to be (exit 70). Every byte is tried."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": ["x", "y"]}), path, write_page_index=True, store_schema=False)
+    whole, refused = path.read_bytes(), 0
+    for place in range(4, len(whole) - 8):
+        path.write_bytes(whole[:place] + bytes([kind]) + whole[place + 1 :])
+        try:
+            parquet_surplus(path)
+        except BadData:
+            refused += 1
+    assert refused
+
+
 def test_numbers_of_all_sizes(tmp_path):
     table = pa.table(
         {

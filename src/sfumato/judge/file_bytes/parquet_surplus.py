@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import BadData
 from sfumato.judge.file_bytes.parquet_layout import ColumnChunk, ParquetLayout, layout_of
 from sfumato.judge.file_bytes.plain_values import plain_values
+from sfumato.judge.file_bytes.thrift import damaged
 from sfumato.judge.tables.parquet import is_harmless, parts_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 WRITER = re.compile(r"[A-Za-z0-9 .,:+/()_-]{0,120}")
 """What the name of the program that wrote a file looks like."""
+
+
+OTHER_KINDS = (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError, RecursionError)
+"""What headers end in whose fields are missing, or of other kinds than those of a Parquet file."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,11 @@ def parquet_surplus(path: Path) -> tuple[Surplus, ...]:
     Raises `BadData` where the file cannot be read. Inside a page, what stands behind its last value is looked
     at where values are written plainly or by a dictionary; otherwise it is said that nobody looked.
     """
-    return tuple(dict.fromkeys(some for part in parts_of(path) for some in _of_part(part)))
+    parts = parts_of(path)
+    try:
+        return tuple(dict.fromkeys(some for part in parts for some in _of_part(part)))
+    except OTHER_KINDS:
+        raise damaged() from None
 
 
 def _of_part(part: Path) -> Iterator[Surplus]:
