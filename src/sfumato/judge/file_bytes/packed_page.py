@@ -9,13 +9,15 @@ ZSTD, BROTLI = 6, 4
 ZSTD_FRAME = bytes.fromhex("28b52ffd")
 HEADER_SIZES = {0: 0, 1: 2, 2: 4, 3: 8}
 """Bytes of a frame's content size, by two bits of its descriptor; none may be one."""
+LARGEST_PAGE = (1 << 31) - 1
+"""Sizes of pages are signed numbers of four bytes."""
 
 
 def unpacked(page: bytes, codec: int, size: int) -> bytes:
     """Returns the bytes of a page before they were packed; raises `BadData` where they cannot be had."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
 
-    if codec not in CODECS:
+    if codec not in CODECS or not 0 <= size <= LARGEST_PAGE:
         raise damaged()
     name = CODECS[codec]
     try:
