@@ -170,7 +170,7 @@ def run(arguments: Sequence[str]) -> int:
             _forget_stdout()
             return 0
         if stop_request.asked and not stop_request.published and not isinstance(error, Unfinished):
-            error = KeyboardInterrupt()
+            stop_request.cut_short, error = raised, KeyboardInterrupt()
         return _report(as_ours(error), arguments)
 
 

@@ -17,6 +17,9 @@ from threading import enumerate as running_threads
 from types import FrameType
 from typing import NoReturn
 
+INTERRUPTED = 130
+"""The exit code of a program that was asked to stop, and did."""
+
 
 def main() -> NoReturn:
     """The entry point."""
@@ -40,8 +43,12 @@ def _is_alone() -> bool:
 
 
 def _end(code: int) -> NoReturn:
-    """Does what was asked to be done at exit, writes what is still to be written, and ends the process."""
-    atexit._run_exitfuncs()
+    """Does what was asked to be done at exit, writes what is still to be written, and ends the process.
+
+    After an interrupt nothing more is done: exit functions would meet what was left half made.
+    """
+    if code != INTERRUPTED:
+        atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # closed, or nobody reads: the code says how it went
             stream.flush()
@@ -52,4 +59,4 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
     """Ends the program at once: nothing is begun yet, and an exception would be printed from anywhere."""
     del number, frame
     os.write(2, b"interrupted; nothing was published\n")
-    os._exit(130)
+    os._exit(INTERRUPTED)

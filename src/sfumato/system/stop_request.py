@@ -32,6 +32,9 @@ class StopRequest:
     watching: bool = False
     asked: bool = False
     published: bool = False
+    cut_short: BaseException | None = None
+    """What ended the work. It holds whatever was being made at that moment, so that nothing half made is
+    taken apart: compiled libraries crash there."""
 
     def watch(self) -> None:
         """Notes Ctrl-C and SIGTERM from now on; Ctrl-C stays ignored where the program is started so."""
