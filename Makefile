@@ -111,8 +111,8 @@ lint: $(VENV)/.ready
 
 soak: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests with many more random cases"
-	@rm -f tests/faults/soak.txt
-	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
+	@mkdir -p build && rm -f build/soaked_tests.txt
+	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/build/soaked_tests.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 # Damaged inputs, kills, signals, full disks and writers at once, 30 minutes at a time: run it until it says that it is done.
 MINUTES ?= 30
