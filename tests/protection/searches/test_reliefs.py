@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from sfumato.kernels.local.key_classes import FAR, NOBODY, Forest, KeyClasses, fill
+from sfumato.kernels.compiled import njit
+from sfumato.kernels.local.key_classes import FAR, NOBODY, Forest, KeyClasses, fill, relief
 from sfumato.kernels.local.proposals import propose, reliefs
 
 DEPTH, WIDTH = 3, 3
@@ -54,6 +55,15 @@ def room(leaf, weight):
     return KeyClasses(leaf, weight, *none, first, sizes[0], box, sizes[1])
 
 
+@njit(cache=False)
+def reliefs_without_witnesses(classes, forest):
+    """What `moves` asks for, group by group."""
+    freed = np.empty(len(classes.class_of), np.int64)
+    for group in range(len(freed)):
+        freed[group] = relief(classes, forest, group)
+    return freed
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_reliefs_are_those_of_boxes_made_anew(seed):
     dice = random.Random(seed)
@@ -76,6 +86,7 @@ def test_reliefs_are_those_of_boxes_made_anew(seed):
         return total(forest, [*there, group], leaf, weight) - total(forest, there, leaf, weight)
 
     assert reliefs(classes, forest).tolist() == [freed(g) for g in range(count)]
+    assert reliefs_without_witnesses(classes, forest).tolist() == [freed(g) for g in range(count)]
     near = np.array([[g for g in range(count) if g != one] for one in range(count)], np.int32)
     target, gain = np.full(count, NOBODY, np.int32), np.zeros(count, np.int64)
     propose(classes, forest, near, 0, np.ones(count, dtype=bool), target, gain)

@@ -17,7 +17,6 @@ from sfumato.kernels.local.key_classes import (
     join,
     leave,
     relief,
-    relief_with_witnesses,
 )
 
 Small = NDArray[np.int32]
@@ -56,7 +55,7 @@ def _relief(classes: KeyClasses, forest: Forest, group: int, witness: Small, kno
     if not known[home]:
         find_witnesses(classes, forest, home, witness[home])
         known[home] = True
-    return relief_with_witnesses(classes, forest, group, witness[home])
+    return relief(classes, forest, group, witness[home])
 
 
 @njit(cache=True)

@@ -34,6 +34,34 @@ def equal_costs(start: Ints, values: Small, counts: Ints, size: Ints, target: In
     return cost
 
 
+@njit(cache=True, inline="always")
+def _count_below(
+    first: int,
+    last: int,
+    values: Small,
+    counts: Ints,
+    tree: tuple[Small, Small, Small],
+    inside: Ints,
+    touched: Small,
+) -> int:
+    """Adds what one class, whose values stand from `first` up to `last`, has below each node of a tree.
+
+    `inside` must be zero everywhere; it receives the counts, and `touched` the nodes that have some, in the
+    order in which they are met. Returns how many those are.
+    """
+    leaves, parent, _ = tree
+    count = 0
+    for at in range(first, last):
+        node = leaves[values[at]]
+        while node >= 0:
+            if inside[node] == 0:
+                touched[count] = node
+                count += 1
+            inside[node] += counts[at]
+            node = parent[node]
+    return count
+
+
 @njit(cache=True)
 def hierarchical_costs(
     start: Ints,
@@ -50,7 +78,7 @@ def hierarchical_costs(
     stands; `held` counts the distribution below each node. Only nodes above values of a class are visited:
     all others lack what the distribution holds there.
     """
-    leaves, parent, climb = tree
+    climb = tree[2]
     whole = np.int64(0)
     for node in range(len(held)):
         whole += climb[node] * held[node]
@@ -58,15 +86,7 @@ def hierarchical_costs(
     inside = np.zeros(len(held), np.int64)
     touched = np.empty(len(held), np.int32)
     for c in range(len(size)):
-        count = 0
-        for at in range(start[c], start[c + 1]):
-            node = leaves[values[at]]
-            while node >= 0:
-                if inside[node] == 0:
-                    touched[count] = node
-                    count += 1
-                inside[node] += counts[at]
-                node = parent[node]
+        count = _count_below(start[c], start[c + 1], values, counts, tree, inside, touched)
         cost[c] = size[c] * whole
         for i in range(count):
             node = touched[i]
@@ -96,20 +116,12 @@ def most_kept(
     either side of each min: every choice gives a line that bounds m. Lines are drawn, each by the bound
     before it, until they gain nothing.
     """
-    leaves, parent, climb = tree
+    climb = tree[2]
     most = size.copy()
     inside = np.zeros(len(shares), np.int64)
     touched = np.empty(len(shares), np.int32)
     for c in range(len(size)):
-        count = 0
-        for at in range(start[c], start[c + 1]):
-            node = leaves[values[at]]
-            while node >= 0:
-                if inside[node] == 0:
-                    touched[count] = node
-                    count += 1
-                inside[node] += counts[at]
-                node = parent[node]
+        count = _count_below(start[c], start[c + 1], values, counts, tree, inside, touched)
         bound = float(size[c])
         for _ in range(MOST_LINES):
             slope, fixed = 1.0 - t, 0.0
