@@ -67,6 +67,35 @@ def test_what_was_measured_is_in_the_certificate(tmp_path):
     assert told in str(receipt.card())
 
 
+def test_both_attacks_strike_a_table_that_is_recoded_once(monkeypatch):
+    rules = policy(**asked(1, downcoding=1), protect={"stricter": "1/2"})
+    source, plan, recoded = open_source(WONG), sf.protect(WONG, rules), []
+    recode = type(source).recode
+
+    def counted(*given, **how):
+        recoded.append(1)
+        return recode(*given, **how)
+
+    monkeypatch.setattr(type(source), "recode", counted)
+    both = check_known_search(source, plan, rules, lambda *_: None)
+    assert len(recoded) == 1
+    alone = [{"minimality": 1}, {"downcoding": 1}]
+    for words in alone:
+        only = policy(**{"known-search": words}, protect={"stricter": "1/2"})
+        ((name, said),) = check_known_search(open_source(WONG), plan, only, lambda *_: None).items()
+        assert both.pop(name) == said
+    assert not both
+
+
+def test_a_refusal_names_the_page_on_minimality(sfumato, tmp_path):
+    WONG.write_csv(tmp_path / "raw.csv")
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy(**asked("1/10")).to_dict()))
+    said = sfumato(
+        "protect", tmp_path / "raw.csv", "-p", tmp_path / "policy.yaml", "-o", tmp_path / "safe.csv"
+    )
+    assert said.code == 1 and said.err.splitlines()[-1].endswith("minimality.md (sfumato help minimality)")
+
+
 def test_more_worlds_than_steps_are_a_doubt(tmp_path):
     with pytest.raises(BrokenPromise, match="not known for all worlds: 6 people drawn") as no:
         released(tmp_path, policy(**asked(1, steps=2)))

@@ -3,22 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import BadInput, BrokenPromise, WrongCall
+from sfumato.core.errors import BadInput, TellingSearch, WrongCall
 from sfumato.core.progress import Progress, one_step
 from sfumato.engine import open_source
 from sfumato.engine.source import Source
-from sfumato.policy.known_search_rule import KEY, Doubt
+from sfumato.policy.known_search_rule import KEY, Doubt, KnownSearchRule
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 from sfumato.show.card import figure
 
 if TYPE_CHECKING:
     from sfumato.attacks.attack import Attack
+    from sfumato.attacks.audit import Audit
     from sfumato.attacks.worlds.known_search import KnownSearch
     from sfumato.core.verdict import Finding
 
@@ -48,7 +49,7 @@ def check_known_search(source: Source, plan: Plan, policy: Policy, progress: Pro
     """Attacks what the plan publishes of a source as the policy's `known-search` says; returns what was
     measured, by attack. Nothing is done where the policy does not say so.
 
-    Raises `BrokenPromise` where somebody gains more than the policy allows, where more is known of somebody
+    Raises `TellingSearch` where somebody gains more than the policy allows, where more is known of somebody
     than a promise allows, or, unless the policy says `doubt: publish`, where not all worlds were listed. The
     register is everybody's key columns in the table that was counted.
     """
@@ -56,7 +57,7 @@ def check_known_search(source: Source, plan: Plan, policy: Policy, progress: Pro
     if rule is None:
         return {}
     with one_step(progress, "attacks by who knows the search"):
-        measured = [_measured(name, source, plan, policy, progress) for name in rule.gains]
+        measured = _measured(rule, source, plan, policy, progress)
     for one in measured:
         _refuse(one, rule.gains[one.attack], rule.doubt)
     return {one.attack: one.words(rule.gains[one.attack]) for one in measured}
@@ -83,31 +84,46 @@ def check_no_versions(policy: Policy) -> None:
             )
 
 
-def _measured(name: str, source: Source, plan: Plan, policy: Policy, progress: Progress) -> MeasuredGain:
+def _measured(
+    rule: KnownSearchRule, source: Source, plan: Plan, policy: Policy, progress: Progress
+) -> list[MeasuredGain]:
+    """Returns what every attack of the rule came to; the table is recoded and read once for all of them."""
     from sfumato.attacks.audit import audit
     from sfumato.journey.known_search import known_search
 
-    assert policy.known_search is not None  # noqa: S101  # the caller looked
-    known = known_search(policy, steps=policy.known_search.steps, seed=SEED)
+    known = known_search(policy, steps=rule.steps, seed=SEED)
+    attacks = [_ATTACKS[name](known, plan) for name in rule.gains]
     try:
         published = open_source(source.recode(plan.recoding, drop=policy.dropped, progress=progress))
-        found = audit(published, policy, attacks=(_ATTACKS[name](known, plan),), progress=progress)
+        found = audit(published, policy, attacks=attacks, progress=progress)
     except BadInput as wrong:
-        return MeasuredGain(name, doubt=wrong.message)
-    if found.failed or not found.findings:
-        why = found.failed[0] if found.failed else known.classes_silent or "nothing could be attacked"
+        return [MeasuredGain(name, doubt=wrong.message) for name in rule.gains]
+    return [_gain(name, found, known, plan) for name in rule.gains]
+
+
+def _gain(name: str, found: Audit, known: KnownSearch, plan: Plan) -> MeasuredGain:
+    """Returns what one of the attacks came to."""
+    failed = [why for why in found.failed if why.startswith(f"{name}:")]
+    findings = [one for one in found.findings if one.attack == name]
+    if failed or not findings:
+        why = failed[0] if failed else known.classes_silent or "nothing could be attacked"
         return MeasuredGain(name, doubt=why)
-    worst = max(found.findings, key=lambda one: (one.breach, Fraction(one.details.get("largest gain", 0))))
+    worst = max(findings, key=lambda one: (one.breach, _largest(one)))
     return MeasuredGain(
         name,
-        max(Fraction(one.details.get("largest gain", 0)) for one in found.findings),
+        max(map(_largest, findings)),
         worst.breach,
-        _doubt(name, found.findings, plan),
+        _doubt(name, findings, plan),
         ", ".join(worst.columns),
     )
 
 
-def _doubt(name: str, findings: tuple[Finding, ...], plan: Plan) -> str:
+def _largest(finding: Finding) -> Fraction:
+    """Returns how much anybody gains by an attack."""
+    return Fraction(finding.details.get("largest gain", 0))
+
+
+def _doubt(name: str, findings: Sequence[Finding], plan: Plan) -> str:
     """Returns why what was found need not be all; nothing where all worlds were listed."""
     if name == "downcoding" and plan.suppressed:
         return "suppressed rows are not guessed at"
@@ -128,13 +144,13 @@ def _refuse(measured: MeasuredGain, limit: Fraction, doubt: Doubt) -> None:
         most = f"guesses at {measured.column} that are up to {_chance(measured.gain)} likelier to be right"
         over = f", and {limit} is allowed" if measured.gain > limit else ""
         beyond = ", and knows more of somebody than a table may tell" if measured.breach else ""
-        raise BrokenPromise(
+        raise TellingSearch(
             f"somebody who knows how the search decides makes {most}{over}{beyond}; nothing was published",
             where=where,
             remedy=_REMEDY[measured.attack],
         )
     if measured.doubt and doubt is not Doubt.PUBLISH:
-        raise BrokenPromise(
+        raise TellingSearch(
             f"what somebody learns who knows how the search decides is not known for all worlds:"
             f" {measured.doubt}; nothing was published",
             where=where,
