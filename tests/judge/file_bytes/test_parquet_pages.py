@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sfumato.judge.file_bytes.packed_page import has_surplus
 from sfumato.judge.file_bytes.parquet_pages import BYTE_ARRAY, LeafColumn, read_runs, surplus_bytes
 from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
+from sfumato.judge.file_bytes.thrift import Fields
 
 HIDDEN = "bytes stand in pages behind the last value"
 
@@ -76,12 +77,12 @@ def test_a_page_of_texts_with_missing_cells(cells, extra):
     levels = bytes([groups << 1 | 1]) + bits
     texts = b"".join(len(cell).to_bytes(4, "little") + cell for cell in cells if cell is not None)
     page = len(levels).to_bytes(4, "little") + levels + texts + extra
-    header = {5: {1: len(cells), 2: 0, 3: 3, 4: 3}}
+    header = Fields({5: Fields({1: len(cells), 2: 0, 3: 3, 4: 3})})
     assert surplus_bytes(page, header, LeafColumn(BYTE_ARRAY, 0, 1, 0)) == len(extra.strip(b"\0"))
 
 
 def test_bits_that_fill_up_a_run_are_looked_at():
-    header = {5: {1: 3, 2: 8, 3: 3, 4: 3}}
+    header = Fields({5: Fields({1: 3, 2: 8, 3: 3, 4: 3})})
     column = LeafColumn(BYTE_ARRAY, 0, 0, 0)
     assert surplus_bytes(bytes([1, 3, 0b00000101]), header, column) == 0
     assert surplus_bytes(bytes([1, 3, 0b01100101]), header, column) == 1

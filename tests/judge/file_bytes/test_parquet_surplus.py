@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import struct
 from decimal import Decimal
@@ -21,8 +22,10 @@ from sfumato.core.errors import BadData
 from sfumato.core.microdata import Coding, Role
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.engine import open_source
-from sfumato.judge.file_bytes.parquet_layout import layout_of
+from sfumato.judge.file_bytes.parquet_layout import _plain_values, layout_of
+from sfumato.judge.file_bytes.parquet_pages import BYTE_ARRAY, LeafColumn, surplus_bytes
 from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
+from sfumato.judge.file_bytes.thrift import Fields
 from sfumato.policy.policy import Policy
 
 CANARY = "Alma Canary"
@@ -203,11 +206,12 @@ def test_damaged_files_are_refused_and_nothing_else(data, tmp_path_factory):
         assert "HIV" not in str(refused)
 
 
-@pytest.mark.parametrize("kind", [0x11, 0x19])
+@pytest.mark.parametrize("kind", [0x11, 0x15, 0x18, 0x19, 0x1C])
 def test_headers_whose_fields_are_of_other_kinds_are_refused(tmp_path, kind):
     """Found by a soak: a truth stood where a list of pages was to be (exit 70). Every byte is tried."""
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": ["x", "y"]}), path, write_page_index=True, store_schema=False)
+    table = pa.table({"a": ["x", "y"], "b": [["u"], []]})
+    pq.write_table(table, path, write_page_index=True, store_schema=False)
     whole, refused = path.read_bytes(), 0
     for place in range(4, len(whole) - 8):
         path.write_bytes(whole[:place] + bytes([kind]) + whole[place + 1 :])
@@ -216,6 +220,68 @@ def test_headers_whose_fields_are_of_other_kinds_are_refused(tmp_path, kind):
         except BadData:
             refused += 1
     assert refused
+
+
+def with_footer(path, change):
+    """The file with other bytes in place of the headers at its end."""
+    whole = path.read_bytes()
+    start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    footer = change(whole[start:-8])
+    path.write_bytes(whole[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    return path
+
+
+@pytest.mark.parametrize(
+    "harm", [b"\x19" * 3000, b"\x9c" * 3000, b"\xff" * 9 + b"\x01", b"\x1b\x01\x99" * 999]
+)
+def test_headers_that_are_deep_or_count_without_end_are_refused(tmp_path, harm):
+    """Lists of lists of lists ended in a recursion error that only a list of seven kinds of errors caught."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": ["x", "y"]}), path)
+    whole = path.read_bytes()
+    for place in range(0, int.from_bytes(whole[-8:-4], "little"), 7):
+        path.write_bytes(whole)
+        with_footer(path, lambda footer, place=place: footer[:place] + harm + footer[place + 1 :])
+        with contextlib.suppress(BadData):
+            parquet_surplus(path)
+
+
+def test_texts_and_names_need_not_be_unicode(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"aaaa": ["xxxx", "yyyy", None]}), path, compression="none", store_schema=False)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"xxxx", b"\xff\xfe\xff\xfe"))
+    assert parquet_surplus(path) == ()
+    path.write_bytes(whole.replace(b"aaaa", b"\xff\xfe\xff\xfe"))
+    with pytest.raises(BadData, match="cannot be read as Parquet"):
+        parquet_surplus(path)
+
+
+def test_a_page_does_not_count_without_end():
+    """A dictionary of 2**60 values without a byte, and a page of as many texts, would be read for years."""
+    column = LeafColumn(BYTE_ARRAY, 0, 0, 0)
+    page = Fields({5: Fields({1: 1 << 60, 2: 0, 3: 3, 4: 3})})
+    with pytest.raises(BadData):
+        surplus_bytes(b"\1\0\0\0x", page, column)
+    with pytest.raises(BadData):
+        list(_plain_values(b"", 7, 0, 1 << 60))
+
+
+def test_fields_are_asked_for_by_their_kind():
+    fields = Fields({1: 7, 2: True, 3: b"x", 4: [b"x", 1], 5: Fields({1: -1})})
+    assert fields.one(1, int) == 7 and fields.one(9, int, 3) == 3 and fields.maybe(9, bytes) is None
+    assert fields.several(9, bytes, []) == []
+    for ask in (
+        lambda: fields.one(2, int),
+        lambda: fields.one(1, bool),
+        lambda: fields.one(9, int),
+        lambda: fields.several(4, bytes),
+        lambda: fields.several(3, int),
+        lambda: fields.one(5, Fields).count(1),
+        lambda: fields.maybe(3, Fields),
+    ):
+        with pytest.raises(BadData):
+            ask()
 
 
 def test_numbers_of_all_sizes(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ HEADER_BYTES = 1 << 16
 """A page header is looked for in so many bytes first; statistics may make it longer."""
 LONGEST_HEADER = 1 << 26
 
+DEEPEST_SCHEMA = 500
+"""Records stand in each other no deeper than that."""
 REPEATED = 2
 """How the schema says that a field may occur several times."""
 
@@ -63,10 +65,10 @@ class PageBytes:
 
     def look(self, body: bytes, header: Fields, codec: int, column: LeafColumn) -> None:
         """Looks at one data page as it stands in the file."""
-        version_2 = header.get(8)
-        levels = version_2[5] + version_2[6] if version_2 is not None else 0
-        packed = codec if version_2 is None or version_2.get(7, True) else 0
-        values = unpacked(body[levels:], packed, header[2] - levels) if len(body) > levels else b""
+        version_2 = header.maybe(8, Fields)
+        levels = version_2.count(5) + version_2.count(6) if version_2 is not None else 0
+        packed = codec if version_2 is None or version_2.one(7, bool, default=True) else 0
+        values = unpacked(body[levels:], packed, header.count(2) - levels) if len(body) > levels else b""
         found, hidden = (
             surplus_bytes(body[:levels] + values, header, column),
             has_surplus(body[levels:], packed),
@@ -97,14 +99,14 @@ def layout_of(path: Path) -> ParquetLayout:
         footer = CompactReader(data[start:end])
         whole = footer.fields()
         spans: list[Span] = [(0, 4), (start, start + footer.place), (end, len(data))]
-        leaves = {tuple(path): leaf for path, leaf in _leaves(whole[2])}
+        leaves = dict(_leaves(whole.several(2, Fields)))
         chunks = [
             _chunk(data, column, number, leaves, spans)
-            for number, group in enumerate(whole.get(4, []))
-            for column in group[1]
+            for number, group in enumerate(whole.several(4, Fields, []))
+            for column in group.several(1, Fields)
         ]
-        notes = tuple((pair[1], pair.get(2, b"")) for pair in whole.get(5, []))
-        made_by = whole.get(6, b"").decode("utf-8", "replace")
+        notes = tuple((pair.one(1, bytes), pair.one(2, bytes, b"")) for pair in whole.several(5, Fields, []))
+        made_by = whole.one(6, bytes, b"").decode("utf-8", "replace")
         return ParquetLayout(tuple(chunks), notes, made_by, _stray(data, spans))
 
 
@@ -117,22 +119,38 @@ def _bytes_of(path: Path) -> Iterator[mmap.mmap]:
             yield data
 
 
-def _leaves(nodes: list[Fields]) -> Iterator[tuple[list[str], LeafColumn]]:
-    """Yields the path of every leaf of the schema, and what its pages hold."""
-    place = 0
+@dataclass
+class _Group:
+    """A record of the schema: its path, the levels down to it, and how many of its fields are to come."""
 
-    def below(path: list[str], optional: int, repeated: int) -> Iterator[tuple[list[str], LeafColumn]]:
-        nonlocal place
-        node, place = nodes[place], place + 1
-        own = [*path, node[4].decode("utf-8", "replace")] if place > 1 else []
-        kind = node.get(3, 0) if own else 0
-        optional, repeated = optional + (kind > 0), repeated + (kind == REPEATED)
-        if not node.get(5):
-            yield own, LeafColumn(node.get(1, 0), node.get(2, 0), optional, repeated)
-        for _ in range(node.get(5, 0)):
-            yield from below(own, optional, repeated)
+    path: tuple[str, ...]
+    optional: int
+    repeated: int
+    left: int
 
-    yield from below([], 0, 0)
+
+def _leaves(nodes: Sequence[Fields]) -> Iterator[tuple[tuple[str, ...], LeafColumn]]:
+    """Yields the path of every leaf of the schema, whose nodes stand in preorder, and what its pages hold."""
+    if not nodes:
+        raise damaged()
+    open_groups = [_Group((), 0, 0, nodes[0].count(5, 0))]
+    for node in nodes[1:]:
+        while open_groups and not open_groups[-1].left:
+            open_groups.pop()
+        if not open_groups:
+            return
+        above = open_groups[-1]
+        above.left -= 1
+        path, kind = (*above.path, node.one(4, bytes).decode("utf-8", "replace")), node.one(3, int, 0)
+        optional, repeated = above.optional + (kind > 0), above.repeated + (kind == REPEATED)
+        if len(path) > DEEPEST_SCHEMA:
+            raise damaged()
+        if fields := node.count(5, 0):
+            open_groups.append(_Group(path, optional, repeated, fields))
+        else:
+            yield path, LeafColumn(node.one(1, int, 0), node.count(2, 0), optional, repeated)
+    if any(group.left for group in open_groups):
+        raise damaged()
 
 
 def _chunk(
@@ -142,32 +160,33 @@ def _chunk(
     leaves: dict[tuple[str, ...], LeafColumn],
     spans: list[Span],
 ) -> ColumnChunk:
-    about = column.get(3)
-    if about is None or 1 in column or not isinstance(about, dict):
-        raise damaged()  # encrypted, or in another file
-    path = tuple(name.decode("utf-8", "replace") for name in about[3])
-    statistics = [about[12]] if 12 in about else []
-    if path not in leaves:
+    about = column.one(3, Fields)
+    path = tuple(name.decode("utf-8", "replace") for name in about.several(3, bytes))
+    if 1 in column or path not in leaves:  # in another file, or of no column
         raise damaged()
+    statistics = [about.one(12, Fields)] if 12 in about else []
     leaf, pages = leaves[path], PageBytes()
     entries = tuple(_pages(data, about, leaf, spans, statistics, pages))
     low, high = _extremes(statistics)
     for offset, size in ((4, 5), (6, 7)):
-        if column.get(offset):
-            span = (column[offset], column[offset] + column.get(size, 0))
+        if begin := column.count(offset, 0):
+            span = (begin, begin + column.count(size, 0))
             spans.append(span)
             if offset == 6:
                 index = CompactReader(data[slice(*span)]).fields()
-                shown = [not empty for empty in index.get(1, [])]
-                low |= {v for v, is_shown in zip(index.get(2, []), shown, strict=False) if is_shown}
-                high |= {v for v, is_shown in zip(index.get(3, []), shown, strict=False) if is_shown}
-    if about.get(14):
-        spans.append((about[14], about[14] + about.get(15, 0)))
+                shown = [not empty for empty in index.several(1, bool, [])]
+                for found, number in ((low, 2), (high, 3)):
+                    bounds = index.several(number, bytes, [])
+                    found |= {bound for bound, is_shown in zip(bounds, shown, strict=False) if is_shown}
+    bloom_filter = about.count(14, 0)
+    if bloom_filter:
+        spans.append((bloom_filter, bloom_filter + about.count(15, 0)))
     _repeated_header(data, about, spans)
-    whole = about.get(12, {})
-    claims = Claims(entries, frozenset(low), frozenset(high), whole.get(3), whole.get(4))
-    notes = len(about.get(8, []))
-    return ColumnChunk(path, about[1], leaf.length, row_group, claims, notes, bool(about.get(14)), pages)
+    whole = about.one(12, Fields, Fields())
+    claims = Claims(entries, frozenset(low), frozenset(high), whole.maybe(3, int), whole.maybe(4, int))
+    notes = len(about.several(8, Fields, []))
+    physical = about.one(1, int)
+    return ColumnChunk(path, physical, leaf.length, row_group, claims, notes, bool(bloom_filter), pages)
 
 
 def _pages(
@@ -180,19 +199,23 @@ def _pages(
 ) -> Iterator[bytes]:
     """Yields the entries of the chunk's dictionary; adds where pages stand, their statistics, and what is
     behind their values."""
+    physical, codec = about.one(1, int), about.one(4, int, 0)
     place = _begin(about)
-    stop = place + about[7]
+    stop = place + about.count(7)
     while place < stop:
         header, size = _header(data, place, stop)
-        after = place + size + header[3]
+        after = place + size + header.count(3)
         if after > stop:
             raise damaged()
         spans.append((place, after))
-        statistics += [header[kind][at] for kind, at in ((5, 5), (8, 8)) if at in header.get(kind, {})]
-        body, codec = data[place + size : after], about.get(4, 0)
+        for kind, at in ((5, 5), (8, 8)):
+            page = header.one(kind, Fields, Fields())
+            statistics += [page.one(at, Fields)] if at in page else []
+        body = data[place + size : after]
         if 7 in header:
             pages.behind += bool(has_surplus(body, codec))
-            yield from _plain_values(unpacked(body, codec, header[2]), about[1], leaf.length, header[7][1])
+            entries = header.one(7, Fields).count(1)
+            yield from _plain_values(unpacked(body, codec, header.count(2)), physical, leaf.length, entries)
         elif 5 in header or 8 in header:
             pages.look(body, header, codec, leaf)
         place = after
@@ -213,7 +236,7 @@ def _header(data: mmap.mmap, place: int, stop: int) -> tuple[Fields, int]:
 
 def _repeated_header(data: mmap.mmap, about: Fields, spans: list[Span]) -> None:
     """Some writers repeat what the footer says of a column behind its pages: the same, or stray bytes."""
-    place = _begin(about) + about[7]
+    place = _begin(about) + about.count(7)
     reader = CompactReader(data[place : place + HEADER_BYTES])
     try:
         again = reader.fields()
@@ -225,19 +248,24 @@ def _repeated_header(data: mmap.mmap, about: Fields, spans: list[Span]) -> None:
 
 def _begin(about: Fields) -> int:
     """Returns where the first page of a chunk stands."""
-    return int(min(offset for offset in (about.get(11), about[9]) if offset))
+    offsets = [offset for offset in (about.count(11, 0), about.count(9)) if offset]
+    if not offsets:
+        raise damaged()
+    return min(offsets)
 
 
 def _extremes(statistics: list[Fields]) -> tuple[set[bytes], set[bytes]]:
     """Returns the lowest and the highest values that statistics name, by their old and new fields."""
-    low = {some[key] for some in statistics for key in (2, 6) if key in some}
-    high = {some[key] for some in statistics for key in (1, 5) if key in some}
+    low = {some.one(key, bytes) for some in statistics for key in (2, 6) if key in some}
+    high = {some.one(key, bytes) for some in statistics for key in (1, 5) if key in some}
     return low, high
 
 
 def _plain_values(page: bytes, physical: int, length: int, count: int) -> Iterator[bytes]:
     """Yields the values of a dictionary page, and whatever stands behind the last of them, too."""
     width = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 7: length}.get(physical)
+    if width == 0:
+        raise damaged()
     place = 0
     for _ in range(count):
         size = width

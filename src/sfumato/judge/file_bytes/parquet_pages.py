@@ -40,30 +40,30 @@ def surplus_bytes(page: bytes, header: Fields, column: LeafColumn) -> int | None
 
     `None` where the values are in an encoding whose length is not known here.
     """
-    version_2 = header.get(8)
-    about = version_2 or header[5]
-    place, extra = 0, 0
+    version_2 = header.maybe(8, Fields)
+    about = header.one(5, Fields) if version_2 is None else version_2
+    count, place, extra = about.count(1), 0, 0
     if version_2 is not None:
-        present = about[1] - about[2]
-        place = about[6] + about[5]
-        encoding = about[4]
-        for level, start, size in (
-            (column.repetitions, 0, about[6]),
-            (column.definitions, about[6], about[5]),
+        present, encoding = count - about.count(2), about.one(4, int)
+        definitions, repetitions = about.count(5), about.count(6)
+        place = repetitions + definitions
+        for level, section in (
+            (column.repetitions, page[:repetitions]),
+            (column.definitions, page[repetitions:place]),
         ):
-            extra += _surplus_of_levels(page[start : start + size], level, about[1])[0]
+            extra += _surplus_of_levels(section, level, count)[0]
     else:
-        present, encoding = about[1], about[2]
-        for level, kind in ((column.repetitions, about[4]), (column.definitions, about[3])):
+        present, encoding = count, about.one(2, int)
+        for level, number in ((column.repetitions, 4), (column.definitions, 3)):
             if not level:
                 continue
-            if kind != RLE:
+            if about.one(number, int) != RLE:
                 return None
             size = int.from_bytes(page[place : place + 4], "little")
-            more, present = _surplus_of_levels(page[place + 4 : place + 4 + size], level, about[1])
+            more, present = _surplus_of_levels(page[place + 4 : place + 4 + size], level, count)
             extra, place = extra + more, place + 4 + size
-        present = present if column.definitions else about[1]
-    if place > len(page):
+        present = present if column.definitions else count
+    if place > len(page) or present < 0:
         raise damaged()
     behind = _surplus_of_values(page[place:], encoding, column, present)
     return None if behind is None else extra + behind
@@ -100,8 +100,8 @@ def _plain_size(values: bytes, column: LeafColumn, count: int) -> int:
     place = 0
     for _ in range(count):  # each length says where the next one stands
         place += 4 + int.from_bytes(values[place : place + 4], "little")
-    if place > len(values):
-        raise damaged()
+        if place > len(values):
+            raise damaged()
     return place
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import BadData
 from sfumato.judge.file_bytes.parquet_layout import ColumnChunk, ParquetLayout, layout_of
 from sfumato.judge.file_bytes.plain_values import plain_values
-from sfumato.judge.file_bytes.thrift import damaged
 from sfumato.judge.tables.parquet import is_harmless, parts_of
 
 if TYPE_CHECKING:
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
 WRITER = re.compile(r"[A-Za-z0-9 .,:+/()_-]{0,120}")
 """What the name of the program that wrote a file looks like."""
-
-
-OTHER_KINDS = (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError, RecursionError)
-"""What headers end in whose fields are missing, or of other kinds than those of a Parquet file."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +40,7 @@ def parquet_surplus(path: Path) -> tuple[Surplus, ...]:
     Raises `BadData` where the file cannot be read. Inside a page, what stands behind its last value is looked
     at where values are written plainly or by a dictionary; otherwise it is said that nobody looked.
     """
-    parts = parts_of(path)
-    try:
-        return tuple(dict.fromkeys(some for part in parts for some in _of_part(part)))
-    except OTHER_KINDS:
-        raise damaged() from None
+    return tuple(dict.fromkeys(some for part in parts_of(path) for some in _of_part(part)))
 
 
 def _of_part(part: Path) -> Iterator[Surplus]:
@@ -69,7 +60,7 @@ def _of_part(part: Path) -> Iterator[Surplus]:
         texts = [field.name for field in pq.read_schema(part) if _is_text(field.type)]
         with pq.ParquetFile(part, read_dictionary=texts) as file:
             yield from _claims(file, layout.chunks)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last of names
         raise BadData("the file cannot be read as Parquet", where=part.name) from None
 
 

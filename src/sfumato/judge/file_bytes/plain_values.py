@@ -61,10 +61,14 @@ def _texts(cells: pa.Array) -> set[bytes] | None:
     kind = cells.type
     if pa.types.is_null(kind):
         return set()
-    if kind == pa.string_view() or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return {text.encode() for text in cells.unique().to_pylist() if text is not None}
+    as_bytes = {  # a text of a damaged file need not be Unicode
+        pa.string(): pa.binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.string_view(): pa.binary_view(),
+    }
+    kind = as_bytes.get(kind, kind)
     if kind == pa.binary_view() or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return {some for some in cells.unique().to_pylist() if some is not None}
+        return set(cells.drop_null().unique().cast(kind).to_pylist())
     return None
 
 
