@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
-from sfumato.core.errors import WrongCall
+from sfumato.core.errors import BadData, WrongCall
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.override import Override
+from sfumato.releases.weaker_override import WeakerOverride, read_override
 
 
 @pytest.fixture
@@ -56,3 +58,53 @@ def test_it_has_ended_from_the_day_after_on(check, moment):
 def test_it_is_for_what_was_signed_by_one_who_may(check, changes):
     with pytest.raises(WrongCall):
         check(2026, 6, 1, **changes)
+
+
+SMALLER = Override("p" * 64, "main", "rescue", 2, "flood", "Berg", "2026-12-31")
+WEAKER = WeakerOverride("p" * 64, "main", "flood", "Berg", "2026-12-31")
+
+
+def test_what_is_signed_and_written_stays_as_it_was():
+    told = {"by": "Berg", "chain": "main", "policy": "p" * 64, "public_key": "", "reason": "flood"}
+    until = {"until": "2026-12-31"}
+    smaller = json.dumps(
+        {**told, **until, "k": 2, "recipient": "rescue"}, sort_keys=True, separators=(",", ":")
+    )
+    weaker = json.dumps({**told, **until}, sort_keys=True, separators=(",", ":"))
+    assert SMALLER.message.decode() == f"sfumato override {smaller}"
+    assert WEAKER.message.decode() == f"sfumato override weaker {weaker}"
+    assert list(SMALLER.as_dict()) == [
+        "sfumato-override",
+        *("policy", "chain", "recipient", "k", "reason", "by", "until", "public_key", "signature"),
+    ]
+    assert list(WEAKER.as_dict())[:3] == ["sfumato-override", "kind", "policy"]
+
+
+@pytest.mark.parametrize("override", [SMALLER, WEAKER])
+def test_an_override_is_read_as_what_it_is(override, tmp_path):
+    path = tmp_path / "override.json"
+    signed = override.sign(Key.make(tmp_path / "berg.key"))
+    path.write_bytes(signed.as_bytes())
+    assert read_override(path) == type(override).read(path) == signed
+    other = Override if override is WEAKER else WeakerOverride
+    with pytest.raises(BadData, match="this is no override"):
+        other.read(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"k": True},
+        {"k": "2"},
+        {"by": 3},
+        {"by": None},
+        {"kind": "other"},
+        {"kind": ["weaker"]},
+        {"sfumato-override": 2},
+    ],
+)
+def test_a_file_that_holds_something_else_is_no_override(change, tmp_path):
+    path = tmp_path / "override.json"
+    path.write_text(json.dumps({**SMALLER.as_dict(), **change}))
+    with pytest.raises(BadData, match="this is no override"):
+        read_override(path)

@@ -2,31 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import Field, asdict, fields, replace
 from datetime import date, datetime
-from typing import Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Self, get_type_hints
 
 from sfumato.core.errors import BadData, WrongCall
-from sfumato.releases.ledger.seals import signed
+from sfumato.core.json_object import JsonObject, read_json
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.seals import canonical, signed
+from sfumato.system.disk import LARGEST_NOTE, read_document
+
+VERSION = 1
 
 
-class SignedDocument(Protocol):
-    """A document that somebody signed, for one policy and chain, until a day."""
+class SignedOverride:
+    """What a second person allows, for one policy and chain, until a day (inclusive).
 
-    @property
-    def policy(self) -> str: ...
-    @property
-    def chain(self) -> str: ...
-    @property
-    def until(self) -> str: ...
-    @property
-    def public_key(self) -> str: ...
-    @property
-    def signature(self) -> str: ...
+    A kind of override is a frozen dataclass of texts and whole numbers. All of them but the signature are
+    signed, together with its `kind`: no override can be passed off as one of another kind.
+    """
+
+    kind: ClassVar[str]
+    """What tells it from other kinds, in files and signatures; empty for the kind that was first."""
+    policy: str
+    chain: str
+    until: str
+    public_key: str
+    signature: str
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # those of any dataclass
+
+    def sign(self, key: Key) -> Self:
+        """Returns the same override, signed by its author."""
+        named = replace(self, public_key=key.public)
+        return replace(named, signature=key.sign(named.message))
+
     @property
     def message(self) -> bytes:
-        """The bytes that are signed."""
-        ...
+        """The bytes that are signed: all of it."""
+        content = {name: value for name, value in asdict(self).items() if name != "signature"}
+        return " ".join(filter(None, ("sfumato override", self.kind, canonical(content)))).encode()
+
+    def as_dict(self) -> JsonObject:
+        """Returns the override as JSON."""
+        named = {"kind": self.kind} if self.kind else {}
+        return {"sfumato-override": VERSION, **named, **asdict(self)}
+
+    def as_bytes(self) -> bytes:
+        return (json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n").encode()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Reads an override of this kind from its file; `check` looks at the signature."""
+        return cls.from_words(read_words(path), where=Path(path).name)
+
+    @classmethod
+    def from_words(cls, words: Mapping[str, object], *, where: str) -> Self:
+        """Returns the override that a file holds; raises `BadData` where it is none of this kind."""
+        kinds = get_type_hints(cls)
+        told = {field.name: words.get(field.name) for field in fields(cls)}
+        named = words.get("sfumato-override"), words.get("kind", "")
+        if named != (VERSION, cls.kind) or any(type(word) is not kinds[name] for name, word in told.items()):
+            raise BadData("this is no override", where=where)
+        return cls(**told)
+
+
+def read_words(path: str | Path) -> Mapping[str, object]:
+    """Returns what the file of an override holds, of whatever kind."""
+    file = Path(path)
+    try:
+        words = read_json(read_document(file, most=LARGEST_NOTE))
+    except OSError:
+        raise BadData("the override cannot be read", where=file.name) from None
+    except ValueError:
+        raise BadData("this is no override", where=file.name) from None
+    if not isinstance(words, Mapping):
+        raise BadData("this is no override", where=file.name)
+    return words
 
 
 def check_day(until: str) -> None:
@@ -38,7 +92,7 @@ def check_day(until: str) -> None:
 
 
 def check_author(
-    given: SignedDocument, *, overriders: Collection[str], ledger_keys: Collection[str], unlisted: WrongCall
+    given: SignedOverride, *, overriders: Collection[str], ledger_keys: Collection[str], unlisted: WrongCall
 ) -> None:
     """Raises unless the document is as its author signed it, who is listed and not the one who releases.
 
@@ -55,7 +109,7 @@ def check_author(
         raise unlisted
 
 
-def check_purpose(given: SignedDocument, *, policy: str, chain: str, now: datetime) -> None:
+def check_purpose(given: SignedOverride, *, policy: str, chain: str, now: datetime) -> None:
     """Raises unless the document is for this policy and chain, and has not ended."""
     if given.policy != policy or given.chain != chain:
         raise WrongCall("the override is for another policy or chain", remedy="Have a new one signed.")
