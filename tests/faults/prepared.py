@@ -20,13 +20,18 @@ from pathlib import Path
 
 
 class Prepared:
-    """A loaded program that calls are started from; `first` is a call that shows what is to be loaded."""
+    """A loaded program that calls are started from; `first` is a call that shows what is to be loaded.
+
+    That call has to succeed: one that fails loads less, and the tests would not be of what they say.
+    """
 
     def __init__(self, first):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # what forks has one thread
         self._server = subprocess.Popen([sys.executable, __file__], env=alone, **pipes)
-        self.ask("load", *map(str, first))
+        if ended := self.ask("load", *map(str, first)):
+            self.close()
+            raise RuntimeError(f"the first call of a prepared program ended with {ended}")
 
     def ask(self, *words):
         self._server.stdin.write(json.dumps(words) + "\n")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from faults import soak, soak_verbs
+from faults.prepared import Prepared
 from faults.soak_releases import Task, Wrong, before_the_program
 from faults.soak_studio import Studio
 from faults.soak_tasks import Kind, Parsers
@@ -167,3 +168,9 @@ def test_a_traceback_of_ours_is_never_fine():
     assert not before_the_program(OURS)
     assert not before_the_program("published out\n")
     assert not before_the_program(STARTING.replace("KeyboardInterrupt", "ValueError"))
+
+
+def test_a_program_whose_first_call_fails_is_not_prepared():
+    """What it had to load was then not loaded, and tests went on without a word."""
+    with pytest.raises(RuntimeError, match="ended with 2"):
+        Prepared(["no-such-verb"])
