@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sfumato as sf
-from engine import files_of_rows, sas_files
+from engine import binary_workbooks, files_of_rows, sas_files
 from policy.test_arx_project import project
 from sfumato import demo
 from sfumato.cli.erase import _lines_in
@@ -159,6 +159,7 @@ PARSERS = {
         kind: Parser(f"people.{kind}", read_table)
         for kind in ("xlsx", "ods", "sav", "dta", "xpt", "arrow", "feather", "parquet", "jsonl")
     },
+    **{kind: Parser(f"people.{kind}", read_table) for kind in ("xls", "xlsb")},
     "table of SAS": Parser("visits.sas7bdat", read_table),
     "catalogue of SAS": Parser("formats.sas7bcat", read_labels, 8),
     "database": Parser("people.sqlite", ask_database, 2),
@@ -241,6 +242,8 @@ def _write_tables(place):
     for kind in files_of_rows.KINDS:
         if kind != "latin-1":
             files_of_rows.write(kind, ROWS, place)
+    for kind in (binary_workbooks.xls, binary_workbooks.xlsb):
+        (place / f"people.{kind.__name__}").write_bytes(kind(binary_workbooks.cells_of(ROWS)))
     sas_files.lay_out(place)
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:

@@ -24,3 +24,9 @@ def extra_library(name: str, what: str) -> ModuleType:
             f"{what} needs the library {name.partition('.')[0]}, which is not installed",
             remedy=f"Run `pip install 'sfumato[{EXTRAS[name]}]'`.",
         ) from None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Tells whether a library that is written in Rust gave up; what it raises is no `Exception`, and has no
+    name that could be imported."""
+    return type(error).__name__ == "PanicException"

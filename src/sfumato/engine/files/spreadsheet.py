@@ -9,6 +9,8 @@ cells that hold an error, sheets of which none was chosen.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from zipfile import ZipFile
@@ -20,7 +22,8 @@ from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadData, NotEnoughMemory, SfumatoError, WrongCall
 from sfumato.core.problem import short
 from sfumato.engine.column_names import NO_FIRST_NAME, name_first, safe_name
-from sfumato.engine.files.extra_library import extra_library
+from sfumato.engine.files.binary_sheets import xls_extents, xlsb_extent, xlsb_sheets
+from sfumato.engine.files.extra_library import extra_library, is_panic
 from sfumato.engine.files.loaded_file import LoadedFileReader, as_dates
 from sfumato.engine.files.sheet_extent import (
     BYTES_OF_CELL,
@@ -34,7 +37,7 @@ from sfumato.system.packed_file import DAMAGED
 
 SPREADSHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 LONGEST_LIST = 8
-SHARED_TEXTS, ODS_CONTENT = "xl/sharedStrings.xml", "content.xml"
+SHARED_TEXTS, ODS_CONTENT, BINARY_BOOK = "xl/sharedStrings.xml", "content.xml", "xl/workbook.bin"
 BYTES_PER_BYTE = 4
 """Memory for each byte of an unpacked sheet: measured were 3.2 of XLSX; ODS is taken to be alike."""
 PACKED = 3
@@ -59,18 +62,14 @@ class SpreadsheetReader(LoadedFileReader):
     def load(self) -> pa.Table:
         workbook = self._workbook()
         name = self._sheet(workbook.sheet_names)
-        try:
+        with self._told_as_unreadable():
             self._check_sheet(workbook.sheet_names.index(name))
-            content = self._xlsx_sheet(workbook.sheet_names.index(name))
-            self._check_extent(xlsx_extent(content))
+            content = self._packed_sheet(workbook.sheet_names.index(name))
+            self._check_extent(xlsb_extent(content) if self._ending == ".xlsb" else xlsx_extent(content))
             names = self._names(workbook, name)
             self._refuse_merged(content)
             sheet = workbook.load_sheet(name, header_row=0, schema_sample_rows=None)
             rows, errors = sheet.to_arrow_with_errors()
-        except SfumatoError:
-            raise
-        except Exception:  # of the library, whose message may quote cells
-            raise self._unreadable() from None
         if places := _errors_in(workbook, name, errors.errors if errors is not None else []):
             row, column = min(places)
             told = "1 cell holds" if len(places) == 1 else f"{len(places)} cells hold"
@@ -92,7 +91,7 @@ class SpreadsheetReader(LoadedFileReader):
         try:
             with ZipFile(self.path) as file:
                 parts = _sheet_parts(file)
-        except UNREADABLE:  # no XLSX: ODS has one part, older files are not packed
+        except (*UNREADABLE, NoDocument):  # ODS has one part, older files are not packed
             parts = []
         size = self._unpacked(parts[place] if place < len(parts) else ODS_CONTENT)
         self.check_room((size or self.path.stat().st_size * PACKED) * BYTES_PER_BYTE)
@@ -107,26 +106,32 @@ class SpreadsheetReader(LoadedFileReader):
 
     def _workbook(self) -> Any:  # a reader of fastexcel, which has no types for it
         library = extra_library("fastexcel", "a spreadsheet")
-        self._check_extents_of_ods()
-        try:
+        self._check_extents_of_all()
+        with self._told_as_unreadable():
             return library.read_excel(str(self.path))
-        except Exception:  # of the library
-            raise self._unreadable() from None
 
-    def _check_extents_of_ods(self) -> None:
-        """Raises where the content of an ODS file is no whole document, or a sheet reaches too far.
+    @property
+    def _ending(self) -> str:
+        return self.path.suffix.lower()
 
-        The library reads all sheets as soon as it opens the file.
+    def _check_extents_of_all(self) -> None:
+        """Raises where an ODS or XLS file is no whole document, or one of its sheets reaches too far.
+
+        The library reads all sheets of them as soon as it opens the file.
         """
-        if self.path.suffix.lower() != ".ods":
-            return
         try:
-            with ZipFile(self.path) as file, file.open(ODS_CONTENT) as content:
-                extents = ods_extents(content)
+            extents = self._all_extents()
         except (*UNREADABLE, NoDocument):
             raise self._unreadable() from None
         for extent in extents:
             self._check_extent(extent)
+
+    def _all_extents(self) -> list[SheetExtent]:
+        """Returns how far the sheets reach that are read whichever is asked for."""
+        if self._ending == ".ods":
+            with ZipFile(self.path) as file, file.open(ODS_CONTENT) as content:
+                return ods_extents(content)
+        return xls_extents(self.path.read_bytes()) if self._ending == ".xls" else []
 
     def _check_extent(self, extent: SheetExtent) -> None:
         """Raises where a sheet reaches so far that there is no room for all cells up to its last one."""
@@ -188,16 +193,21 @@ class SpreadsheetReader(LoadedFileReader):
             )
         return [str(name) for name in names]
 
-    def _xlsx_sheet(self, place: int) -> bytes:
-        """Returns the content of a sheet of an XLSX file; nothing where the file is another one."""
-        if self.path.suffix.lower() not in (".xlsx", ".xlsm"):
+    def _packed_sheet(self, place: int) -> bytes:
+        """Returns the content of a sheet of an XLSX or XLSB file; nothing where the file is another one.
+
+        Whatever raises means that the file is damaged, even where the library would not notice. Only parts
+        of an XLSX file may have other names than are known here: the library says what it makes of that.
+        """
+        if self._ending not in (".xlsx", ".xlsm", ".xlsb"):
             return b""
-        try:
-            with ZipFile(self.path) as file:
-                parts = _sheet_parts(file)
-                return file.read(parts[place]) if place < len(parts) else b""
-        except UNREADABLE:
-            return b""  # the library says what it makes of it
+        with ZipFile(self.path) as file:
+            try:
+                return file.read(_sheet_parts(file)[place])
+            except LookupError:
+                if self._ending == ".xlsb":
+                    raise
+                return b""
 
     def _refuse_merged(self, content: bytes) -> None:
         """Raises where cells of an XLSX sheet are merged: all but one of them would seem to be empty."""
@@ -209,6 +219,18 @@ class SpreadsheetReader(LoadedFileReader):
                 where=self.path.name,
                 remedy="Unmerge them, and write the value into each cell that it is about.",
             )
+
+    @contextmanager
+    def _told_as_unreadable(self) -> Iterator[None]:
+        """Raises `BadData` for whatever the library raises, whose message may quote cells."""
+        try:
+            yield
+        except SfumatoError:
+            raise
+        except BaseException as wrong:
+            if isinstance(wrong, Exception) or is_panic(wrong):
+                raise self._unreadable() from None
+            raise
 
     def _unreadable(self) -> BadData:
         return BadData(
@@ -224,13 +246,17 @@ def _sheet_parts(file: ZipFile) -> list[str]:
     Whatever it holds, looking through it takes time in proportion to its length: patterns begin at the
     beginning of a word, and end before the next element.
     """
-    book = file.read("xl/workbook.xml").decode("utf-8", "replace")
-    links = file.read("xl/_rels/workbook.xml.rels").decode("utf-8", "replace")
+    book = BINARY_BOOK if BINARY_BOOK in file.namelist() else "xl/workbook.xml"
+    links = file.read(book.replace("xl/", "xl/_rels/") + ".rels").decode("utf-8", "replace")
     targets = {}
     for link in re.findall(r"<(?:\w+:)?Relationship\s[^<>]*>", links):
         said = dict(re.findall(r'\b(\w+)="([^"]*)"', link))
         targets[said.get("Id")] = said.get("Target", "")
-    listed = re.findall(r"<(?:\w+:)?sheet\s[^<>]*?\b\w+:id=\"([^\"]*)\"", book)
+    if book == BINARY_BOOK:
+        listed = xlsb_sheets(file.read(book))
+    else:
+        sheets = file.read(book).decode("utf-8", "replace")
+        listed = re.findall(r"<(?:\w+:)?sheet\s[^<>]*?\b\w+:id=\"([^\"]*)\"", sheets)
     found = [targets.get(key, "") for key in listed]
     return [target[1:] if target.startswith("/") else f"xl/{target}" for target in found]
 
