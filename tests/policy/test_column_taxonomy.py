@@ -95,11 +95,28 @@ def test_codes_with_zeros_in_front_are_no_numbers(cells):
         (["Abitur", "Hauptschule", "Master"], ["Hauptschule", "Abitur", "Master"]),
         (["licence", "collège", "doctorat"], ["collège", "licence", "doctorat"]),
         (["65+", "18-24", "<18", "25-64"], ["<18", "18-24", "25-64", "65+"]),
+        (["12years", "9-11years", ">12years", "<9years"], ["<9years", "9-11years", "12years", ">12years"]),
+        (["60+ kg", "40-59 kg", "under 40 kg"], ["under 40 kg", "40-59 kg", "60+ kg"]),
+        (["2 years", "3 or more years", "1 year"], ["1 year", "2 years", "3 or more years"]),
+        (["mehr als 10", "5-10", "weniger als 5"], ["weniger als 5", "5-10", "mehr als 10"]),
     ],
 )
 def test_scales_are_ordered(cells, order):
     rule, _ = ordered_taxonomy(cells)
     assert rule.ordered and list(rule.build([]).leaf_labels) == order
+
+
+def test_bands_with_units_are_grouped_by_their_order_and_not_by_how_common_they_are():
+    common = ["12years"] * 90 + ["16years"] * 60 + ["9-11years"] * 50 + [">16years"] * 40
+    rule = guess("education", column([*common, *["13-15years"] * 80, *["<9years"] * 30]), 350).taxonomy
+    assert rule.spec == {
+        "tree": {
+            "<9years … 9-11years": ["<9years", "9-11years"],
+            "12years … 13-15years": ["12years", "13-15years"],
+            "16years … >16years": ["16years", ">16years"],
+        },
+        "ordered": True,
+    }
 
 
 def test_neighbours_of_a_scale_are_grouped():
@@ -125,6 +142,8 @@ def test_neighbours_of_a_scale_are_grouped():
         ["1", "2", "3"],
         ["a", "b", "c"],
         ["5-470", "5-820", "8-980"],
+        ["1 day", "2 years", "3 years"],
+        ["5a", "5b", "6a"],
         [],
     ],
 )

@@ -18,10 +18,15 @@ FEWEST_LEVELS = 3
 """Two values have no order that would help."""
 MOST_FLAT = 3
 """So many levels need no groups."""
+HIGHEST = 10**10
+"""Above every number of a band."""
 _BAND = re.compile(
-    r"(?P<below>[<≤]=?|under |unter |below |menos de |moins de |meno di )?\s*(?P<low>[0-9]{1,9})"
-    r"(?:\s*(?:-|–|to|bis|à|a)\s*(?P<high>[0-9]{1,9}))?"
-    r"(?P<above>\s*\+|\s+(?:and|und|et|y|e)\s+(?:over|older|above|älter|mehr|plus|más|oltre|più))?"
+    r"(?P<below>[<≤]=?|under |unter |below |less than |weniger als |menos de |moins de |meno di )?"
+    r"(?P<beyond>[>≥]=?|over |above |more than |über |mehr als |más de |plus de |più di |oltre )?"
+    r"\s*(?P<low>[0-9]{1,9})(?:\s*(?:-|–|to|bis|à|a)\s*(?P<high>[0-9]{1,9}))?"
+    r"(?P<more>\s*\+)?(?P<unit>\s*[^\W\d_]+?\.?)??"
+    r"(?P<above>\s+(?:and|und|et|y|e|or|oder|ou|o)\s+(?:over|older|above|more|älter|mehr|plus|más|oltre|più)"
+    r"(?P<behind>\s+[^\W\d_]+\.?)?)?"
 )
 
 
@@ -70,10 +75,19 @@ def ordered_taxonomy(values: Sequence[str]) -> tuple[Flat | NestedTree, str] | N
         if len(known) == len(values) and len({place for place, _ in known}) >= FEWEST_LEVELS:
             tiers = [scale.tier(place) for place, _ in known]
             return _grouped([value for _, value in known], tiers), f"a scale of {scale.name}"
-    bands = sorted((ends, value) for value in values if (ends := _band_ends(value)) is not None)
+    return _bands(values)
+
+
+def _bands(values: Sequence[str]) -> tuple[Flat | NestedTree, str] | None:
+    """Returns bands of numbers by their order (`<9 years`, `9-11 years`, `12 years`), in groups of two."""
+    read = [(found, value) for value in values if (found := _BAND.fullmatch(value.strip().lower()))]
+    bands = sorted((ends, value) for found, value in read if (ends := _band_ends(found)) is not None)
     if len(bands) < len(values) or not _one_after_another([ends for ends, _ in bands]):
         return None
-    if not any(re.search(r"[^0-9]", value) for value in values):
+    units = {
+        _folded(found["unit"] or found["behind"] or "").rstrip(".").removesuffix("s") for found, _ in read
+    } - {""}
+    if len(units) > 1 or not any(re.search(r"[^0-9]", value) for value in values):
         return None
     return _grouped([value for _, value in bands], [i // 2 for i in range(len(bands))]), "bands of numbers"
 
@@ -96,12 +110,12 @@ def _one_after_another(bands: Sequence[tuple[int, int]]) -> bool:
     return all(low[1] <= high[0] and low != high for low, high in pairwise(bands))
 
 
-def _band_ends(text: str) -> tuple[int, int] | None:
-    """Returns where a band of numbers starts and ends, what lies below a number first."""
-    found = _BAND.fullmatch(text.strip().lower())
-    if found is None or (found["high"] and int(found["high"]) < int(found["low"])):
+def _band_ends(band: re.Match[str]) -> tuple[int, int] | None:
+    """Returns where a band of numbers starts and ends: what lies below a number first, beyond it last."""
+    low, high = int(band["low"]), int(band["high"] or band["low"])
+    if high < low or (band["below"] and band["beyond"]):
         return None
-    return int(found["low"]), -1 if found["below"] else int(found["high"] or found["low"])
+    return low, -1 if band["below"] else HIGHEST if band["beyond"] else high
 
 
 def _folded(text: str) -> str:
