@@ -13,6 +13,7 @@ from sfumato.core.microdata import Role
 from sfumato.core.problem import Origin
 from sfumato.core.taxonomy import ANY
 from sfumato.policy import yaml
+from sfumato.policy.column_guess import guess
 from sfumato.policy.doctor.policy import examine
 from sfumato.policy.doctor.safe_harbor import safe_harbor
 from sfumato.policy.draft import draft
@@ -189,3 +190,13 @@ def test_a_square_of_an_age_is_no_measurement():
     assert roles["xq"] == roles["minus"] == "quasi" and roles["other"] == "insensitive"
     assert roles["income"] == roles["zz"] == "sensitive"
     assert "give it away" in policy.columns["xq"].reason
+
+
+@pytest.mark.parametrize("header", ["weight", "wght", "wgt", "gewicht"])
+def test_weights_of_a_sample_are_nobodys_looks(header):
+    around_one = column([f"{0.4 + i % 37 / 25:.2f}" for i in range(300)], "decimal")
+    many = column([str(20_000 + 977 * i) for i in range(300)], "integer")
+    kilograms = column([str(50 + i % 40) for i in range(300)], "integer")
+    assert guess(header, around_one, 300).role.value == "insensitive"
+    assert guess(header, many, 300).role.value == "insensitive"
+    assert guess(header, kilograms, 300).role.value == "quasi"

@@ -276,9 +276,9 @@ def _counts_years_of_work(profile: ColumnProfile) -> bool:
 
 
 def _is_sampling_weight(profile: ColumnProfile) -> bool:
-    if profile.reading.kinds != {"looks"} or not profile.numbers or "w" not in profile.header.lower():
+    if profile.reading.kinds != {"looks"} or not profile.numbers:
         return False
-    if not re.search(r"weight|wt|gewicht|poids|peso", profile.header.lower()):
+    if not re.search(r"weight|wgh?t|wt|gewicht|poids|peso", profile.header.lower()):
         return False
     middle = median(profile.numbers)
     return not any(low <= middle <= high for low, high in BODY_WEIGHTS) or max(profile.numbers) > 10 * middle
