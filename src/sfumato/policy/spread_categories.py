@@ -19,7 +19,10 @@ from sfumato.policy.taxonomies.flat import Flat
 
 EXPECTED_TOGETHER = 10
 """Where chance would give so many rows both, it is no accident that none has."""
+EXPECTED_OF_EACH = 3
+"""Of columns that are taken together, each has to tell something by itself."""
 MOST_FLAGS = 120
+Truths = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -51,19 +54,41 @@ def spread_categories(flags: FlagColumns, rows: Mapping[str, Sequence[Label]]) -
     ones = {name: _ones(rows[name]) for name in flags.names}
     found: dict[str, ColumnRule] = {}
     for name in flags.unknown:
-        mate = next((other for other in flags.known if _exclude(ones[name], ones[other])), None)
-        if mate is not None:
-            reason = f"0 or 1, and never 1 where {short(mate)} is: another value of the same"
+        mates = _mates(ones[name], {other: ones[other] for other in flags.known})
+        if mates:
+            others = (
+                short(mates[0]) if len(mates) == 1 else f"one of {short(mates[0])} and {len(mates) - 1} more"
+            )
+            reason = f"0 or 1, and never 1 where {others} is: another value of the same"
             found[name] = ColumnRule(Role.QUASI, Flat(), reason)
     return found
 
 
-def _exclude(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
-    expected = float(one.sum()) * float(other.sum()) / max(1, len(one))
-    return expected >= EXPECTED_TOGETHER and not bool((one & other).any())
+def _mates(one: Truths, known: Mapping[str, Truths]) -> list[str]:
+    """Returns the known columns of the category that a column is a value of; none where that may be chance.
+
+    One column is enough where chance would give many rows both. Where a category has many values, several
+    columns are taken together: each has to be 0 wherever one of the others is 1.
+    """
+    mates: list[str] = []
+    covered = np.zeros(len(one), np.bool_)
+    for name, other in known.items():
+        if (one & other).any():
+            continue
+        if _expected_together(one, other) >= EXPECTED_TOGETHER:
+            return [name]
+        if _expected_together(one, other) >= EXPECTED_OF_EACH and not (covered & other).any():
+            mates.append(name)
+            covered |= other
+    return mates if _expected_together(one, covered) >= EXPECTED_TOGETHER else []
 
 
-def _ones(cells: Sequence[Label]) -> NDArray[np.bool_]:
+def _expected_together(one: Truths, other: Truths) -> float:
+    """Returns in how many rows both would be 1 if neither told of the other."""
+    return float(one.sum()) * float(other.sum()) / max(1, len(one))
+
+
+def _ones(cells: Sequence[Label]) -> Truths:
     return np.array([cell is not None and cell.strip() in ("1", "1.0") for cell in cells])
 
 
