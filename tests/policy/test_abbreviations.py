@@ -21,6 +21,7 @@ from sfumato.policy.lexicon.header_lexicon import lexicon
         ("racef", "quasi"),
         ("indust", "quasi"),  # cut short
         ("protest", "sensitive"),
+        ("classsiz", "quasi"),  # of two words, the last one cut short
         ("yearborn", "quasi"),  # joined
         ("maritalcat", "quasi"),
         ("fathcoll", "quasi"),

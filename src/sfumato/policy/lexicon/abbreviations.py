@@ -12,6 +12,8 @@ SHORTEST_SKELETON = 4
 """Consonants that a word without its vowels has at least."""
 SHORTEST_TRUNCATION = 4
 """Letters that the beginning of a word has at least."""
+SHORTEST_LAST = 2
+"""Letters that are left at least of the last of several words."""
 SHORTEST_SEGMENT = 3
 """Letters that a known word inside of another has at least."""
 SHORTEST_NUMBERED = 4
@@ -51,7 +53,8 @@ class Abbreviations:
     def __init__(self, exact: Mapping[str, Kinds], english: frozenset[str], role_of: RoleOf) -> None:
         """Of the words only the `english` ones are cut short, or are part of others with three letters."""
         self._exact, self._english, self._role_of = exact, english, role_of
-        self._sorted = sorted(word for word in english if word in exact and word.isalpha())
+        self._least = {word.replace("_", ""): _least_letters(word) for word in sorted(english)}
+        self._sorted = sorted(word for word in self._least if word in exact and word.isalpha())
         self._skeletons: dict[str, Kinds] = {}
         for word, kinds in exact.items():
             bones = skeleton(word)
@@ -80,14 +83,15 @@ class Abbreviations:
         return set()
 
     def _truncated(self, text: str) -> Kinds:
-        """`relig`, `indust`: the beginning of words that all speak for one role."""
+        """`relig`, `indust`, `classsiz`: the beginning of words that all speak for one role."""
         if len(text) < SHORTEST_TRUNCATION:
             return set()
         longer = []
         for word in self._sorted[bisect_left(self._sorted, text) :]:
             if not word.startswith(text):
                 break
-            longer.append(word)
+            if len(text) >= self._least[word]:
+                longer.append(word)
         near = any(len(word) <= 2 * len(text) for word in longer)
         return self._agreeing(set().union(*(self._exact[word] for word in longer))) if near else set()
 
@@ -131,6 +135,16 @@ class Abbreviations:
         """Returns the kinds where all of them speak for one role, else none; no word is short for names."""
         roles = {self._role_of(kind) for kind in kinds}
         return kinds if len(roles) == 1 and not roles & {None, Role.IDENTIFIER} else set()
+
+
+def _least_letters(entry: str) -> int:
+    """Returns how many letters of an entry have to be there: of several words, some of the last one.
+
+    >>> _least_letters("religion"), _least_letters("class_size")
+    (4, 7)
+    """
+    first, gap, _ = entry.rpartition("_")
+    return len(first.replace("_", "")) + SHORTEST_LAST if gap else SHORTEST_TRUNCATION
 
 
 @cache
