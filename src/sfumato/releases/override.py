@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import ClassVar
 
 from sfumato.core.errors import WrongCall
-from sfumato.releases.second_signature import SignedOverride, check_author, check_day, check_purpose
+from sfumato.releases.second_signature import OverrideDocument, check_author, check_day, check_purpose
 
 
 @dataclass(frozen=True)
-class Override(SignedOverride):
+class Override(OverrideDocument):
     """A smaller k that was allowed, by whom, until when (a day, inclusive), signed.
 
     It is for one policy, one chain and one recipient. The signature is by a key that the policy lists under

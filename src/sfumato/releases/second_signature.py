@@ -18,7 +18,7 @@ from sfumato.system.disk import LARGEST_NOTE, read_document
 VERSION = 1
 
 
-class SignedOverride:
+class OverrideDocument:
     """What a second person allows, for one policy and chain, until a day (inclusive).
 
     A kind of override is a frozen dataclass of texts and whole numbers. All of them but the signature are
@@ -92,7 +92,7 @@ def check_day(until: str) -> None:
 
 
 def check_author(
-    given: SignedOverride, *, overriders: Collection[str], ledger_keys: Collection[str], unlisted: WrongCall
+    given: OverrideDocument, *, overriders: Collection[str], ledger_keys: Collection[str], unlisted: WrongCall
 ) -> None:
     """Raises unless the document is as its author signed it, who is listed and not the one who releases.
 
@@ -109,7 +109,7 @@ def check_author(
         raise unlisted
 
 
-def check_purpose(given: SignedOverride, *, policy: str, chain: str, now: datetime) -> None:
+def check_purpose(given: OverrideDocument, *, policy: str, chain: str, now: datetime) -> None:
     """Raises unless the document is for this policy and chain, and has not ended."""
     if given.policy != policy or given.chain != chain:
         raise WrongCall("the override is for another policy or chain", remedy="Have a new one signed.")

@@ -11,7 +11,7 @@ from typing import ClassVar
 from sfumato.core.errors import WrongCall
 from sfumato.releases.override import Override
 from sfumato.releases.second_signature import (
-    SignedOverride,
+    OverrideDocument,
     check_author,
     check_day,
     check_purpose,
@@ -20,7 +20,7 @@ from sfumato.releases.second_signature import (
 
 
 @dataclass(frozen=True)
-class WeakerOverride(SignedOverride):
+class WeakerOverride(OverrideDocument):
     """A policy that may promise less than the first one of a chain, by whom, until when, signed.
 
     It is for one policy, by its digest, and one chain. The signature is by a key that the *first* policy
