@@ -7,6 +7,7 @@ so a change of what it calls is never passed over.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,8 @@ from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.runtime.nrt import rtsys
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime import _nrt_python
 
 from sfumato.system.compilation import compilation
 
@@ -55,16 +57,16 @@ class MachineCode:
             own = None
             with suppress(RuntimeError):  # no folder that can be written: compiled again in every process
                 own = _StampedCache(self._function, stamp)
-            self._opened = own, IndexDataCacheFile(str(PREBUILT), python, stamp)
+            self._opened = own, _PackageFile(str(PREBUILT), python, stamp)
         return self._opened
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Returns the compiled function for a signature; None if there is none.
 
-        Numba prepares for compiling here, which loads half of its modules. Machine code needs only its
-        runtime; whatever else may follow prepares for itself.
+        Numba prepares for compiling here, which loads half of its modules. Machine code needs only the
+        addresses of its runtime; whatever else may follow prepares for itself.
         """
-        rtsys.initialize(target_context)
+        _offer_runtime()
         own, prebuilt = self._places
         keys = _keys(self._function, sig, target_context.codegen().magic_tuple())
         for key in () if os.environ.get(WITHOUT) else keys:
@@ -116,6 +118,50 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         """Returns the compiled function, as numba does, but prepares nothing for compiling."""
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
+
+
+class _PackageFile(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The machine code of a function in the package, read without loading the modules that it was made of."""
+
+    def _load_data(self, name: str) -> Any:
+        with Path(self._data_path(name)).open("rb") as file:
+            return _Unpickler(file).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what numba wrote, with environments of its own making."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Returns what is named in the file."""
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[object], name: str) -> Any:
+    """Returns the environment of a compiled function, as numba makes it, but does not import its module.
+
+    Machine code reads the constants alone. The names of the module are for code that runs in the interpreter,
+    of which there is none here.
+    """
+    known = lookup_environment(name)
+    if known is not None:
+        return known
+    made = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+    made.consts[:] = constants
+    made.env_name = name
+    Environment._memo[name] = made
+    return made
+
+
+@cache
+def _offer_runtime() -> None:
+    """Makes the addresses of numba's runtime known to machine code, as numba does.
+
+    What counts references is part of the machine code; numba compiles it again for code that is yet to come.
+    """
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def _keys(function: Callable[..., Any], sig: Any, machine: Machine) -> Iterator[tuple[object, ...]]:
