@@ -12,16 +12,20 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.environment import Environment, lookup_environment
-from numba.core.runtime import _nrt_python
 
+from sfumato.kernels.numba_parts import (
+    Environment,
+    FunctionCache,
+    IndexDataCacheFile,
+    lookup_environment,
+    runtime_addresses,
+)
 from sfumato.system.compilation import compilation
 
 PACKAGE = Path(__file__).parents[1]
@@ -44,21 +48,24 @@ class MachineCode:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._opened: tuple[_StampedCache | None, IndexDataCacheFile] | None = None
+
+    @cached_property
+    def _own(self) -> _StampedCache | None:
+        """The cache of numba; None if there is no folder that can be written: all is compiled again then."""
+        with suppress(RuntimeError):
+            return _StampedCache(self._function, stamp_of(self._source))
+        return None
+
+    @cached_property
+    def _prebuilt(self) -> _PackageFile:
+        """The file in the package."""
+        parts = (*self._source.relative_to(PACKAGE).with_suffix("").parts, self._function.__name__)
+        name = f"{'.'.join(parts)}.py{sys.version_info[0]}{sys.version_info[1]}"
+        return _PackageFile(str(PREBUILT), name, stamp_of(self._source))
 
     @property
-    def _places(self) -> tuple[_StampedCache | None, IndexDataCacheFile]:
-        """The cache of numba, if it can be written, and the file in the package: both opened when needed."""
-        if self._opened is None:
-            source = Path(self._function.__code__.co_filename)
-            stamp = stamp_of(source)
-            name = ".".join((*source.relative_to(PACKAGE).with_suffix("").parts, self._function.__name__))
-            python = f"{name}.py{sys.version_info[0]}{sys.version_info[1]}"
-            own = None
-            with suppress(RuntimeError):  # no folder that can be written: compiled again in every process
-                own = _StampedCache(self._function, stamp)
-            self._opened = own, _PackageFile(str(PREBUILT), python, stamp)
-        return self._opened
+    def _source(self) -> Path:
+        return Path(self._function.__code__.co_filename)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Returns the compiled function for a signature; None if there is none.
@@ -67,44 +74,38 @@ class MachineCode:
         addresses of its runtime; whatever else may follow prepares for itself.
         """
         _offer_runtime()
-        own, prebuilt = self._places
         keys = _keys(self._function, sig, target_context.codegen().magic_tuple())
         for key in () if os.environ.get(WITHOUT) else keys:
-            data = prebuilt.load(key)
+            data = self._prebuilt.load(key)
             if data is not None:
                 return FunctionCache._impl_class.rebuild(None, target_context, data)
-        if own is None or MachineCode.to_package:  # what the package lacks is made for it
-            found = None
-        else:
-            found = own.load_overload(sig, target_context)
+        own = None if MachineCode.to_package else self._own  # what the package lacks is made for it
+        found = None if own is None else own.load_overload(sig, target_context)
         if found is None:
             compilation.begins()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keeps a compiled function on disk."""
-        own, prebuilt = self._places
         if MachineCode.to_package:
             PREBUILT.mkdir(exist_ok=True)
             key = next(_keys(self._function, sig, data.codegen.magic_tuple()))
-            prebuilt.save(key, _without_paths(FunctionCache._impl_class.reduce(None, data)))
-        elif own is not None:
-            own.save_overload(sig, data)
+            self._prebuilt.save(key, _without_paths(FunctionCache._impl_class.reduce(None, data)))
+        elif self._own is not None:
+            self._own.save_overload(sig, data)
 
     @property
     def cache_path(self) -> str:
         """Where what was compiled on this machine lies; an empty text if it is not kept."""
-        own, _ = self._places
-        return "" if own is None else str(own.cache_path)
+        return "" if self._own is None else str(self._own.cache_path)
 
     def enable(self) -> None:
         """Nothing: it is always on."""
 
     def flush(self) -> None:
         """Forgets what numba's own cache holds."""
-        own, _ = self._places
-        if own is not None:
-            own.flush()
+        if self._own is not None:
+            self._own.flush()
 
 
 class _StampedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
@@ -160,7 +161,7 @@ def _offer_runtime() -> None:
 
     What counts references is part of the machine code; numba compiles it again for code that is yet to come.
     """
-    for name, address in _nrt_python.c_helpers.items():
+    for name, address in runtime_addresses.items():
         llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
