@@ -19,12 +19,12 @@ from sfumato.journey.table_argument import AnyMemory, open_original
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.policy.changed_policy import Names, RoleNames, changed_columns, changed_promises
 from sfumato.policy.policy import Policy
+from sfumato.protection.expected_time import Foretell
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan, make_plan
 from sfumato.protection.same_transformation import Transformation
 
 if TYPE_CHECKING:
-    from sfumato.protection.expected_time import Foretell
     from sfumato.releases.ledger.ledger import Ledger
 
 

@@ -30,6 +30,7 @@ from sfumato.journey.witness import numbered_columns, witness_path
 from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
+from sfumato.protection.expected_time import Foretell
 from sfumato.protection.plan import Plan
 from sfumato.releases.dictionary.places import beside
 from sfumato.releases.output_file import check_not_needed, check_target, publish
@@ -38,7 +39,6 @@ from sfumato.system.address import Address, is_address
 from sfumato.system.private_folder import private_folder
 
 if TYPE_CHECKING:
-    from sfumato.protection.expected_time import Foretell
     from sfumato.releases.ledger.ledger import Ledger
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from sfumato.protection.asked_for_more import asked_lines, refusal_of_more
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
+from sfumato.protection.expected_time import Foretell, expected_times
+from sfumato.protection.explanation.explanation import Explanation, explain
+from sfumato.protection.loosened_controls import refusal_under_controls
 from sfumato.protection.outlook import Outlook, outlook_of
 from sfumato.protection.people_check import check_people
 from sfumato.protection.same_transformation import NAME as LIKE
@@ -40,10 +43,6 @@ from sfumato.protection.two_phases import TermReport, key_promises, search_in_tw
 from sfumato.protection.withheld_people import companion_search, set_apart, withheld_lines
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
 from sfumato.show.document import json_ready, verdict_document
-
-if TYPE_CHECKING:
-    from sfumato.protection.expected_time import Foretell
-    from sfumato.protection.explanation.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +141,6 @@ class Plan(Printable):
 
     @cached_property
     def _explanation(self) -> Explanation:
-        from sfumato.protection.explanation.explanation import explain  # noqa: PLC0415  # if somebody asks
-
         rule = self.policy.protect
         return explain(
             self.recoding,
@@ -292,14 +289,10 @@ def make_plan(
     if policy.promises.looks_back:
         table, search = set_apart(table, policy.promises), companion_search(search)
     if foretell is not None and like is None:
-        from sfumato.protection.expected_time import expected_times  # noqa: PLC0415  # if somebody asks
-
         foretell(expected_times(table, key_promises(policy.promises), aim, searches_of(policy)))
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
     except Infeasible as refused:
-        from sfumato.protection.loosened_controls import refusal_under_controls  # noqa: PLC0415  # plans again
-
         asked = key_promises(policy.searched_promises)
         raise refusal_of_more(policy, refusal_under_controls(table, asked, aim) or refused) from None
     with one_step(progress, "proving"):
