@@ -2,6 +2,7 @@
 
 Readers of other files are loaded where such a file is read.
 """
+# ruff: noqa: PLC0415  # most tables are neither spreadsheets nor files of statistics programs
 
 from __future__ import annotations
 
@@ -64,11 +65,11 @@ def open_file(
 
 def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> LoadedFileReader:
     """A file that is read as a whole, by its ending."""
-    from sfumato.engine.files.arrow_file import ARROW_ENDINGS, ArrowFileReader  # noqa: PLC0415
-    from sfumato.engine.files.json_lines import LINES_ENDINGS, JsonLinesReader  # noqa: PLC0415
-    from sfumato.engine.files.sas_catalog import CATALOG_ENDING  # noqa: PLC0415
-    from sfumato.engine.files.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader  # noqa: PLC0415
-    from sfumato.engine.files.statistics_file import (  # noqa: PLC0415
+    from sfumato.engine.files.arrow_file import ARROW_ENDINGS, ArrowFileReader
+    from sfumato.engine.files.json_lines import LINES_ENDINGS, JsonLinesReader
+    from sfumato.engine.files.sas_catalog import CATALOG_ENDING
+    from sfumato.engine.files.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
+    from sfumato.engine.files.statistics_file import (
         SAS_ENDINGS,
         STATISTICS_ENDINGS,
         StatisticsFileReader,
@@ -112,7 +113,7 @@ def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note 
 
 def open_query(data: str | PathLike[str], expected: SourceForm) -> RowSource:
     """What a database answers to a query that is said, or that a policy names."""
-    from sfumato.engine.files.query import QueryReader  # noqa: PLC0415
+    from sfumato.engine.files.query import QueryReader
 
     form, note = (data.form, data.note) if isinstance(data, DataFile) else (NO_FORM, None)
     _check_form(form, "a database", "query")
