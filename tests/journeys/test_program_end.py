@@ -52,3 +52,10 @@ def test_a_thread_is_waited_for():
 def test_closed_streams_change_nothing():
     closed = "import atexit\natexit.register(sys.stdout.close)"
     assert ended(closed, "--version").returncode == 0
+
+
+def test_threads_of_linear_algebra_sleep_until_there_is_work_unless_somebody_said_otherwise():
+    told = "import atexit, os\natexit.register(lambda: print(os.environ['OPENBLAS_THREAD_TIMEOUT']))"
+    assert ended(told, "--version").stdout.splitlines()[1:] == ["4"]
+    said = f"{told}\nos.environ['OPENBLAS_THREAD_TIMEOUT'] = '20'"
+    assert ended(said, "--version").stdout.splitlines()[1:] == ["20"]

@@ -142,7 +142,8 @@ def test_a_verb_loads_no_room_that_it_does_not_need(loaded, verb):
 
 SELDOM = ["polars", "pandas", "narwhals", "rich", "scipy.linalg", "sqlalchemy", "alembic", "cryptography"]
 SELDOM += ["highspy", "pyarrow.parquet", "pyarrow.dataset", "pyarrow.fs", "ssl", "xml.sax", "numba.np.linalg"]
-SELDOM += ["pydantic"]
+SELDOM += ["pydantic", "coverage", "scipy", "yaml", "numba.np.arrayobj"]
+SELDOM += ["sfumato.engine.files.spreadsheet", "sfumato.engine.files.statistics_file"]
 """Libraries, and parts of them, that take long to load and that a CSV file does not need."""
 
 
@@ -152,6 +153,15 @@ def test_a_csv_file_is_protected_with_few_libraries(loaded):
     assert code == 0
     assert [name for name in SELDOM if name in modules] == []
     assert {"numpy", "numba", "pyarrow", "duckdb"} <= set(modules)
+
+
+def test_a_policy_is_checked_without_compiled_code(tmp_path):
+    """Every promise is loaded for that, and none of them needs a kernel to be read."""
+    sf.demo.write(tmp_path, 10)
+    python(LOADED, tmp_path / "loaded.json", "policy", "check", "policy.yaml", cwd=tmp_path)
+    code, modules = json.loads((tmp_path / "loaded.json").read_text(encoding="utf-8"))
+    assert code == 0
+    assert [name for name in ("numba", "duckdb", "polars") if name in modules] == []
 
 
 def test_no_verb_loads_the_file_of_another():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import traceback
@@ -122,13 +121,8 @@ def sfumato_(
 app = program()
 
 
-OBJECTS_BETWEEN_COLLECTIONS = 250_000
-"""A thousand modules make so many objects that stay: looking through them for garbage finds none."""
-
-
 def main() -> NoReturn:
     """The entry point."""
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     if not needs_supervision():
         sys.exit(_run_watched())
     try:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.engine.csv.reader import CsvReader
 from sfumato.engine.csv.text_form import PLAIN_FORM, TextForm
-from sfumato.engine.files.query import QueryReader
-from sfumato.engine.files.spreadsheet import SpreadsheetReader
-from sfumato.engine.files.statistics_file import StatisticsFileReader
+from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.set_columns import SetReader
 
@@ -28,12 +26,8 @@ def text_form(reader: Reader) -> TextForm:
 def source_form(reader: Reader) -> SourceForm:
     """Returns what has to be said so that the same source is read the same way again."""
     first = first_reader(reader)
-    if isinstance(first, SpreadsheetReader):
-        return SourceForm(sheet=first.sheet)
-    if isinstance(first, QueryReader):
-        return SourceForm(query=first.query)
-    if isinstance(first, StatisticsFileReader) and first.catalog is not None:
-        return SourceForm(catalog=first.catalog.as_posix())
+    if isinstance(first, LoadedFileReader):
+        return first.source_form
     if not isinstance(first, CsvReader):
         return NO_FORM
     empty = {"empty": ",".join(first.empty)} if first.empty else {}

@@ -20,6 +20,7 @@ from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.release_format import release_format
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
+from sfumato.judge.tables.database import one_database
 from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
@@ -98,7 +99,7 @@ def release(
         every = (delivery.check, delivery.check_known_search, *checks)
         if place is None or dry_run or opened is None:
             return _rehearsed(opened, delivery, chain, every)
-        with kept_on_success(reference_path(place)) as delivery.keep:
+        with kept_on_success(reference_path(place)) as delivery.keep, one_database():
             receipts = issue_all(
                 opened,
                 delivery.prepare,

@@ -13,13 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
-from numba.core import types as numba_types
-from numba.core.caching import NullCache
-from numba.core.registry import CPUDispatcher
-
 from sfumato.kernels.machine_code import MachineCode
+from sfumato.kernels.numba_parts import CPUDispatcher, NullCache, types
 
-types: Any = numba_types  # its stubs leave out what is used here
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kinds = tuple[Any, ...]  # numba's types have no types
 

@@ -7,19 +7,25 @@ so a change of what it calls is never passed over.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.runtime.nrt import rtsys
 
+from sfumato.kernels.numba_parts import (
+    Environment,
+    FunctionCache,
+    IndexDataCacheFile,
+    lookup_environment,
+    runtime_addresses,
+)
 from sfumato.system.compilation import compilation
 
 PACKAGE = Path(__file__).parents[1]
@@ -42,67 +48,64 @@ class MachineCode:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._opened: tuple[_StampedCache | None, IndexDataCacheFile] | None = None
+
+    @cached_property
+    def _own(self) -> _StampedCache | None:
+        """The cache of numba; None if there is no folder that can be written: all is compiled again then."""
+        with suppress(RuntimeError):
+            return _StampedCache(self._function, stamp_of(self._source))
+        return None
+
+    @cached_property
+    def _prebuilt(self) -> _PackageFile:
+        """The file in the package."""
+        parts = (*self._source.relative_to(PACKAGE).with_suffix("").parts, self._function.__name__)
+        name = f"{'.'.join(parts)}.py{sys.version_info[0]}{sys.version_info[1]}"
+        return _PackageFile(str(PREBUILT), name, stamp_of(self._source))
 
     @property
-    def _places(self) -> tuple[_StampedCache | None, IndexDataCacheFile]:
-        """The cache of numba, if it can be written, and the file in the package: both opened when needed."""
-        if self._opened is None:
-            source = Path(self._function.__code__.co_filename)
-            stamp = stamp_of(source)
-            name = ".".join((*source.relative_to(PACKAGE).with_suffix("").parts, self._function.__name__))
-            python = f"{name}.py{sys.version_info[0]}{sys.version_info[1]}"
-            own = None
-            with suppress(RuntimeError):  # no folder that can be written: compiled again in every process
-                own = _StampedCache(self._function, stamp)
-            self._opened = own, IndexDataCacheFile(str(PREBUILT), python, stamp)
-        return self._opened
+    def _source(self) -> Path:
+        return Path(self._function.__code__.co_filename)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Returns the compiled function for a signature; None if there is none.
 
-        Numba prepares for compiling here, which loads half of its modules. Machine code needs only its
-        runtime; whatever else may follow prepares for itself.
+        Numba prepares for compiling here, which loads half of its modules. Machine code needs only the
+        addresses of its runtime; whatever else may follow prepares for itself.
         """
-        rtsys.initialize(target_context)
-        own, prebuilt = self._places
+        _offer_runtime()
         keys = _keys(self._function, sig, target_context.codegen().magic_tuple())
         for key in () if os.environ.get(WITHOUT) else keys:
-            data = prebuilt.load(key)
+            data = self._prebuilt.load(key)
             if data is not None:
                 return FunctionCache._impl_class.rebuild(None, target_context, data)
-        if own is None or MachineCode.to_package:  # what the package lacks is made for it
-            found = None
-        else:
-            found = own.load_overload(sig, target_context)
+        own = None if MachineCode.to_package else self._own  # what the package lacks is made for it
+        found = None if own is None else own.load_overload(sig, target_context)
         if found is None:
             compilation.begins()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keeps a compiled function on disk."""
-        own, prebuilt = self._places
         if MachineCode.to_package:
             PREBUILT.mkdir(exist_ok=True)
             key = next(_keys(self._function, sig, data.codegen.magic_tuple()))
-            prebuilt.save(key, _without_paths(FunctionCache._impl_class.reduce(None, data)))
-        elif own is not None:
-            own.save_overload(sig, data)
+            self._prebuilt.save(key, _without_paths(FunctionCache._impl_class.reduce(None, data)))
+        elif self._own is not None:
+            self._own.save_overload(sig, data)
 
     @property
     def cache_path(self) -> str:
         """Where what was compiled on this machine lies; an empty text if it is not kept."""
-        own, _ = self._places
-        return "" if own is None else str(own.cache_path)
+        return "" if self._own is None else str(self._own.cache_path)
 
     def enable(self) -> None:
         """Nothing: it is always on."""
 
     def flush(self) -> None:
         """Forgets what numba's own cache holds."""
-        own, _ = self._places
-        if own is not None:
-            own.flush()
+        if self._own is not None:
+            self._own.flush()
 
 
 class _StampedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
@@ -116,6 +119,50 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         """Returns the compiled function, as numba does, but prepares nothing for compiling."""
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
+
+
+class _PackageFile(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The machine code of a function in the package, read without loading the modules that it was made of."""
+
+    def _load_data(self, name: str) -> Any:
+        with Path(self._data_path(name)).open("rb") as file:
+            return _Unpickler(file).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what numba wrote, with environments of its own making."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Returns what is named in the file."""
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[object], name: str) -> Any:
+    """Returns the environment of a compiled function, as numba makes it, but does not import its module.
+
+    Machine code reads the constants alone. The names of the module are for code that runs in the interpreter,
+    of which there is none here.
+    """
+    known = lookup_environment(name)
+    if known is not None:
+        return known
+    made = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+    made.consts[:] = constants
+    made.env_name = name
+    Environment._memo[name] = made
+    return made
+
+
+@cache
+def _offer_runtime() -> None:
+    """Makes the addresses of numba's runtime known to machine code, as numba does.
+
+    What counts references is part of the machine code; numba compiles it again for code that is yet to come.
+    """
+    for name, address in runtime_addresses.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def _keys(function: Callable[..., Any], sig: Any, machine: Machine) -> Iterator[tuple[object, ...]]:

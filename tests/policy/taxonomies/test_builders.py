@@ -1,5 +1,7 @@
 """Golden trees of every builder, and what they refuse."""
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.taxonomies import BUILDERS, Flat, Mask, NestedTree, Prefix, WrittenRows, rule_from
+from sfumato.policy.taxonomies.date import UNITS, _levels
 from sfumato.policy.taxonomies.flat import in_natural_order
 from sfumato.policy.taxonomies.levels import Level, tree_of_levels
 
@@ -96,6 +99,17 @@ def test_what_is_no_date_is_counted(value):
 def test_units_that_do_not_nest(units, complaint):
     with pytest.raises(BadPolicy, match=complaint):
         rule_from({"date": units})
+
+
+NEAR = st.dates(date(1999, 11, 20), date(2001, 2, 10))
+
+
+@given(st.lists(NEAR | st.dates(), max_size=20, unique=True))
+def test_a_unit_in_words_is_that_of_each_of_its_days(days):
+    days.sort()
+    for unit, level in zip(UNITS, _levels(tuple(UNITS), days), strict=True):
+        assert level.labels() == [UNITS[unit](day) for day in days]
+        assert len(set(level.names)) == len(level.names)
 
 
 @given(st.lists(st.dates(), min_size=1, max_size=20, unique=True))

@@ -12,7 +12,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.data_file import Note
+from sfumato.core.data_file import NO_FORM, Note, SourceForm
 from sfumato.engine.column_names import check_names
 from sfumato.engine.frames.arrow import batches_of, no_columns
 from sfumato.system.memory import Memory
@@ -34,6 +34,11 @@ class LoadedFileReader(ABC):
     @abstractmethod
     def load(self) -> pa.Table:
         """Returns all rows; raises `BadData` where the file cannot be read without loss."""
+
+    @property
+    def source_form(self) -> SourceForm:
+        """What has to be said so that the same table is read again."""
+        return NO_FORM
 
     def needed_bytes(self) -> int:
         """Returns about how much it takes to load the file, measured on files of its kind.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sfumato.core.data_file import SourceForm
 from sfumato.core.errors import BadData
 from sfumato.engine.files.extra_library import extra_library
 from sfumato.engine.files.loaded_file import LoadedFileReader
@@ -29,6 +30,10 @@ class QueryReader(LoadedFileReader):
 
     address: DatabaseAddress = NO_DATABASE
     query: str = ""
+
+    @property
+    def source_form(self) -> SourceForm:
+        return SourceForm(query=self.query)
 
     def load(self) -> pa.Table:
         driver = extra_library(DRIVERS[self.address.kind], "a query of a database")

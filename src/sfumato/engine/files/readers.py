@@ -1,4 +1,8 @@
-"""The readers of files, by their endings: CSV, Parquet, and Parquet in parts."""
+"""The readers of files, by their endings: CSV, Parquet, and Parquet in parts.
+
+Readers of other files are loaded where such a file is read.
+"""
+# ruff: noqa: PLC0415  # most tables are neither spreadsheets nor files of statistics programs
 
 from __future__ import annotations
 
@@ -9,15 +13,9 @@ from sfumato.core.data_file import NO_FORM, DataFile, Note, SourceForm
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine.csv.reader import CsvOptions, CsvReader
 from sfumato.engine.csv.utf8 import LONGEST_CELL
-from sfumato.engine.files.arrow_file import ARROW_ENDINGS, ArrowFileReader
-from sfumato.engine.files.json_lines import LINES_ENDINGS, JsonLinesReader
 from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.parts import MatchingReader, PartsReader
-from sfumato.engine.files.query import QueryReader
-from sfumato.engine.files.sas_catalog import CATALOG_ENDING
-from sfumato.engine.files.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
-from sfumato.engine.files.statistics_file import SAS_ENDINGS, STATISTICS_ENDINGS, StatisticsFileReader
 from sfumato.engine.rows import RowSource
 from sfumato.system.database_address import DatabaseAddress
 
@@ -67,6 +65,16 @@ def open_file(
 
 def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> LoadedFileReader:
     """A file that is read as a whole, by its ending."""
+    from sfumato.engine.files.arrow_file import ARROW_ENDINGS, ArrowFileReader
+    from sfumato.engine.files.json_lines import LINES_ENDINGS, JsonLinesReader
+    from sfumato.engine.files.sas_catalog import CATALOG_ENDING
+    from sfumato.engine.files.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
+    from sfumato.engine.files.statistics_file import (
+        SAS_ENDINGS,
+        STATISTICS_ENDINGS,
+        StatisticsFileReader,
+    )
+
     ending = path.suffix.lower()
     if ending in SPREADSHEET_ENDINGS:
         _check_form(form, "a spreadsheet", "sheet")
@@ -105,6 +113,8 @@ def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note 
 
 def open_query(data: str | PathLike[str], expected: SourceForm) -> RowSource:
     """What a database answers to a query that is said, or that a policy names."""
+    from sfumato.engine.files.query import QueryReader
+
     form, note = (data.form, data.note) if isinstance(data, DataFile) else (NO_FORM, None)
     _check_form(form, "a database", "query")
     query = form.query or expected.query

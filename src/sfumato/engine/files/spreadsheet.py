@@ -59,6 +59,10 @@ class SpreadsheetReader(LoadedFileReader):
         """The name of the sheet that is read."""
         return self._sheet(self._workbook().sheet_names)
 
+    @property
+    def source_form(self) -> SourceForm:
+        return SourceForm(sheet=self.sheet)
+
     def load(self) -> pa.Table:
         workbook = self._workbook()
         name = self._sheet(workbook.sheet_names)

@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadData
 from sfumato.engine.column_names import safe_name
 from sfumato.engine.files.extra_library import extra_library
@@ -61,6 +62,10 @@ class StatisticsFileReader(LoadedFileReader):
     """A file of SPSS, Stata or SAS; that of SAS may have a `catalog` of labels."""
 
     catalog: Path | None = None
+
+    @property
+    def source_form(self) -> SourceForm:
+        return NO_FORM if self.catalog is None else SourceForm(catalog=self.catalog.as_posix())
 
     def needed_bytes(self) -> int:
         if self.memory.limit is None:

@@ -22,9 +22,6 @@ from sfumato.core.progress import Progress
 from sfumato.engine.arrow_arrays import text_array, to_arrow
 from sfumato.engine.csv.text_form import DELIMITERS, PLAIN_FORM, TextForm
 from sfumato.engine.files.column_types import as_written
-from sfumato.engine.files.record_writers import write_arrow, write_json_lines
-from sfumato.engine.files.statistics_writer import write_statistics
-from sfumato.engine.files.xlsx_writer import write_xlsx
 from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.text import canonical
 from sfumato.system.disk import to_disk
@@ -67,19 +64,29 @@ def writer(
         with atomic_file(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
             if suffix in (".csv", ".tsv"):
                 _write_csv(published, file, form_for(path, form), formula_safe, progress)
-            elif suffix == ".xlsx":
-                write_xlsx(published, file, progress)
-            elif suffix in (".sav", ".dta"):
-                write_statistics(published, file, suffix, progress)
-            elif suffix in (".arrow", ".feather"):
-                write_arrow(published, file, progress)
-            elif suffix in (".jsonl", ".ndjson"):
-                write_json_lines(published, file, progress)
-            else:
+            elif suffix in (".parquet", ".pq"):
                 _write_parquet(published, file, progress)
+            else:
+                _write_otherwise(published, file, suffix, progress)
         return path
 
     return write
+
+
+def _write_otherwise(published: PublishedRows, file: BinaryIO, suffix: str, progress: Progress) -> None:
+    """Writes neither CSV nor Parquet; what that takes is loaded here."""
+    if suffix == ".xlsx":
+        from sfumato.engine.files.xlsx_writer import write_xlsx  # noqa: PLC0415  # seldom asked for
+
+        write_xlsx(published, file, progress)
+    elif suffix in (".sav", ".dta"):
+        from sfumato.engine.files.statistics_writer import write_statistics  # noqa: PLC0415  # so is this
+
+        write_statistics(published, file, suffix, progress)
+    else:
+        from sfumato.engine.files.record_writers import write_arrow, write_json_lines  # noqa: PLC0415  # and this
+
+        (write_arrow if suffix in (".arrow", ".feather") else write_json_lines)(published, file, progress)
 
 
 def form_for(path: Path, form: TextForm) -> TextForm:

@@ -12,7 +12,7 @@ Unknowns are looked up by a number that is drawn for their sums. What is found t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from sfumato.judge.chain.remembered_release import Numbers
 
 Chosen = NDArray[np.bool_]
 Keys = NDArray[np.uint64]
+Bits = NDArray[np.unsignedinteger]
 
 LARGEST = 8_000_000
 """So many places, unknowns times kinds of sums, are laid out; in larger systems nobody exchanges anything."""
@@ -35,8 +36,8 @@ LEAVES = 0.02
 """How likely it is that an exchange is made after which fewer people are where more are wanted."""
 PAIRS = 4_000_000
 """So many pairs of people are compared with unknowns at a time."""
-BITS = 62
-"""So many kinds are put in one whole number."""
+BITS = 64
+"""So many kinds are put in one whole number, which takes as few bytes as they need."""
 MOST_CELLS = 1_000
 """So many unknowns with people behind them are looked at in a component, where there are more."""
 
@@ -117,8 +118,8 @@ class Exchanges:
         one, other, u, v, a = one[made], other[made], u[made], v[made], a[made]
         b = self._find(self._key[v] - moved[made])
         stays = wanted[a].astype(int) + wanted[b] >= wanted[u].astype(int) + wanted[v]
-        good = (b >= 0) & (stays | (self._random.random(len(b)) < LEAVES))
-        good &= same_sums(self.rows, (u, v), (a, b))
+        good = np.flatnonzero((b >= 0) & (stays | (self._random.random(len(b)) < LEAVES)))
+        good = good[same_sums(self.rows, (u[good], v[good]), (a[good], b[good]))]
         self._unknown[one[good]], self._unknown[other[good]] = a[good], b[good]
         np.maximum(self.least, self.amounts, out=self.least)
 
@@ -164,27 +165,30 @@ class Exchanges:
         self, aims: Numbers, there: Numbers, amounts: Numbers
     ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """Returns aims, the other unknowns that come out, and the two that people exchange them for."""
-        words = self._lacking(aims, there)
         aim, one = np.nonzero(self._kinds[aims][:, None] == self._kinds[there])
         apart = np.ones((len(aim), len(there)), dtype=np.bool_)
-        for word in words:
+        for word in self._lacking(aims, there):
             apart &= (word[aim, one][:, None] & word[aim]) == 0
-        pair, other = np.nonzero(apart)
+        pair, other = np.divmod(np.flatnonzero(apart), max(1, len(there)))
         a, u, v = aims[aim[pair]], there[one[pair]], there[other]
         b = self._find(self._key[u] + self._key[v] - self._key[a])
-        good = (b >= 0) & (a != u) & (a != v) & ((u != v) | (amounts[u] > 1))
-        good &= same_sums(self.rows, (u, v), (a, b))
-        return a[good], b[good], u[good], v[good]
+        good = np.flatnonzero((b >= 0) & (a != u) & (a != v) & ((u != v) | (amounts[u] > 1)))
+        a, b, u, v = a[good], b[good], u[good], v[good]
+        right = same_sums(self.rows, (u, v), (a, b))
+        return a[right], b[right], u[right], v[right]
 
-    def _lacking(self, aims: Numbers, there: Numbers) -> list[Numbers]:
-        """Returns, as bits of whole numbers, the kinds in which the sums of two unknowns differ."""
-        words = []
-        for begin in range(0, self.rows.shape[1], BITS):
-            word = np.zeros((len(aims), len(there)), np.int64)
-            for bit, kind in enumerate(self.rows.T[begin : begin + BITS]):
-                word |= (kind[aims][:, None] != kind[there]).astype(np.int64) << bit
-            words.append(word)
-        return words
+    def _lacking(self, aims: Numbers, there: Numbers) -> Iterator[Bits]:
+        """Yields, as bits of whole numbers, the kinds in which the sums of two unknowns differ."""
+        wanted, held = self.rows[aims].T.copy(), self.rows[there].T.copy()
+        differs = np.zeros((len(aims), len(there)), dtype=np.bool_)
+        for begin in range(0, len(wanted), BITS):
+            some = slice(begin, begin + BITS)
+            word = np.zeros(differs.shape, np.min_scalar_type((1 << len(wanted[some])) - 1))
+            for aim, one in zip(wanted[some], held[some], strict=True):
+                np.not_equal(aim[:, None], one, out=differs)
+                word <<= 1
+                word |= differs
+            yield word
 
     def _some(self, which: Numbers, most: int) -> Numbers:
         """Returns all of them, or as many as are looked at."""

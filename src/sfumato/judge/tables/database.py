@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from sfumato.core.errors import BadData, NotEnoughMemory
@@ -21,6 +23,46 @@ LEAST = 128 << 20
 
 NO_LIMIT = Memory()
 
+_shared: ContextVar[_SharedDatabase | None] = ContextVar("_shared", default=None)
+"""What `one_database` keeps open."""
+
+
+@contextmanager
+def one_database() -> Iterator[None]:
+    """Meanwhile every `Database` without a limit is a connection to the same one, opened when first asked.
+
+    Opening one takes longer than most questions about a small table. Connections share no table: what they
+    make is temporary, and files are read anew by each.
+    """
+    with _SharedDatabase() as shared:
+        token = _shared.set(shared)
+        try:
+            yield
+        finally:
+            _shared.reset(token)
+
+
+class _SharedDatabase(ExitStack):
+    """A database in memory, opened when somebody first asks for a connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._database: duckdb.DuckDBPyConnection | None = None
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Returns a new connection to it."""
+        if self._database is None:
+            self._database = _opened(self.enter_context(private_folder()))
+            self.callback(self._database.close)
+        return self._database.cursor()
+
+
+def _opened(spill: Path) -> duckdb.DuckDBPyConnection:
+    """Returns a database in memory that keeps what does not fit in a folder."""
+    import duckdb  # noqa: PLC0415  # heavy
+
+    return duckdb.connect(config={"temp_directory": str(spill), "preserve_insertion_order": "false"})
+
 
 class Database:
     """A database for one table, called `where` in complaints; open while it is used in a `with`.
@@ -33,10 +75,11 @@ class Database:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        import duckdb  # noqa: PLC0415  # heavy
-
-        folder = self._open.enter_context(private_folder(self._memory.spill))
-        self._db = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
+        shared = _shared.get() if self._memory == NO_LIMIT else None
+        if shared is None:
+            self._db = _opened(self._open.enter_context(private_folder(self._memory.spill)))
+        else:
+            self._db = shared.connection()
         self._open.callback(self._db.close)
         self._db.execute("SET TimeZone = 'UTC'")  # a moment is written in the zone of the session
         if self._memory.limit is not None:

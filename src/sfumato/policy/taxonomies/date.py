@@ -9,6 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.core.errors import BadPolicy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
@@ -30,7 +33,12 @@ UNITS: Mapping[str, Callable[[date], str]] = {
     "year": lambda d: f"{d.year:04}",
     "decade": lambda d: f"{d.year // 10 * 10:04}-{d.year // 10 * 10 + 9:04}",
 }
-"""From fine to coarse."""
+"""What a day becomes in each unit, from fine to coarse."""
+
+_EPOCH, _EPOCH_YEAR = date(1970, 1, 1).toordinal(), 1970
+"""Where numpy begins to count days and months."""
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+"""The months of the units that consist of months, counted from the year 0."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +123,30 @@ class Dates:
         if len(dated) < len(texts):
             raise unknown_values([text for text, at in days.items() if at is None])
         leaves: list[Label] = [text for _, text in dated]
-        levels = [Level.of([UNITS[unit](at) for at, _ in dated]) for unit in self.units]
-        top = Level.all_alike(ANY, len(leaves))
+        levels = _levels(self.units, [at for at, _ in dated])
+        each, top = Level(leaves, np.arange(len(leaves))), Level.all_alike(ANY, len(leaves))
         missing = len(texts) < len(values)
-        return tree_of_levels([Level.of(leaves), *levels, top], ordered=True, missing=missing)
+        return tree_of_levels([each, *levels, top], ordered=True, missing=missing)
+
+
+def _levels(units: Sequence[str], days: Sequence[date]) -> list[Level]:
+    """Returns what days in the order of time become in each unit; a unit is put in words once."""
+    ordinals = np.fromiter((at.toordinal() for at in days), np.int64, len(days))
+    levels = []
+    for unit in units:
+        number = _numbers(unit, ordinals)
+        begins = np.diff(number, prepend=number[:1] - 1) != 0
+        names: list[Label] = [UNITS[unit](days[at]) for at in np.flatnonzero(begins).tolist()]
+        levels.append(Level(names, np.cumsum(begins) - 1))
+    return levels
+
+
+def _numbers(unit: str, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns numbers that are equal for days of one unit alone; day 1 is a Monday, of the year 1."""
+    if unit not in _MONTHS:
+        return (ordinals - 1) // (7 if unit == "week" else 1)
+    months = (ordinals - _EPOCH).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    return (months + 12 * _EPOCH_YEAR) // _MONTHS[unit]
 
 
 def day(text: str) -> date | None:

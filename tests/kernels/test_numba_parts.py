@@ -1,0 +1,50 @@
+"""Libraries that numba only tries to import are left where they are, and can be imported afterwards."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from sfumato.system.hidden_libraries import hidden_libraries
+
+TRIED = ("coverage", "scipy", "yaml")
+
+
+def test_a_hidden_library_is_as_good_as_not_installed_for_a_while(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with hidden_libraries("colorsys", "json"):
+        with pytest.raises(ImportError):
+            importlib.import_module("colorsys")
+        assert importlib.import_module("json") is sys.modules["json"]
+    assert importlib.import_module("colorsys").rgb_to_hsv
+
+
+def test_an_error_hides_nothing_for_longer(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with pytest.raises(ZeroDivisionError), hidden_libraries("colorsys"):
+        raise ZeroDivisionError
+    assert importlib.import_module("colorsys")
+
+
+def loaded(folder):
+    """Which of the libraries that numba tries to import are loaded with the kernels; none stays hidden."""
+    code = f"""
+import importlib.util, sys
+import sfumato.kernels.compiled
+print([name for name in {TRIED} if name in sys.modules])
+assert all(importlib.util.find_spec(name) for name in {TRIED})
+"""
+    call = [sys.executable, "-c", code]
+    return subprocess.run(call, capture_output=True, text=True, check=True, cwd=folder).stdout.strip()
+
+
+def test_kernels_load_none_of_what_numba_tries_to_import(tmp_path):
+    assert loaded(tmp_path) == "[]"
+
+
+def test_settings_of_numba_in_the_current_folder_are_read(tmp_path):
+    (tmp_path / ".numba_config.yaml").write_text("opt: 2\n", encoding="utf-8")
+    assert loaded(tmp_path) == "['yaml']"
