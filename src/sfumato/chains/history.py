@@ -9,13 +9,14 @@ globally (an imprint of anything else cannot be made).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.detail import by_cut
 from sfumato.core.chain import ClassTable, positions
+from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, grouped
 from sfumato.core.marks import are_known, label_marks, leaf_marks, matching, numbered_together
@@ -24,7 +25,7 @@ from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.person_keys import keys_written_twice, rewritten_keys
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.taxonomy import Nodes, Taxonomy
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
 
@@ -76,6 +77,11 @@ class History:
     def new(self) -> int:
         """How many rows are new."""
         return int(self.table.counts[self.time == len(self.releases)].sum())
+
+    def since(self, release: int) -> History:
+        """The same from a release on, with whom everybody in it counts as having come."""
+        time = np.maximum(self.time - release, 0).astype(np.int32)
+        return replace(self, releases=self.releases[release:], time=time)
 
     def code_of_value(self, name: str) -> Codes:
         """The leaf rank in a column that is published unchanged, by the number of a matching value."""
@@ -252,8 +258,28 @@ def release_on_trees(
 
 
 def release_under(history: History, cuts: Cuts) -> ClassTable:
-    """The release that the table would be under these cuts, on the same trees and values as the earlier."""
+    """The release that the table would be under these cuts, on the same trees and values as the earlier.
+
+    Where nobody is, its cuts are as coarse as can be: what is published tells no more of them.
+    """
     table = history.table
     class_of, nodes = classes_under(table, cuts)
     owner, values, counts = grouped(table, class_of, history.value, len(nodes), history.values)
-    return ClassTable(tuple(cuts[c.name].node_of for c in table.keys), nodes, owner, values, counts)
+    shown = [_as_shown(cuts[c.name], nodes[:, j]) for j, c in enumerate(table.keys)]
+    return ClassTable(tuple(shown), nodes, owner, values, counts)
+
+
+def _as_shown(cut: Cut, nodes: Codes) -> Nodes:
+    """The coarsest cut that has these nodes of a cut."""
+    tree = cut.taxonomy
+    begins = np.zeros(len(tree.labels) + 1, np.int64)
+    begins[np.unique(nodes) + 1] = 1
+    before = np.cumsum(begins)
+    nobody = before[tree.end] == before[:-1]
+    top = np.arange(len(tree.labels), dtype=np.int32)
+    while True:
+        above = np.where(top > 0, tree.parent[top], 0)
+        climbs = nobody[top] & (top > 0) & nobody[above]
+        if not climbs.any():
+            return top[cut.node_of]
+        top = np.where(climbs, above, top).astype(np.int32)

@@ -32,7 +32,8 @@ from sfumato.chains.presence_cells import PlacedRows, PresenceTargets
 from sfumato.chains.shown_rows import classes_in, refuse_lost_rows
 from sfumato.core.chain import ClassTable
 from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
+from sfumato.core.imprint import Imprint, KeyImprint, grouped
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata

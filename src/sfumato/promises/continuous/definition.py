@@ -14,6 +14,7 @@ from sfumato.core.classes import Classes
 from sfumato.core.demand import Order
 from sfumato.core.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
+from sfumato.core.kept_candidates import KeptCandidates
 from sfumato.core.leavers import Leavers
 from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
@@ -231,7 +232,8 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         self._exists(history)
         if self.adversary is Adversary.REGISTER:
             return RegisterWatch(self._rule(history))
-        watch = Continuity(history, self.k, self._survive if self.survivors else None)
+        survive = self._survive if self.survivors else None
+        watch = Continuity(history, self.k, survive, proved=self._is_proved)
         left = watch.left_before
         if left < self.k:
             raise RefusedByHistory(
@@ -267,7 +269,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         holds: bool | None = least is None or least >= self.k
         reason = f"beside {several(len(history.releases), 'earlier release')}"
         if len(left) > 2:
-            decided = decide(history, release, self.k)
+            decided = decide(history, release, self.k, proved=self._is_proved)
             holds = decided.holds
             reason += f"; at least {self.k} is decided exactly, the number is a bound"
             if holds is None:
@@ -279,6 +281,27 @@ class Continuous(LeavingPeople, Declared, TablePromise):
             elif holds is None:
                 reason = "what remains for somebody is too large a question"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
+
+    def candidates(self, table: Microdata, verdict: Verdict) -> KeptCandidates | None:
+        """What its verdict proves of everybody beside all releases, where nobody leaves."""
+        if verdict.holds is not True or self.adversary is Adversary.REGISTER:
+            return None
+        if self._is_judged_by_presence(table):
+            return None
+        return KeptCandidates(self.k, None if verdict.measured is None else int(verdict.measured))
+
+    @property
+    def _is_proved(self) -> bool:
+        """Whether the last of the earlier releases tells that everybody keeps k beside all of them."""
+        if not self.earlier:
+            return False
+        *before, last = self.earlier
+        known = last.candidates
+        return (
+            known is not None
+            and known.proved >= self.k
+            and last.after == tuple(imprint.digest for imprint in before)
+        )
 
     def _verdict_by_positions(self, history: History, cuts: Cuts) -> Verdict:
         """From scratch: every position, and every two releases, the new one among them."""
