@@ -23,7 +23,7 @@ from sfumato.chains.overlap import Cells, Overlap
 from sfumato.chains.swaps import Swaps, SwapTargets
 from sfumato.chains.world_walk import MOST_PLACES, WorldWalk, walk
 from sfumato.chains.worlds import StepBudget, Worlds, undecided
-from sfumato.core.chain import Chain, ClassTable, positions
+from sfumato.core.chain import ClassTable, positions
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.packing import Packing
 
@@ -86,10 +86,10 @@ class Decider:
         self.k = k
         self.proved = proved
         self._budget = budget
-        trees = tuple(c.taxonomy for c in history.table.keys)
-        self.earlier = Overlap(Chain(trees, history.releases, history.values))
+        self.earlier = Overlap(history.chain_with())
         self._swaps = Swaps(history, k)
         self._windows: dict[int, Decider] = {}
+        self._known_work: dict[int, int] = {}
 
     def decide(self, release: ClassTable) -> Decision:
         """Whether every target of the earlier releases and this one together keeps at least k candidates.
@@ -112,13 +112,29 @@ class Decider:
 
     def _decide(self, release: ClassTable) -> Decision:
         start = self.closing_above(release)
-        if start is None or self._before.holds is not True:
-            return self._decision(self.earlier.followed_by(release))
-        if start not in self._windows:
-            since = self.history.since(start)
-            self._windows[start] = Decider(since, self.k, proved=True, budget=self._budget)
-        window = self._windows[start]
-        return window._decision(window.earlier.followed_by(release), first=1)
+        window, first = self, 0
+        if start is not None and self._before.holds is True:
+            if start not in self._windows:
+                since = self.history.since(start)
+                self._windows[start] = Decider(since, self.k, proved=True, budget=self._budget)
+            window, first = self._windows[start], 1
+        least = window._least_work(first)
+        if self._budget is not None and least > self._budget.left:
+            return Decision(0, 1, least)
+        return window._decision(window.earlier.followed_by(release), first=first)
+
+    def _least_work(self, first: int) -> int:
+        """What a decision takes at least: a target of the earlier releases has parts beside a next one."""
+        if first not in self._known_work:
+            self._known_work[first] = len(self._unsure(self.earlier, first)[1]) * self._people_per_value(
+                first
+            )
+        return self._known_work[first]
+
+    def _people_per_value(self, first: int) -> int:
+        """How many people are looked at for a target, about."""
+        people = int(self.history.table.counts[self.history.time >= first].sum())
+        return 1 + people // max(1, self.history.values)
 
     def closing_above(self, release: ClassTable) -> int | None:
         """The last release that closes the chain and shows as much as this one; `None`: there is none."""
@@ -166,6 +182,23 @@ class Decider:
 
     def _decision(self, overlap: Overlap, *, first: int = 0) -> Decision:
         """The decision, given that targets of times before the first have enough candidates."""
+        few, targets = self._unsure(overlap, first)
+        if few or not len(targets):
+            return Decision(few, 0)
+        if len(overlap.chain) < 3:
+            return Decision(int((targets.most < self.k).sum()), 0)
+        if overlap is self.earlier:
+            return self._decide_open(_Programs(overlap, self.history, self.k, MOST_ENTRIES), targets)[0]
+        each = self._people_per_value(first)
+        expected = len(targets) * each
+        if self._budget is not None and expected > self._budget.left:
+            return Decision(0, 1, expected)
+        programs = _Programs(overlap, self.history, self.k, MOST_ENTRIES_WITH_NEXT)
+        found, tried = self._decide_open(programs, targets)
+        return replace(found, expected=expected, work=tried * each)
+
+    def _unsure(self, overlap: Overlap, first: int) -> tuple[int, SwapTargets]:
+        """How many targets have too few candidates for sure, and those that the bound leaves open."""
         few, parts = 0, []
         for cells in overlap.kept():
             there = _people_in(self.history, cells)
@@ -174,27 +207,14 @@ class Decider:
             few += int(known.sum())
             unsure = np.flatnonzero((cells.candidates > 0) & (there < self.k) & ~known & asked)
             parts.append(SwapTargets.of(cells, there).pick(unsure))
-        targets = SwapTargets.together(parts)
-        if few or not len(targets):
-            return Decision(few, 0)
-        if len(overlap.chain) < 3:
-            return Decision(int((targets.most < self.k).sum()), 0)
-        if overlap is self.earlier:
-            return self._decide_open(_Programs(overlap, self.history, self.k, MOST_ENTRIES), targets)[0]
-        people = int(self.history.table.counts[self.history.time >= first].sum())
-        each = 1 + people // max(1, self.history.values)
-        expected = len(targets) * each
-        if self._budget is not None and expected > self._budget.left:
-            return Decision(0, 1, expected)
-        programs = _Programs(overlap, self.history, self.k, MOST_ENTRIES_WITH_NEXT)
-        found, tried = self._decide_open(programs, targets)
-        return replace(found, expected=expected, work=tried * each)
+        return few, SwapTargets.together(parts)
 
     def _decide_open(self, programs: _Programs, targets: SwapTargets) -> tuple[Decision, int]:
         """The decision on targets that the bound leaves open, and how many were tried.
 
-        By swaps, then by the integer program. The narrowest come first. Of the earlier releases alone, small programs are solved before any swap,
-        and a walk through worlds shows what many of the others can hold.
+        Swaps come first, then the integer program, of the narrowest targets first. Of the earlier releases
+        alone, small programs are solved before any swap, and a walk through worlds shows what many of the
+        others can hold.
         """
         if programs.overlap is self.earlier:
             targets = targets.pick(programs.open_among(targets))

@@ -9,7 +9,7 @@ from sfumato.core.json_object import JsonMapping, JsonObject
 
 @dataclass(frozen=True)
 class KeptCandidates:
-    """Everybody keeps at least `proved` candidates, and somebody at most `fewest`; `None`: nobody is there."""
+    """Everybody keeps at least `proved` candidates, and somebody at most `fewest`; `None`: nobody is in."""
 
     proved: int
     fewest: int | None

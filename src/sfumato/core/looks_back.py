@@ -59,7 +59,7 @@ class LooksBack:
         return None
 
     def candidates(self, table: Microdata, verdict: Verdict) -> KeptCandidates | None:
-        """Returns what its verdict proves of candidates, for later releases; `None`: nothing that they need."""
+        """Returns what its verdict proves of everybody's candidates, for later releases; `None`: nothing."""
         del table, verdict
         return None
 
