@@ -1,4 +1,4 @@
-"""Where a chain is closed, and what was proved up to there: against all worlds, and against the whole chain."""
+"""Where a chain is closed, and what was proved up to there: against all worlds, and the whole chain."""
 
 from dataclasses import replace
 from itertools import product
@@ -142,15 +142,19 @@ def test_people_of_a_release_that_closes_the_chain_are_not_decided_again(monkeyp
     trees, people, cuts = turns()
     both = [Cut.leaves(tree) for tree in trees]
     history = History.of(table(trees, people), releases(trees, people, [both, cuts[0]]), "since")
-    decider = Decider(history, 5, proved=True)
-    assert decider.closing_above(release_under(history, named(cuts[0]))) == 1
-    assert decider.closing_above(release_under(history, named(cuts[1]))) == 0
-    monkeypatch.setattr(Decider, "_before", property(lambda self: pytest.fail("it is proved")))
+    decider, asked, unsure = Decider(history, 5, proved=True), [], Decider._unsure
+    same, other = (release_under(history, named(cut)) for cut in cuts)
+    assert [decider.closing_above(release) for release in (same, other)] == [1, 0]
+
+    def noted(self, overlap, first):
+        asked.append((len(overlap.chain), first))
+        return unsure(self, overlap, first)
+
+    monkeypatch.setattr(Decider, "_unsure", noted)
     monkeypatch.setattr(candidates, "_REMEMBERED", {})
-    proved = Decider(history, 5, proved=True)
-    with monkeypatch.context() as patch:
-        patch.setattr(Decider, "_before", candidates.Decision(0, 0))
-        assert proved.decide(release_under(history, named(cuts[1]))).holds is True
+    assert decider.decide(same).holds is True and set(asked) == {(1, 1), (2, 1)}
+    asked.clear()
+    assert decider.decide(other).holds is True and set(asked) == {(2, 1), (3, 1)}
 
 
 @given(taxonomies(leaves=5), st.data())
@@ -187,8 +191,16 @@ def test_what_was_proved_is_read_back_and_no_part_of_the_digest():
 
 @pytest.mark.parametrize(
     "harm",
-    [{"proved": 5}, {"proved": "5", "fewest": 8}, {"proved": -1, "fewest": 8}, {"proved": 5, "fewest": 4}, 5]
-    + [{"proved": True, "fewest": 8}, {"proved": 5, "fewest": 5.5}, None],
+    [
+        5,
+        None,
+        {"proved": 5},
+        {"proved": "5", "fewest": 8},
+        {"proved": True, "fewest": 8},
+        {"proved": -1, "fewest": 8},
+        {"proved": 5, "fewest": 4},
+        {"proved": 5, "fewest": 5.5},
+    ],
 )
 def test_what_was_proved_must_be_whole(harm):
     trees, people, cuts = turns()
