@@ -258,7 +258,7 @@ class PresentTrees:
         self, trees: Sequence[Taxonomy], marks: Sequence[NDArray[np.uint64] | None] | None = None
     ) -> None:
         self._trees = trees
-        self._marks = [None] * len(trees) if marks is None else list(marks)
+        self._marks: list[NDArray[np.uint64] | None] = [None] * len(trees) if marks is None else list(marks)
         self._nodes: dict[tuple[int, str, bytes], Nodes] = {}
         self._cuts: dict[tuple[int, str, bytes, bytes], Nodes] = {}
 
