@@ -61,7 +61,8 @@ def judge_chain(
     `settled` are earlier rulings of this judge: the fewest candidates of anybody beside a release and all
     before it; `None` where that was not known. No release shows anything new of people who are in one that
     shows at least as much: from the last settled one on after which no other shows more, only people who came
-    later are looked at. Raises `BadData` where a document is damaged, or no table of people gives the counts
+    later are looked at. Whether the fewest of an earlier ruling was exact, or a bound, is not known any more:
+    the number is not `certain` then. Raises `BadData` where a document is damaged, or no table of people gives the counts
     of all releases.
     """
     releases = in_same_columns([RememberedRelease.of(document) for document in documents])
@@ -71,7 +72,7 @@ def judge_chain(
     ruling = _judge_tables(tables[start or 0 :], k)
     if known is None or ruling.least is None:
         return ruling
-    return replace(ruling, least=min(known, ruling.least))
+    return replace(ruling, least=min(known, ruling.least), certain=False)
 
 
 def _judge_tables(tables: Sequence[ReleaseTable], k: int) -> ChainRuling:
