@@ -62,10 +62,16 @@ def test_releases_that_tell_nothing_new_leave_all_worlds_as_they_are(chain):
     cells = [Overlap(found).cells(t) for t in range(len(found))]
     system = Equations.of(Overlap(found))
     whole = [Overlap(found, every=True).cells(t) for t in range(len(found))]
+
+    def values_below(nodes):
+        """What nodes show: one with a single child shows what that shows."""
+        pairs = zip(found.trees, np.atleast_2d(nodes).T, strict=True)
+        return np.stack([np.stack([tree.low[n], tree.high[n]], 1) for tree, n in pairs], 1)
+
     kinds = []
     for time, number in zip(system.times.tolist(), system.cells.tolist(), strict=True):
-        nodes = cells[time].table.nodes[number]
-        [same] = np.flatnonzero((whole[time].table.nodes == nodes).all(axis=1)).tolist()
+        below = values_below(cells[time].table.nodes[number])
+        [same] = np.flatnonzero((values_below(whole[time].table.nodes) == below).all(axis=(1, 2))).tolist()
         classes = whole[time].classes[same].tolist()
         kinds.append((time, tuple(tuple(found.releases[time + i].nodes[c]) for i, c in enumerate(classes))))
     reduced = {

@@ -17,7 +17,8 @@ import numpy as np
 from oracles.living_chains import LivingCase, random_case
 from sfumato.chains.departures import LivingChain, fixed_columns
 from sfumato.core.chain import ClassTable
-from sfumato.core.imprint import Imprint, KnownDepartures
+from sfumato.core.imprint import Imprint
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.recoding import Recoding

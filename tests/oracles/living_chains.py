@@ -18,7 +18,8 @@ from sfumato.chains.departures import LivingChain, fixed_columns
 from sfumato.chains.presence_cells import PresenceTargets
 from sfumato.core.chain import ClassTable
 from sfumato.core.cut import Cut
-from sfumato.core.imprint import Imprint, KnownDepartures
+from sfumato.core.imprint import Imprint
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.recoding import Recoding

@@ -19,7 +19,8 @@ from oracles.living_chains import LivingCase, random_case
 from sfumato.attacks.chain.departed_people import HeldChain
 from sfumato.chains.presence_cells import PresenceTargets
 from sfumato.core.cut import Cut
-from sfumato.core.imprint import Imprint, KnownDepartures
+from sfumato.core.imprint import Imprint
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.recoding import Recoding

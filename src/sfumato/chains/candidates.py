@@ -8,8 +8,8 @@ program says whether there can be as many. The first target that remains open af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains import swaps
-from sfumato.chains.detail import last_finer_release
+from sfumato.chains.detail import Detail, closing_releases
 from sfumato.chains.history import History
 from sfumato.chains.overlap import Cells, Overlap
 from sfumato.chains.swaps import Swaps, SwapTargets
 from sfumato.chains.world_walk import MOST_PLACES, WorldWalk, walk
 from sfumato.chains.worlds import StepBudget, Worlds, undecided
-from sfumato.core.chain import Chain, ClassTable, positions
+from sfumato.core.chain import ClassTable, positions
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.packing import Packing
 
@@ -40,22 +40,24 @@ NARROWEST = 100
 """Targets of a proposal for which people are swapped before worlds are looked at: most fail there."""
 MOST_PEOPLE_PER_TARGET = 10
 """The walk through worlds is for chains of at most so many people for every target that is open."""
+MOST_WORK = 1_200_000
+"""Work of all decisions that a search may ask for, targets times people of a value: about half a second."""
 SMALL_PROGRAM, LARGEST_PROGRAM = 20_000, 200_000
 """A program is small up to so many entries times sums, and not begun beyond so many."""
-
-
-_REMEMBERED: dict[bytes, Decision] = {}
 
 
 @dataclass(frozen=True)
 class Decision:
     """How many targets of a chain keep fewer than k candidates, and how many are open.
 
-    Not all of them are counted, since one is enough.
+    Not all of them are counted, since one is enough. `expected` is how much work it could be, targets times
+    people of a value, `work` what it was.
     """
 
     few: int
     open: int
+    expected: int = field(default=0, compare=False, repr=False)
+    work: int = field(default=0, compare=False, repr=False)
 
     @property
     def holds(self) -> bool | None:
@@ -63,52 +65,87 @@ class Decision:
         return False if self.few else None if self.open else True
 
 
-def decide(history: History, release: ClassTable, k: int) -> Decision:
-    """Whether every target of the earlier releases and this one together keeps at least k candidates."""
-    return Decider(history, k).decide(release)
+_REMEMBERED: dict[bytes, Decision] = {}
+
+
+def decide(history: History, release: ClassTable, k: int, *, proved: bool = False) -> Decision:
+    """Whether every target of the earlier releases and this one together keeps at least k candidates.
+
+    `proved` says that this is known of the earlier releases alone.
+    """
+    return Decider(history, k, proved=proved).decide(release)
 
 
 class Decider:
     """Decides proposals for the next release, one by one; what the earlier ones tell is computed once."""
 
-    def __init__(self, history: History, k: int) -> None:
+    def __init__(
+        self, history: History, k: int, *, proved: bool = False, budget: StepBudget | None = None
+    ) -> None:
         self.history = history
         self.k = k
-        trees = tuple(c.taxonomy for c in history.table.keys)
-        self.earlier = Overlap(Chain(trees, history.releases, history.values))
+        self.proved = proved
+        self._budget = budget
+        self.earlier = Overlap(history.chain_with())
         self._swaps = Swaps(history, k)
+        self._windows: dict[int, Decider] = {}
+        self._known_work: dict[int, int] = {}
 
     def decide(self, release: ClassTable) -> Decision:
         """Whether every target of the earlier releases and this one together keeps at least k candidates.
 
-        A release tells nothing more of people who are in an earlier one that is as fine. Where a chain is
-        *closed*, all later releases are of that kind for everybody up to there: their worlds are those of the
-        releases so far, and what was decided about them still stands. A search asks about what it found, and
-        its proof asks again: the answer for the same releases and people is remembered.
+        Where a release that closes the chain shows as much as this one, nobody who was in it is bound by
+        this one: what was decided about them still stands, and the others are decided from there on. A search
+        asks about what it found, and its proof asks again: the answer for the same releases and people is
+        remembered.
         """
         if self.k == 1:  # whoever can be there is a candidate
             return Decision(0, 0)
-        return _remembered(_digest(self._known, release), lambda: self._decide(release))
+        key = _digest(self._known, release)
+        found = _REMEMBERED[key] if key in _REMEMBERED else self._decide(release)
+        if self._budget is not None:
+            if found.expected > self._budget.left:
+                return Decision(0, 1)
+            self._budget.spend(found.work)
+        _remember(key, found)
+        return found
 
     def _decide(self, release: ClassTable) -> Decision:
-        overlap = self.earlier.followed_by(release)
-        count = len(self.history.releases)
-        finer = last_finer_release(overlap.chain)[-1]
-        decided = [t for t in range(count) if self._closed_at[t] <= finer]
-        if decided and self._before.holds is not True:
-            decided = []
-        return self._decision(overlap, decided)
+        start = self.closing_above(release)
+        window, first = self, 0
+        if start is not None and self._before.holds is True:
+            if start not in self._windows:
+                since = self.history.since(start)
+                self._windows[start] = Decider(since, self.k, proved=True, budget=self._budget)
+            window, first = self._windows[start], 1
+        least = window._least_work(first)
+        if self._budget is not None and least > self._budget.left:
+            return Decision(0, 1, least)
+        return window._decision(window.earlier.followed_by(release), first=first)
+
+    def _least_work(self, first: int) -> int:
+        """What a decision takes at least: a target of the earlier releases has parts beside a next one."""
+        if first not in self._known_work:
+            self._known_work[first] = len(self._unsure(self.earlier, first)[1]) * self._people_per_value(
+                first
+            )
+        return self._known_work[first]
+
+    def _people_per_value(self, first: int) -> int:
+        """How many people are looked at for a target, about."""
+        people = int(self.history.table.counts[self.history.time >= first].sum())
+        return 1 + people // max(1, self.history.values)
+
+    def closing_above(self, release: ClassTable) -> int | None:
+        """The last release that closes the chain and shows as much as this one; `None`: there is none."""
+        fine, chain = Detail(self.earlier.chain.trees), self.earlier.chain
+        asked = fine.number(release.node_of)
+        cuts = ((i, fine.number(chain.releases[i].node_of)) for i in reversed(self._closing))
+        return next((i for i, cut in cuts if fine.is_finer(cut, asked)), None)
 
     @cached_property
-    def _closed_at(self) -> list[int]:
-        """For every time the first release from then on at which the chain is closed."""
-        finer, closed, least = last_finer_release(self.earlier.chain), [], len(self.history.releases)
-        at = least
-        for i in reversed(range(least)):
-            at = i if least >= i else at
-            closed.append(at)
-            least = min(least, finer[i])
-        return closed[::-1]
+    def _closing(self) -> list[int]:
+        return closing_releases(self.earlier.chain)
 
     @cached_property
     def _before(self) -> Decision:
@@ -118,8 +155,13 @@ class Decider:
         of their own time, and nobody who came later is swapped or walks. So the answer is remembered by the
         people of these releases, and stands beside whatever newcomers another table has.
         """
+        if self.proved:
+            return Decision(0, 0)
         old = np.flatnonzero(self.history.time < len(self.history.releases))
-        return _remembered(self._known_of(old), lambda: self._decision(self.earlier))
+        key = self._known_of(old)
+        if key not in _REMEMBERED:
+            _remember(key, self._decision(self.earlier))
+        return _REMEMBERED[key]
 
     @cached_property
     def _known(self) -> bytes:
@@ -135,32 +177,44 @@ class Decider:
         arrays += [history.table.counts[rows]]
         arrays += [history.table.codes(c.name)[rows] for c in history.table.keys]
         arrays += [tree.parent for tree in self.earlier.chain.trees]
-        said = repr((self.k, history.values, *steps, *sizes, *walks)).encode()
+        said = repr((self.k, self.proved, history.values, *steps, *sizes, *walks)).encode()
         return _digest(_digest_of_arrays(said, arrays), *history.releases)
 
-    def _decision(self, overlap: Overlap, decided: Sequence[int] = ()) -> Decision:
-        """The decision, given that the targets of some times are known to have enough candidates."""
-        few, parts = 0, []
-        for cells in overlap.kept():
-            there = _people_in(self.history, cells)
-            asked = ~np.isin(cells.times, decided)
-            known = (cells.candidates < self.k) & (there > 0) & asked
-            few += int(known.sum())
-            unsure = np.flatnonzero((cells.candidates > 0) & (there < self.k) & ~known & asked)
-            parts.append(SwapTargets.of(cells, there).pick(unsure))
-        targets = SwapTargets.together(parts)
+    def _decision(self, overlap: Overlap, *, first: int = 0) -> Decision:
+        """The decision, given that targets of times before the first have enough candidates."""
+        few, targets = self._unsure(overlap, first)
         if few or not len(targets):
             return Decision(few, 0)
         if len(overlap.chain) < 3:
             return Decision(int((targets.most < self.k).sum()), 0)
-        most = MOST_ENTRIES if overlap is self.earlier else MOST_ENTRIES_WITH_NEXT
-        return self._decide_open(_Programs(overlap, self.history, self.k, most), targets)
+        if overlap is self.earlier:
+            return self._decide_open(_Programs(overlap, self.history, self.k, MOST_ENTRIES), targets)[0]
+        each = self._people_per_value(first)
+        expected = len(targets) * each
+        if self._budget is not None and expected > self._budget.left:
+            return Decision(0, 1, expected)
+        programs = _Programs(overlap, self.history, self.k, MOST_ENTRIES_WITH_NEXT)
+        found, tried = self._decide_open(programs, targets)
+        return replace(found, expected=expected, work=tried * each)
 
-    def _decide_open(self, programs: _Programs, targets: SwapTargets) -> Decision:
-        """The decision on targets that the bound leaves open: by swaps, then by the integer program.
+    def _unsure(self, overlap: Overlap, first: int) -> tuple[int, SwapTargets]:
+        """How many targets have too few candidates for sure, and those that the bound leaves open."""
+        few, parts = 0, []
+        for cells in overlap.kept():
+            there = _people_in(self.history, cells)
+            asked = cells.times >= first
+            known = (cells.candidates < self.k) & (there > 0) & asked
+            few += int(known.sum())
+            unsure = np.flatnonzero((cells.candidates > 0) & (there < self.k) & ~known & asked)
+            parts.append(SwapTargets.of(cells, there).pick(unsure))
+        return few, SwapTargets.together(parts)
 
-        The narrowest come first. Of the earlier releases alone, small programs are solved before any swap,
-        and a walk through worlds shows what many of the others can hold.
+    def _decide_open(self, programs: _Programs, targets: SwapTargets) -> tuple[Decision, int]:
+        """The decision on targets that the bound leaves open, and how many were tried.
+
+        Swaps come first, then the integer program, of the narrowest targets first. Of the earlier releases
+        alone, small programs are solved before any swap, and a walk through worlds shows what many of the
+        others can hold.
         """
         if programs.overlap is self.earlier:
             targets = targets.pick(programs.open_among(targets))
@@ -168,16 +222,18 @@ class Decider:
         empty, others = targets.pick(np.flatnonzero(low)), targets.pick(np.flatnonzero(~low))
         nobody = self._swaps.short(chain, empty, 1)
         if len(nobody) < len(empty):  # somebody can be where k cannot
-            return Decision(1, 0)
+            return Decision(1, 0), len(empty)
         for i in nobody:
             if (answer := programs.answer(empty, i)) is not True:
-                return _refused(answer)
+                return _refused(answer), len(empty)
+        tried = len(empty)
         others = others.pick(np.lexsort((others.there, others.most)))
         for some in self._in_turn(programs, others):
             for i in self._swaps.each_short(chain, some, self.k):
                 if (answer := programs.answer(some, i)) is not True:
-                    return _refused(answer)
-        return Decision(0, 0)
+                    return _refused(answer), tried + i + 1
+            tried += len(some)
+        return Decision(0, 0), tried
 
     def _in_turn(self, programs: _Programs, targets: SwapTargets) -> Iterator[SwapTargets]:
         """A proposal's narrowest targets, which refuse most of them; then those that no world has shown.
@@ -191,14 +247,11 @@ class Decider:
             yield rest.pick(programs.open_after_walk(rest))
 
 
-def _remembered(key: bytes, find: Callable[[], Decision]) -> Decision:
-    """The decision that is known by a digest of all that it depends on, or else is found now."""
-    if key not in _REMEMBERED:
-        found = find()
-        while len(_REMEMBERED) >= MOST_REMEMBERED:
-            del _REMEMBERED[next(iter(_REMEMBERED))]
-        _REMEMBERED[key] = found
-    return _REMEMBERED[key]
+def _remember(key: bytes, found: Decision) -> None:
+    """Keep a decision by a digest of all that it depends on."""
+    while key not in _REMEMBERED and len(_REMEMBERED) >= MOST_REMEMBERED:
+        del _REMEMBERED[next(iter(_REMEMBERED))]
+    _REMEMBERED[key] = found
 
 
 def _digest(known: bytes, *releases: ClassTable) -> bytes:

@@ -12,26 +12,29 @@ from sfumato.core.taxonomy import Nodes, Taxonomy
 
 
 class Detail:
-    """The different cuts of a chain, by number, and which of them are finer than others."""
+    """The different cuts of a chain, by number, and which of them are finer than others.
+
+    What a node shows is the values below it: a node and its only child show the same.
+    """
 
     def __init__(self, trees: Sequence[Taxonomy]) -> None:
         self._trees = trees
         self._numbers: dict[bytes, int] = {}
-        self._depths: list[NDArray[np.int32]] = []
+        self._widths: list[NDArray[np.int32]] = []
         self._known: dict[tuple[int, int], bool] = {}
 
     def number(self, node_of: Sequence[Nodes]) -> int:
         key = _key(node_of)
         if key not in self._numbers:
-            self._numbers[key] = len(self._depths)
-            depths = [tree.depth[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
-            self._depths.append(np.concatenate([np.zeros(0, np.int32), *depths]))
+            self._numbers[key] = len(self._widths)
+            widths = [tree.leaf_count[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
+            self._widths.append(np.concatenate([np.zeros(0, np.int32), *widths]))
         return self._numbers[key]
 
     def is_finer(self, one: int, other: int) -> bool:
         """Whether every class of one cut is within a class of the other; the same cut is."""
         if (one, other) not in self._known:
-            self._known[one, other] = bool(np.all(self._depths[one] >= self._depths[other]))
+            self._known[one, other] = bool(np.all(self._widths[one] <= self._widths[other]))
         return self._known[one, other]
 
 
@@ -45,6 +48,21 @@ def last_finer_release(chain: Chain) -> list[int]:
     return [
         next((i for i in reversed(range(j)) if fine.is_finer(cut[i], cut[j])), -1) for j in range(len(chain))
     ]
+
+
+def closing_releases(chain: Chain) -> list[int]:
+    """The releases that close a chain, oldest first: none after them shows more than they do.
+
+    Nobody who was in such a release is bound by a later one, and no later count tells anything of them. So
+    the worlds of those who came until then, and of those who came after, have nothing to do with each other.
+    """
+    finer = last_finer_release(chain)
+    closing, least = [], len(chain)
+    for i in reversed(range(len(chain))):
+        if least >= i:
+            closing.append(i)
+        least = min(least, finer[i])
+    return closing[::-1]
 
 
 def by_cut(releases: Sequence[ClassTable]) -> list[list[int]]:

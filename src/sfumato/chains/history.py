@@ -9,22 +9,30 @@ globally (an imprint of anything else cannot be made).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.detail import by_cut
-from sfumato.core.chain import ClassTable, positions
+from sfumato.core.chain import Chain, ClassTable, positions
+from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.imprint import Imprint, grouped
-from sfumato.core.marks import are_known, label_marks, leaf_marks, matching, numbered_together
+from sfumato.core.imprint import Imprint, KeyImprint, grouped
+from sfumato.core.marks import (
+    are_known,
+    label_marks,
+    leaf_marks,
+    matching,
+    numbered_together,
+    tree_marks,
+)
 from sfumato.core.microdata import Codes, Microdata, Role
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.person_keys import keys_written_twice, rewritten_keys
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.taxonomy import Nodes, Taxonomy
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
 
@@ -65,7 +73,8 @@ class History:
             )
         value = matching(table, unchanged)
         numbers, values = numbered_together([value.marks, *(i.values for i in earlier)])
-        releases = tuple(table_on_trees(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
+        trees = PresentTrees([column.taxonomy for column in table.keys])
+        releases = tuple(trees.place(i, n) for i, n in zip(earlier, numbers[1:], strict=True))
         time = came_with(table, earlier, since, person=person)
         history = cls(table, releases, time, numbers[0][value.ids], values)
         for same_cuts in by_cut(releases):
@@ -76,6 +85,16 @@ class History:
     def new(self) -> int:
         """How many rows are new."""
         return int(self.table.counts[self.time == len(self.releases)].sum())
+
+    def since(self, release: int) -> History:
+        """The same from a release on, with whom everybody in it counts as having come."""
+        time = np.maximum(self.time - release, 0).astype(np.int32)
+        return replace(self, releases=self.releases[release:], time=time)
+
+    def chain_with(self, *releases: ClassTable) -> Chain:
+        """The chain of the earlier releases and these."""
+        trees = tuple(column.taxonomy for column in self.table.keys)
+        return Chain(trees, (*self.releases, *releases), self.values)
 
     def code_of_value(self, name: str) -> Codes:
         """The leaf rank in a column that is published unchanged, by the number of a matching value."""
@@ -229,31 +248,66 @@ def came_with(
     return came
 
 
-def table_on_trees(table: Microdata, imprint: Imprint, number: Codes) -> ClassTable:
-    """An earlier release on the table's trees."""
-    trees = [column.taxonomy for column in table.keys]
-    return release_on_trees(trees, [None] * len(trees), imprint, number)
+class PresentTrees:
+    """The trees of a table, and what nodes and cuts of earlier releases are on them, each found once.
 
+    `marks` are those of trees whose labels are not at hand.
+    """
 
-def release_on_trees(
-    trees: Sequence[Taxonomy],
-    marks: Sequence[NDArray[np.uint64] | None],
-    imprint: Imprint,
-    number: Codes,
-) -> ClassTable:
-    """An earlier release on these trees; `marks` are those of trees whose labels are not at hand."""
-    shown, cuts = np.empty_like(imprint.nodes), []
-    for j, (key, tree) in enumerate(zip(imprint.keys, trees, strict=True)):
-        node_now = key.onto(tree, marks[j])
-        cuts.append(key.cut_on(tree, node_now).node_of)
-        shown[:, j] = node_now[imprint.nodes[:, j]]
-    order = np.lexsort((number, imprint.owner))
-    return ClassTable(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
+    def __init__(
+        self, trees: Sequence[Taxonomy], marks: Sequence[NDArray[np.uint64] | None] | None = None
+    ) -> None:
+        self._trees = trees
+        self._marks: list[NDArray[np.uint64] | None] = [None] * len(trees) if marks is None else list(marks)
+        self._nodes: dict[tuple[int, str, bytes], Nodes] = {}
+        self._cuts: dict[tuple[int, str, bytes, bytes], Nodes] = {}
+
+    def place(self, imprint: Imprint, number: Codes) -> ClassTable:
+        """An earlier release on these trees; `number` says which matching value each of its groups has."""
+        shown, cuts = np.empty_like(imprint.nodes), []
+        for j, key in enumerate(imprint.keys):
+            node_now, cut = self._on_tree(j, key)
+            cuts.append(cut)
+            shown[:, j] = node_now[imprint.nodes[:, j]]
+        order = np.lexsort((number, imprint.owner))
+        return ClassTable(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
+
+    def _on_tree(self, j: int, key: KeyImprint) -> tuple[Nodes, Nodes]:
+        """What the nodes of an earlier tree of a column are now, and its cut."""
+        tree, known = self._trees[j], (j, key.digest, key.marks.tobytes())
+        if known not in self._nodes:
+            if self._marks[j] is None and key.digest != tree.digest:
+                self._marks[j] = tree_marks(tree)
+            self._nodes[known] = key.onto(tree, self._marks[j])
+        node_now, same = self._nodes[known], (*known, key.cut.tobytes())
+        if same not in self._cuts:
+            self._cuts[same] = key.cut_on(tree, node_now).node_of
+        return node_now, self._cuts[same]
 
 
 def release_under(history: History, cuts: Cuts) -> ClassTable:
-    """The release that the table would be under these cuts, on the same trees and values as the earlier."""
+    """The release that the table would be under these cuts, on the same trees and values as the earlier.
+
+    Where nobody is, its cuts are as coarse as can be: what is published tells no more of them.
+    """
     table = history.table
     class_of, nodes = classes_under(table, cuts)
     owner, values, counts = grouped(table, class_of, history.value, len(nodes), history.values)
-    return ClassTable(tuple(cuts[c.name].node_of for c in table.keys), nodes, owner, values, counts)
+    shown = [_as_shown(cuts[c.name], nodes[:, j]) for j, c in enumerate(table.keys)]
+    return ClassTable(tuple(shown), nodes, owner, values, counts)
+
+
+def _as_shown(cut: Cut, nodes: Codes) -> Nodes:
+    """The coarsest cut that has these nodes of a cut."""
+    tree = cut.taxonomy
+    begins = np.zeros(len(tree.labels) + 1, np.int64)
+    begins[np.unique(nodes) + 1] = 1
+    before = np.cumsum(begins)
+    nobody = before[tree.end] == before[:-1]
+    top = np.arange(len(tree.labels), dtype=np.int32)
+    while True:
+        above = np.where(top > 0, tree.parent[top], 0)
+        climbs = nobody[top] & (top > 0) & nobody[above]
+        if not climbs.any():
+            return top[cut.node_of]
+        top = np.where(climbs, above, top).astype(np.int32)

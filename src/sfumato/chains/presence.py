@@ -20,11 +20,11 @@ from sfumato.chains.alike_people import alike_rows
 from sfumato.chains.departures import Component, LivingChain, Pair, fixed_columns
 from sfumato.chains.history import (
     NEW_CHAIN,
+    PresentTrees,
     refuse_gaps,
     refuse_rewritten_people,
     refuse_several_rows,
     refuse_unnamed,
-    release_on_trees,
 )
 from sfumato.chains.other_columns import on_table_columns
 from sfumato.chains.person_versions import CAME, LEFT, WAITS, RowPresence, batch_marks, link_versions
@@ -32,7 +32,8 @@ from sfumato.chains.presence_cells import PlacedRows, PresenceTargets
 from sfumato.chains.shown_rows import classes_in, refuse_lost_rows
 from sfumato.core.chain import ClassTable
 from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
+from sfumato.core.imprint import Imprint, KeyImprint, grouped
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata
@@ -102,7 +103,8 @@ class LivingHistory:
         named = zip(alike, numbers[1 + len(more) :], strict=True)
         trees = [*(c.taxonomy for c in table.keys), *(key.tree for key in others)]
         marks = [*(None for _ in table.keys), *(key.marks for key in others)]
-        releases = tuple(release_on_trees(trees, marks, imprint, number) for imprint, number in named)
+        present = PresentTrees(trees, marks)
+        releases = tuple(present.place(imprint, number) for imprint, number in named)
         own = numbers[0][value.ids]
         all_values = (own, *(() if gone is None else (numbers[1][gone.ids],)))
         rows = RowPresence.of(table, earlier, terms.since, terms.until, terms.person)

@@ -15,7 +15,8 @@ from sfumato.core.arrays import packed, unpacked
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
-from sfumato.core.leavers import Leavers
+from sfumato.core.kept_candidates import KeptCandidates
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.marks import Marks, are_known, leaf_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
@@ -92,54 +93,6 @@ class KeyImprint:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownDepartures:
-    """What a release of a table that people leave adds to its imprint: nothing of anybody by themselves.
-
-    `leavers` says what is known of departures. `shared[i]` is how many people this release has in common with
-    the i-th that it was made beside: one number per class, that of the component which the class belongs to,
-    or one number in all, or none where departures are unknown. `returns`, `moves` and `corrected` say what
-    else may happen. `batches` marks every batch so far, also those whose people have all left; `None` where
-    people tell themselves apart.
-    """
-
-    leavers: Leavers
-    shared: tuple[Counts, ...] = ()
-    returns: bool = False
-    moves: tuple[str, ...] = ()
-    corrected: bool = False
-    batches: Marks | None = None
-
-    @property
-    def terms(self) -> tuple[object, ...]:
-        """What has to stay the same in a chain."""
-        return (self.leavers, self.returns, self.moves, self.corrected)
-
-    def as_dict(self) -> JsonObject:
-        """JSON-ready; arrays are packed as text."""
-        return {
-            "leavers": self.leavers.value,
-            "shared": [packed(numbers) for numbers in self.shared],
-            "returns": self.returns,
-            "moves": list(self.moves),
-            "corrected": self.corrected,
-        }
-
-    @classmethod
-    def from_dict(cls, words: JsonMapping) -> KnownDepartures:
-        """Reads its JSON form; raises `ValueError` where that is not whole."""
-        shared = tuple(unpacked(numbers, np.int64) for numbers in words["shared"])
-        if any(np.any(numbers < 0) for numbers in shared):
-            raise ValueError
-        return cls(
-            Leavers(words["leavers"]),
-            shared,
-            bool(words["returns"]),
-            tuple(map(str, words["moves"])),
-            bool(words["corrected"]),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Imprint:
     """What is remembered of a release: its cuts, and how many rows each class holds of each matching value.
 
@@ -149,6 +102,9 @@ class Imprint:
     them apart. `after` holds the digests of the releases that it was made beside, `departures` what is known
     of people who left, `parts` the matching values column by column. A ledger can store it; a published table
     and its taxonomies are enough to compute it, but for `batches` and `departures`.
+
+    `candidates` says what was proved of everybody beside this release and those before it; it follows from
+    the rest, and is no part of the digest.
 
     With `people`, `batches` are marks of people, who may ask to be erased: then their marks go, and `erased`
     counts them. Nothing else of an imprint ever changes. Other imprints know it by a digest without marks;
@@ -170,6 +126,7 @@ class Imprint:
     people: bool = False
     erased: int = 0
     known_as: str = ""
+    candidates: KeptCandidates | None = None
 
     @classmethod
     def of(
@@ -182,6 +139,7 @@ class Imprint:
         policy: str = "",
         after: Sequence[str] = (),
         departures: KnownDepartures | None = None,
+        candidates: KeptCandidates | None = None,
     ) -> Imprint:
         """The imprint of a release that was made by global recoding; raises where it was not."""
         table = recoding.table
@@ -216,7 +174,8 @@ class Imprint:
         made = cls(
             keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures
         )
-        return replace(made, parts=ValueParts.of(table, names, row[ids]), people=people)
+        parts = ValueParts.of(table, names, row[ids])
+        return replace(made, parts=parts, people=people, candidates=candidates)
 
     @cached_property
     def digest(self) -> str:
@@ -301,6 +260,7 @@ class Imprint:
             "batches": packed(self.batches),
             **({} if self.departures is None else {"departures": self.departures.as_dict()}),
             **({"parts": self.parts.as_list()} if self.parts.names else {}),
+            **({} if self.candidates is None else {"candidates": self.candidates.as_dict()}),
             **{name: said for name, said in more.items() if said},
         }
 
@@ -340,6 +300,7 @@ class Imprint:
                 people=bool(words.get("people", False)),
                 erased=int(words.get("erased", 0)),
                 known_as=str(words.get("known_as", "")),
+                candidates=KeptCandidates.from_dict(words["candidates"]) if "candidates" in words else None,
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError

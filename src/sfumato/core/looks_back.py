@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from sfumato.core.adversary import Adversary
 from sfumato.core.companion_choice import CompanionChoice
-from sfumato.core.imprint import Imprint, KnownDepartures
+from sfumato.core.imprint import Imprint
+from sfumato.core.kept_candidates import KeptCandidates
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.microdata import Microdata
 from sfumato.core.recoding import Recoding
+from sfumato.core.verdict import Verdict
 
 
 class LooksBack:
@@ -53,6 +56,11 @@ class LooksBack:
     def departures(self, recoding: Recoding) -> KnownDepartures | None:
         """Returns what later releases have to know of departures up to this one; `None`: nobody may leave."""
         del recoding
+        return None
+
+    def candidates(self, table: Microdata, verdict: Verdict) -> KeptCandidates | None:
+        """Returns what its verdict proves of everybody's candidates, for later releases; `None`: nothing."""
+        del table, verdict
         return None
 
     @property

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Verdict
 from sfumato.journey.history import RememberedReleases, imprint_document
 from sfumato.journey.judgement import PLAIN, WrittenForm, check_counts, judged_in_chain
+from sfumato.journey.settled_releases import Settled, closing_release, settled_releases
 from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.searches import ability_of
@@ -122,7 +123,10 @@ def chain_check(
                 check_counts(file, documents[-1], form)
             return kept_together(policy, together(policy, history, record) if record.files else None)
         imprints = (*remembered.imprints(history), Imprint.from_dict(documents[-1])) if history else ()
-        found = judge_beside_earlier(record.files, documents, policy, form, imprints=imprints)
+        settled = settled_releases(history, imprints, policy)
+        found = judge_beside_earlier(
+            record.files, documents, policy, form, imprints=imprints, settled=settled
+        )
         return found if found is None else _with_overlaps(found, history, imprints)
 
     return check
@@ -167,6 +171,7 @@ def judge_beside_earlier(
     form: WrittenForm = PLAIN,
     *,
     imprints: Sequence[Imprint] = (),
+    settled: Sequence[Settled | None] = (),
 ) -> HistoryComparison | None:
     """Returns the fewest candidates of anybody beside the earlier releases; raises where these are too few.
 
@@ -174,25 +179,61 @@ def judge_beside_earlier(
     again here: they must leave it. `imprints` are the same as the documents, where the caller has read them;
     the second judge reads documents by itself. It decides, and `correspondence` attacks; either may refuse.
     Of what the published tables leave open, k candidates were proved on the data, by who knows a world.
+    `settled` is what both found beside earlier releases: people whom nothing new is shown of since then are
+    not looked at again.
     """
     for file in files:
         check_counts(file, documents[-1], form)
     if len(documents) < 2:
         return None
-    from sfumato.attacks.chain.correspondence import correspondence
     from sfumato.attacks.chain.departed_people import HeldChain
 
-    verdicts, left_open = judged_in_chain(documents, policy)
+    fewest = [None if known is None else known.fewest for known in settled]
+    verdicts, left_open = judged_in_chain(documents, policy, fewest)
     imprints = imprints or [Imprint.from_dict(document) for document in documents]
     leaving = any(promise.lets_people_leave for promise in policy.promises)
     held = HeldChain.of(imprints) if leaving else None
-    joint = correspondence(imprints, policy, held=held, only_fewest=True)
-    if joint.holds is False or any(verdict.holds is False for verdict in verdicts):
+    attacked = _attacked(imprints, policy, held, settled)
+    if attacked.holds is False or any(verdict.holds is False for verdict in verdicts):
         raise RefusedByHistory(
-            f"next to the earlier releases fewer than {joint.k} people are possible for somebody",
+            f"next to the earlier releases fewer than {attacked.k} people are possible for somebody",
             remedy="Publish less detail, or wait until more people have arrived.",
         )
-    figures = {"FA": joint.FA, "BA": joint.BA, **({"open": left_open} if left_open else {})}
+    figures = {"FA": attacked.forward, "BA": attacked.backward, **({"open": left_open} if left_open else {})}
     if held is not None:
-        figures["left"] = _fewest_of_departed(held, joint.k, left_open)
+        figures["left"] = _fewest_of_departed(held, attacked.k, left_open)
     return HistoryComparison(figures, tuple(replace(verdict, holds=True) for verdict in verdicts))
+
+
+@dataclass(frozen=True)
+class _Attacked:
+    """What the attack on all releases finds: whether everybody keeps k candidates, and its two figures."""
+
+    k: int | None
+    holds: bool | None
+    forward: int | None
+    backward: int | None
+
+
+def _attacked(
+    imprints: Sequence[Imprint],
+    policy: Policy,
+    held: HeldChain | None,
+    settled: Sequence[Settled | None],
+) -> _Attacked:
+    """Returns what the attack finds, from the last release on that settles who came until then."""
+    from sfumato.attacks.chain.correspondence import correspondence
+
+    start = closing_release(imprints, settled)
+    known = None if start is None else settled[start]
+    found = correspondence(imprints[start or 0 :], policy, held=held, only_fewest=True)
+    if known is None:
+        return _Attacked(found.k, found.holds, found.FA, found.BA)
+    return _Attacked(
+        found.k, found.holds, _fewer(known.of_anybody, found.FA), _fewer(known.backward, found.BA)
+    )
+
+
+def _fewer(one: int | None, other: int | None) -> int | None:
+    """Returns the smaller of two numbers, of which either may be missing."""
+    return min((number for number in (one, other) if number is not None), default=None)

@@ -61,11 +61,12 @@ def check_counts(file: Path, document: Mapping[str, object], form: WrittenForm =
 
 
 def judged_in_chain(
-    documents: Sequence[Mapping[str, object]], policy: Policy
+    documents: Sequence[Mapping[str, object]], policy: Policy, settled: Sequence[int | None] = ()
 ) -> tuple[tuple[Verdict, ...], int]:
     """What the second judge says of the promises about earlier releases, and how many targets it leaves open.
 
-    `documents` are the imprints of all releases, oldest first. A promise whose targets are partly open is not
+    `documents` are the imprints of all releases, oldest first; `settled` says how many candidates it found
+    beside each of them, where it was asked then. A promise whose targets are partly open is not
     decided from the published tables.
     """
     from sfumato.judge.chain.ruling import chain_verdict
@@ -73,7 +74,7 @@ def judged_in_chain(
     verdicts, most = [], 0
     for promise in policy.promises:
         if promise.looks_back:
-            verdict, left_open = chain_verdict(documents, promise.judge_data())
+            verdict, left_open = chain_verdict(documents, promise.judge_data(), settled)
             reason = f"beside {several(len(documents) - 1, 'earlier release')}"
             if left_open:
                 not_settled = f"{several(left_open, 'target')} not settled from the tables alone"

@@ -24,7 +24,6 @@ from sfumato.engine import AnyTable, open_source
 from sfumato.policy.compatibility.search_fit import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
-from sfumato.policy.set_columns import forms_of
 from sfumato.protection.asked_for_more import asked_lines, refusal_of_more
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
@@ -34,6 +33,7 @@ from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loosened_controls import refusal_under_controls
 from sfumato.protection.outlook import Outlook, outlook_of
 from sfumato.protection.people_check import check_people
+from sfumato.protection.plan_imprint import imprint_of
 from sfumato.protection.same_transformation import NAME as LIKE
 from sfumato.protection.same_transformation import Transformation, no_cuts, search_like
 from sfumato.protection.searches.registry import find
@@ -103,21 +103,7 @@ class Plan(Printable):
     @cached_property
     def imprint(self) -> Imprint:
         """What later releases have to know of this one: counts and marks, no row and no value."""
-        sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
-        published = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
-        unchanged = list(dict.fromkeys(sets.get(name, name) for name in published))
-        batch_columns = [p.batch_column for p in self.policy.promises if p.batch_column]
-        return Imprint.of(
-            self.recoding,
-            unchanged,
-            since=batch_columns[0] if batch_columns else None,
-            people=any(promise.tells_people for promise in self.policy.promises),
-            policy=self.policy.digest,
-            after=[i.digest for p in self.policy.promises for i in p.earlier],
-            departures=next(
-                (d for p in self.policy.promises if (d := p.departures(self.recoding)) is not None), None
-            ),
-        )
+        return imprint_of(self.policy, self.recoding, self.verdicts)
 
     @property
     def transformation(self) -> Transformation:

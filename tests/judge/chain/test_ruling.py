@@ -14,6 +14,7 @@ from oracles.tiny_chains import BITS, CUBE, chains, cut, exact, imprint, release
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.judge.chain import ruling as ruling_of
 from sfumato.judge.chain import two_releases, world_bounds, world_equations
 from sfumato.judge.chain.ruling import chain_verdict, judge_chain
 from sfumato.promises import Continuous, KAnonymity
@@ -37,6 +38,36 @@ def test_the_ruling_is_what_all_worlds_say(chain, k):
     assert (got.least, got.certain, got.open) == (least, True, 0)
     assert got.few == sum(n < k for n in truth.values())
     assert got.holds is (least is None or least >= k)
+
+
+@given(st.integers(2, 5).flatmap(lambda n: chains(count=n, rows=7, values=2)), st.integers(1, 3), st.data())
+def test_what_was_settled_before_leads_to_the_same_ruling(chain, k, data):
+    """Any of the earlier rulings may be at hand; those that some release has shown more since are no use."""
+    found = documents(*chain)
+    settled = []
+    for upto in range(1, len(found)):
+        ruling = judge_chain(found[:upto], k, settled)
+        known = ruling.least if ruling.holds and not ruling.open else None
+        settled.append(known if data.draw(st.booleans()) else None)
+    whole, got = judge_chain(found, k), judge_chain(found, k, settled)
+    assert (got.holds, got.open) == (whole.holds, whole.open)
+    assert got.least == whole.least or not whole.holds
+
+
+def test_people_whom_nothing_new_is_shown_of_are_not_judged_again(monkeypatch):
+    trees, people, (one, *_) = CUBE
+    both = [Cut.leaves(tree) for tree in trees]
+    later = [(*p[:-1], p[-1] + t) for t in range(4) for p in people]
+    found, seen, judge = documents(trees, later, [both, one, one, one]), [], ruling_of._judge_tables
+    monkeypatch.setattr(
+        ruling_of, "_judge_tables", lambda tables, k: seen.append(len(tables)) or judge(tables, k)
+    )
+    for settled in ([None, None, None], [2, None, None], [1, 2, None], [2, 2, 1], [2, 2, 2]):
+        judge_chain(found, 2, settled)
+    assert seen == [4, 4, 3, 3, 2]
+    seen.clear()
+    judge_chain(documents(trees, later, [one, both, one, both]), 2, [2, 2, 2])  # the third shows less
+    assert seen == [3]
 
 
 @given(st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=2)), st.integers(1, 4), st.data())

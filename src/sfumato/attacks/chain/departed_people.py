@@ -13,7 +13,8 @@ from sfumato.chains.presence_cells import MOST_RETURN_RELEASES, PresenceTargets
 from sfumato.chains.presence_equations import PresenceBounds, bound_targets
 from sfumato.core.chain import Chain
 from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint, KnownDepartures
+from sfumato.core.imprint import Imprint
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.microdata import Counts
 from sfumato.kernels.chains.overlaps import NO_OVERLAP

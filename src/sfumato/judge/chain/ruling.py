@@ -9,7 +9,7 @@ release and two are decided by a formula; for more, worlds are looked for (`worl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from sfumato.judge.chain.files_alone import NOT_FROM_FILES
 from sfumato.judge.chain.people_marks import check_people
 from sfumato.judge.chain.remembered_release import (
     Numbers,
+    ReleaseTable,
     RememberedRelease,
     on_newest_trees,
 )
@@ -52,13 +53,30 @@ class ChainRuling:
     open: int
 
 
-def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
+def judge_chain(
+    documents: Sequence[Mapping[str, Any]], k: int, settled: Sequence[int | None] = ()
+) -> ChainRuling:
     """Returns what releases, oldest first, leave to everybody; each is given as what is remembered of it.
 
-    Raises `BadData` where a document is damaged, or no table of people gives the counts of all releases.
+    `settled` are earlier rulings of this judge: the fewest candidates of anybody beside a release and all
+    before it; `None` where that was not known. No release shows anything new of people who are in one that
+    shows at least as much: from the last settled one on after which no other shows more, only people who came
+    later are looked at. Whether the fewest of an earlier ruling was exact, or a bound, is not known any more:
+    the number is not `certain` then. Raises `BadData` where a document is damaged, or no table of people gives the counts
+    of all releases.
     """
     releases = in_same_columns([RememberedRelease.of(document) for document in documents])
     tables = on_newest_trees(releases)
+    start = _last_closing(tables, settled, k)
+    known = None if start is None else settled[start]
+    ruling = _judge_tables(tables[start or 0 :], k)
+    if known is None or ruling.least is None:
+        return ruling
+    return replace(ruling, least=min(known, ruling.least), certain=False)
+
+
+def _judge_tables(tables: Sequence[ReleaseTable], k: int) -> ChainRuling:
+    """Returns what these releases leave to everybody, as if there were no others."""
     if len(tables) <= 2:
         exact = candidates_of_two(tables)
         return _ruled(exact, exact, k)
@@ -69,6 +87,24 @@ def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
     bounds.narrow(lambda: doubtful(*bounds.between(), k)[bounds.equations.target])
     bounds.narrow(lambda: _perhaps_lowest(*bounds.between())[bounds.equations.target])
     return _ruled(*bounds.between(), k)
+
+
+def _last_closing(tables: Sequence[ReleaseTable], settled: Sequence[int | None], k: int) -> int | None:
+    """Returns the last release that was settled with k at least, and shows as much as every later one."""
+    keys, known = [table.key for table in tables], {}
+    for i in reversed(range(len(settled))):
+        fewest = settled[i]
+        if fewest is None or fewest < k:
+            continue
+        for j in range(i + 1, len(tables)):
+            pair = keys[i], keys[j]
+            if pair not in known:
+                known[pair] = tables[i].is_finer(tables[j])
+            if not known[pair]:
+                break
+        else:
+            return i
+    return None
 
 
 def judge_departures(
@@ -108,13 +144,15 @@ def _unless_numbers_are_known(chain: LeftChain, ruling: ChainRuling) -> ChainRul
 
 
 def chain_verdict(
-    documents: Sequence[Mapping[str, Any]], promise: Mapping[str, object]
+    documents: Sequence[Mapping[str, Any]],
+    promise: Mapping[str, object],
+    settled: Sequence[int | None] = (),
 ) -> tuple[Verdict, int]:
     """Returns the verdict on a promise about earlier releases, given as its plain data, beside all of them.
 
     Its k is what is judged; a promise that has none stays undecided. The number tells how many targets stay
-    open. Raises as `judge_chain` does. A promise that is kept against a register is not about candidates: see
-    `files_alone`.
+    open. `settled` are earlier rulings, as in `judge_chain`, and what that raises is raised here. A promise
+    that is kept against a register is not about candidates: see `files_alone`.
     """
     told = PromiseData(promise)
     if told.get("adversary") == "register":
@@ -125,7 +163,7 @@ def chain_verdict(
     known = told.get("departures")
     by_key = told.get("person") is not None and told.get("since") is None
     if known is None:
-        ruling = judge_chain(documents, k)
+        ruling = judge_chain(documents, k, settled)
     else:
         ruling = judge_departures(documents, k, str(known), by_key=by_key)
     bound = "" if ruling.certain else "; a bound, not the exact number"

@@ -9,11 +9,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sfumato.core.adversary import Adversary
-from sfumato.core.chain import Chain
 from sfumato.core.classes import Classes
 from sfumato.core.demand import Order
 from sfumato.core.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
+from sfumato.core.kept_candidates import KeptCandidates
 from sfumato.core.leavers import Leavers
 from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
@@ -27,7 +27,9 @@ from sfumato.promises.registry import register
 from sfumato.show.card import several
 
 if TYPE_CHECKING:
+    from sfumato.chains.candidates import Decider
     from sfumato.chains.history import History
+    from sfumato.core.chain import ClassTable
     from sfumato.promises.continuous.register_watch import RegisterRule
 
 
@@ -231,7 +233,8 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         self._exists(history)
         if self.adversary is Adversary.REGISTER:
             return RegisterWatch(self._rule(history))
-        watch = Continuity(history, self.k, self._survive if self.survivors else None)
+        survive = self._survive if self.survivors else None
+        watch = Continuity(history, self.k, survive, proved=self._is_proved)
         left = watch.left_before
         if left < self.k:
             raise RefusedByHistory(
@@ -249,7 +252,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         `measured` is the fewest candidates of anybody; with three releases or more that is the refined bound,
         and `holds` is decided exactly all the same. Against a register it is the smallest position.
         """
-        from sfumato.chains.candidates import decide  # noqa: PLC0415  # compiled kernels
+        from sfumato.chains.candidates import Decider  # noqa: PLC0415  # compiled kernels
         from sfumato.chains.history import release_under  # noqa: PLC0415  # compiled kernels
         from sfumato.chains.overlap import Overlap  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415  # compiled kernels
@@ -260,25 +263,58 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         if self.adversary is Adversary.REGISTER:
             return self._verdict_by_positions(history, cuts)
         release = release_under(history, cuts)
-        trees = tuple(c.taxonomy for c in table.keys)
-        overlap = Overlap(Chain(trees, (*history.releases, release), history.values))
-        left = [overlap.fewest_candidates(t).least for t in range(len(history.releases) + 1)]
-        least = min((n for n in left if n is not None), default=None)
+        decider = Decider(history, self.k, proved=self._is_proved)
+        least = self._fewest(decider, release)
         holds: bool | None = least is None or least >= self.k
         reason = f"beside {several(len(history.releases), 'earlier release')}"
-        if len(left) > 2:
-            decided = decide(history, release, self.k)
+        if len(history.releases) > 1:
+            decided = decider.decide(release)
             holds = decided.holds
             reason += f"; at least {self.k} is decided exactly, the number is a bound"
             if holds is None:
                 reason = "some targets are too large to decide exactly"
         if self.survivors and holds:
-            holds = all_survive(history, overlap, self._survive)
+            holds = all_survive(history, Overlap(history.chain_with(release)), self._survive)
             if holds is False:
                 reason = "what remains for somebody does not keep the other promises"
             elif holds is None:
                 reason = "what remains for somebody is too large a question"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
+
+    def candidates(self, table: Microdata, verdict: Verdict) -> KeptCandidates | None:
+        """What its verdict proves of everybody beside all releases, where nobody leaves."""
+        if verdict.holds is not True or self.adversary is Adversary.REGISTER:
+            return None
+        if self._is_judged_by_presence(table):
+            return None
+        return KeptCandidates(self.k, None if verdict.measured is None else int(verdict.measured))
+
+    @property
+    def _is_proved(self) -> bool:
+        """Whether the last of the earlier releases tells that everybody keeps k beside all of them."""
+        known = self._known_at(len(self.earlier) - 1) if self.earlier else None
+        return known is not None and known.proved >= self.k
+
+    def _known_at(self, i: int) -> KeptCandidates | None:
+        """What an earlier release tells of candidates, if it was made beside those before it and no other."""
+        before = tuple(imprint.digest for imprint in self.earlier[:i])
+        return self.earlier[i].candidates if self.earlier[i].after == before else None
+
+    def _fewest(self, decider: Decider, release: ClassTable) -> int | None:
+        """The fewest candidates that anybody keeps, by the refined bound; `None`: nobody is there.
+
+        From a release that closes the chain, and tells of those who came until then, it goes on from there.
+        """
+        from sfumato.chains.overlap import Overlap  # noqa: PLC0415  # compiled kernels
+
+        history, start = decider.history, decider.closing_above(release)
+        known = None if start is None else self._known_at(start)
+        if start is None or known is None:
+            overlap, left = Overlap(history.chain_with(release)), []
+        else:
+            overlap, left = Overlap(history.since(start).chain_with(release)), [known.fewest]
+        left += [overlap.fewest_candidates(t).least for t in range(len(left), len(overlap.chain))]
+        return min((n for n in left if n is not None), default=None)
 
     def _verdict_by_positions(self, history: History, cuts: Cuts) -> Verdict:
         """From scratch: every position, and every two releases, the new one among them."""

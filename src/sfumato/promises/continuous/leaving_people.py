@@ -14,7 +14,7 @@ from sfumato.core.classes import Classes
 from sfumato.core.companion_choice import CompanionChoice
 from sfumato.core.demand import Demand
 from sfumato.core.errors import BadPolicy, RefusedByHistory
-from sfumato.core.imprint import KnownDepartures
+from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import are_known, leaf_marks
 from sfumato.core.microdata import Microdata

@@ -14,7 +14,7 @@ from sfumato.chains.history import History, release_under
 from sfumato.chains.overlap import Overlap
 from sfumato.chains.survivors import surviving_histograms
 from sfumato.chains.worlds import StepBudget, Worlds
-from sfumato.core.chain import Chain, ClassTable
+from sfumato.core.chain import ClassTable
 from sfumato.core.classes import Classes
 from sfumato.core.promise import Cuts
 from sfumato.core.watch import Answer, Watch
@@ -66,6 +66,5 @@ class SurelySurviving(Watch):
 
     def _keeps(self, cuts: Cuts) -> bool:
         history = self._watch.history
-        trees = tuple(c.taxonomy for c in history.table.keys)
-        overlap = Overlap(Chain(trees, (*history.releases, release_under(history, cuts)), history.values))
+        overlap = Overlap(history.chain_with(release_under(history, cuts)))
         return all_survive(history, overlap, self._survive) is True

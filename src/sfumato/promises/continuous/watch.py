@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.blocks import NewerRows, NodeSplit, RefinedBlocks, RowLabels
-from sfumato.chains.candidates import Decider, Decision, cell_of_rows
+from sfumato.chains.candidates import MOST_WORK, Decider, Decision, cell_of_rows
 from sfumato.chains.detail import by_cut
 from sfumato.chains.history import History, release_under
 from sfumato.chains.survivors import surviving_histograms
+from sfumato.chains.worlds import StepBudget
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
@@ -60,14 +61,16 @@ class Continuity(Watch):
     under further steps: too few of them mean NEVER. A target where nobody is may vanish: too few mean LATER.
     """
 
-    def __init__(self, history: History, k: int, survivors: Survivors | None = None) -> None:
+    def __init__(
+        self, history: History, k: int, survivors: Survivors | None = None, *, proved: bool = False
+    ) -> None:
         self.history = history
         self.k = k
         self._survive = survivors
         table = history.table
         self._trees = [c.taxonomy for c in table.keys]
         self._order = [_order(history, c.name, len(c.taxonomy.leaves)) for c in table.keys]
-        self._decider = Decider(history, k)
+        self._decider = Decider(history, k, proved=proved, budget=StepBudget(MOST_WORK))
         self._targets = self._decider.earlier.kept()
         self._inside = [cell_of_rows(history, cells) for cells in self._targets]
         self._slot = np.empty(max(1, history.values), np.int64)

@@ -1,0 +1,138 @@
+"""What was settled beside an earlier release is taken over, and every figure is as if nothing were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from oracles.tiny_chains import chains, releases
+from sfumato.journey import chain_check, settled_releases
+from sfumato.journey.chain_check import _attacked
+from sfumato.journey.history import imprints_of
+from sfumato.journey.settled_releases import Settled, closing_release
+from sfumato.policy.policy import Policy
+
+POLICY = {
+    "columns": {
+        "batch": {"role": "identifier"},
+        "age": {"role": "quasi", "taxonomy": {"intervals": [10, 40], "from": 0, "to": 80}},
+        "zip": {"role": "quasi", "taxonomy": {"tree": {"1*": ["10", "11"], "2*": ["20", "21"]}}},
+        "disease": {"role": "sensitive", "taxonomy": {"tree": ["flu", "cold", "cough"]}},
+    },
+    "promises": [{"continuous": {"k": 3, "since": "batch"}}],
+}
+ASKED = Policy.from_dict({**POLICY, "promises": [{"continuous": {"k": 2, "since": "batch"}}]})
+
+
+def batches(count, *, rows=40, seed=2):
+    draw = np.random.default_rng(seed)
+    for number in range(count):
+        yield pl.DataFrame(
+            {
+                "batch": [f"{number}"] * rows,
+                "age": draw.integers(0, 80, rows).astype(str),
+                "zip": draw.choice(["10", "11", "20", "21"], rows),
+                "disease": draw.choice(["flu", "cold", "cough"], rows),
+            }
+        )
+
+
+def made(place, count, *, overlook=None):
+    """The records of a chain of releases, with the settled ones overlooked or not."""
+    people, receipts = [], []
+    with pytest.MonkeyPatch.context() as patch:
+        if overlook:
+            patch.setattr(chain_check, "settled_releases", lambda history, *_: (None,) * len(history))
+        for number, batch in enumerate(batches(count)):
+            people.append(batch)
+            where = {"ledger": f"sqlite:///{place}/l.db", "into": place / f"{number}"}
+            receipts.append(sf.release(pl.concat(people), POLICY, **where))
+    return [receipt.record for receipt in receipts]
+
+
+def test_a_chain_has_the_same_figures_and_verdicts_as_if_nothing_were_settled(tmp_path, monkeypatch):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    whole = made(tmp_path / "other", 7, overlook=True)
+    looked, attack = [], chain_check._attacked
+    monkeypatch.setattr(
+        chain_check,
+        "_attacked",
+        lambda *given: looked.append(closing_release(given[0], given[3])) or attack(*given),
+    )
+    taken_over = made(tmp_path / "one", 7)
+    assert [record.figures for record in taken_over] == [record.figures for record in whole]
+    assert [record.verdicts for record in taken_over] == [record.verdicts for record in whole]
+    assert len(looked) == 6 and sum(start is not None for start in looked) >= 2
+
+
+@given(st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=2)))
+def test_the_attack_finds_what_it_finds_in_the_whole_chain(chain):
+    found = releases(*chain)
+    settled = [None]
+    for upto in range(2, len(found)):
+        known = _attacked(found[:upto], ASKED, None, [])
+        numbers = [n for n in (known.forward, known.backward) if n is not None]
+        settled.append(
+            Settled(min(numbers), known.forward, known.backward) if known.holds and numbers else None
+        )
+    got, whole = _attacked(found, ASKED, None, settled), _attacked(found, ASKED, None, [])
+    assert got == whole
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    records = made(tmp_path_factory.mktemp("chain"), 4)
+    return records, imprints_of(records)
+
+
+def test_what_a_ledger_tells_is_settled(kept):
+    records, imprints = kept
+    found = settled_releases.settled_releases(records, imprints, Policy.from_dict(POLICY))
+    assert found[0] is None and all(found[1:])
+    assert [known.forward for known in found[1:]] == [record.figures["FA"] for record in records[1:]]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"imported": True},
+        {"override": {"k": 2}},
+        {"figures": {"FA": 3, "BA": 3, "open": 1}},
+        {"figures": {"FA": None, "BA": None}},
+        {"figures": {"FA": "3", "BA": 3}},
+        {"verdicts": ()},
+        {"verdicts": ({"promise": "continuous, k = 3", "holds": None, "measured": 3},)},
+        {"verdicts": ({"promise": "continuous, k = 3", "holds": True, "measured": None},)},
+        {"verdicts": ({"promise": "continuous, k = 2", "holds": True, "measured": 3},)},
+    ],
+    ids=str,
+)
+def test_what_was_not_settled_is_found_again(kept, harm):
+    records, imprints = kept
+    harmed = [*records[:2], replace(records[2], **harm), records[3]]
+    found = settled_releases.settled_releases(harmed, imprints, Policy.from_dict(POLICY))
+    assert [known is None for known in found] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("harm", [{"after": ()}, {"since": "other"}, {"unchanged": ("other",)}], ids=str)
+def test_what_stood_beside_others_is_found_again(kept, harm):
+    records, imprints = kept
+    other = [*imprints[:2], replace(imprints[2], **harm), imprints[3]]
+    found = settled_releases.settled_releases(records, other, Policy.from_dict(POLICY))
+    assert found[2] is None and (found[1] is not None) is ("after" in harm)
+
+
+def test_nothing_is_settled_where_people_leave_or_more_is_asked(kept):
+    records, imprints = kept
+    leaving = {"continuous": {"k": 3, "since": "batch", "until": "left"}}
+    columns = {**POLICY["columns"], "left": {"role": "identifier"}}
+    twice = [*POLICY["promises"], {"continuous": {"k": 2, "since": "batch"}}]
+    for policy in ({"columns": columns, "promises": [leaving]}, {**POLICY, "promises": twice}):
+        assert not any(settled_releases.settled_releases(records, imprints, Policy.from_dict(policy)))
