@@ -154,7 +154,6 @@ def test_splits_lose_the_rows_of_small_parts(table, least, spare):
         assert both.lost == lost
         assert sorted(kept) == sorted(sizes[sizes >= least].astype(int).tolist())
         for parts, through in ((top, first), (once, -1)):
-            group = np.array([splits.group[second]])
             found, _, _ = losses_of_splits(
                 parts.rows,
                 parts.counts,
@@ -162,14 +161,10 @@ def test_splits_lose_the_rows_of_small_parts(table, least, spare):
                 splits.codes,
                 splits.widths,
                 through,
-                group,
-                np.array([second]),
-                np.array([second + 1]),
+                np.array([[splits.group[second]], [second], [second + 1]]),
                 least,
                 spare - parts.lost,
-                np.zeros(len(splits.rung)),
-                np.zeros(len(rungs)),
-                0.0,
+                np.zeros(len(splits.rung) + len(rungs)),
                 1.0,
                 np.zeros(int(splits.widths.max()) ** 2, np.int64),
             )

@@ -25,48 +25,54 @@ def losses_of_splits(
     codes: Small,
     widths: Ints,
     through: int,
-    columns: Ints,
-    first: Ints,
-    stop: Ints,
+    tried: Ints,
     least: int,
     spare: int,
     floors: Floats,
-    tops: Floats,
-    total: float,
-    limit: float,
+    room: float,
     cells: Ints,
 ) -> tuple[Ints, int, int]:
     """Return how many rows each split of classes by a line of `codes` loses at least, -1 if too many.
 
     Class c has the rows `rows[bounds[0, c] : bounds[1, c]]`, with their `counts`; classes are split by the
-    line `through` as well, unless that is negative. Column t of `columns` may be split by the lines from
-    `first[t]` up to `stop[t]`, each finer than the one before; a line has codes below its `widths`. Parts of
-    fewer than `least` rows are lost, and `spare` rows may be. `total` is what all columns cost if each takes
-    its last line. What a column costs comes from `floors` by line, and from `tops` if it takes none; once
-    more than `limit` is certain, no more is looked at. `cells` are as many zeros as two lines have codes
-    together. Returned as well are the rows and the lines that were looked at, the latter negative where the
-    limit ended it.
+    line `through` as well, unless that is negative. Of every t, column `tried[0, t]` may be split by the
+    lines from `tried[1, t]` up to `tried[2, t]`, each finer than the one before; a line has codes below its
+    `widths`. Parts of fewer than `least` rows are lost, and `spare` rows may be. `floors` says what columns
+    cost by their line, then what every column costs without one; as soon as that is more by `room` than if
+    each column took its last line, no more is looked at. `cells` are as many zeros as two lines have codes
+    together. Returned as well are the rows and the lines that were looked at, the latter negative where
+    there was no room.
     """
     lost = np.full(len(widths), -1, np.int64)
     looked, lines = 0, 0
-    for t in range(len(columns)):
+    for t in range(tried.shape[1]):
         reached = -1
-        for line in range(first[t], stop[t]):
+        for line in range(tried[1, t], tried[2, t]):
             lines += 1
             width = widths[line]
             if through < 0:
                 gone, seen = _loss_of_split(rows, counts, bounds, codes[line], width, least, spare, cells)
             else:
                 gone, seen = _loss_of_two(
-                    rows, counts, bounds, codes[through], widths[through], codes[line], width, least, spare, cells
+                    rows,
+                    counts,
+                    bounds,
+                    codes[through],
+                    widths[through],
+                    codes[line],
+                    width,
+                    least,
+                    spare,
+                    cells,
                 )
             looked += seen
             if gone > spare:
                 break
             lost[line] = gone
             reached = line
-        total += (floors[reached] if reached >= 0 else tops[columns[t]]) - floors[stop[t] - 1]
-        if total > limit:
+        taken = reached if reached >= 0 else len(widths) + tried[0, t]
+        room -= floors[taken] - floors[tried[2, t] - 1]
+        if room < 0:
             return lost, looked, -lines
     return lost, looked, lines
 
@@ -157,33 +163,37 @@ def split_classes(
     filled, parts = 0, 0
     for c in range(bounds.shape[1]):
         begin, end = bounds[0, c], bounds[1, c]
+        many = end - begin > width
         for i in range(begin, end):
             value = code[rows[i]]
             held[i] = value
             sums[value] += counts[i]
             place[value] += 1
-        for i in range(begin, end):
-            value = held[i]
+        for i in range(width if many else end - begin):
+            value = np.int64(i if many else held[begin + i])
             if sums[value] >= least:
-                size = place[value]
-                place[value] = filled
-                filled += size
+                filled, place[value] = filled + place[value], filled
                 part_end[parts] = filled
                 parts += 1
-            elif sums[value] > 0:
+            elif many or sums[value] > 0:
                 place[value] = -1
             sums[value] = 0
+        for i in range(begin, end):
+            value = held[i]
             at = place[value]
             if at >= 0:
                 part_rows[at] = rows[i]
                 part_counts[at] = counts[i]
                 place[value] = at + 1
-        for i in range(begin, end):
-            place[held[i]] = 0
+        if many:
+            place[:] = 0
+        else:
+            for i in range(begin, end):
+                place[held[i]] = 0
     sizes = part_end[:parts].copy()
     sizes[1:] -= part_end[: parts - 1]
     order = np.argsort(sizes, kind="mergesort")
     ordered = np.empty((2, parts), np.int64)
     ordered[1] = part_end[order]
     ordered[0] = ordered[1] - sizes[order]
-    return part_rows[:filled].copy(), part_counts[:filled].copy(), ordered
+    return part_rows[:filled], part_counts[:filled], ordered

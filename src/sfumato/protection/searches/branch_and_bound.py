@@ -190,9 +190,10 @@ class BranchAndBound:
         total = floors.of_node(self.splits, lines)
         total += sum(floors.lines[end - 1] - floors.tops[g] for g, end in opened)
         losses = self._look(node, opened, floors, total)
-        later: list[Opened] = []
-        for one in opened if losses is not None else []:
-            later += self._branch(node, lines, one, losses, later)
+        if losses is not None:
+            later: list[Opened] = []
+            for one in opened:
+                later += self._branch(node, lines, one, losses, later)
 
     def _branch(
         self, node: _Node, lines: Lines, opened: Opened, lost: Counts, later: list[Opened]
@@ -233,7 +234,13 @@ class BranchAndBound:
 
     def _look(self, node: _Node, opened: list[Opened], floors: Floors, total: float) -> Counts | None:
         """Returns how many rows are lost by each split, -1 if too many; `None` if nothing is worth it."""
-        parts, groups = node.parts, [g for g, _ in opened]
+        return self._losses(node, [(g, self.splits.first[g], end) for g, end in opened], floors, total)
+
+    def _losses(
+        self, node: _Node, opened: list[tuple[int, int, int]], floors: Floors, total: float
+    ) -> Counts | None:
+        """Returns the same of groups with the first of the lines and their end."""
+        parts, tried = node.parts, np.array(opened, np.int64).T.copy()
         lost, looked, lines = losses_of_splits(
             parts.rows,
             parts.counts,
@@ -241,15 +248,11 @@ class BranchAndBound:
             self.splits.codes,
             self.splits.widths,
             node.line,
-            np.array(groups, np.int64),
-            np.array([self.splits.first[g] for g in groups], np.int64),
-            np.array([end for _, end in opened], np.int64),
+            tried,
             self._least,
             self.judge.budget - parts.lost,
-            floors.by_line,
-            floors.by_top,
-            total,
-            self._limit,
+            floors.all,
+            self._limit - total,
             self._cells,
         )
         self._looked += looked + ROWS_PER_LOOK
@@ -266,27 +269,31 @@ class BranchAndBound:
         return parts.split(self.splits.codes[line], int(self.splits.widths[line]), self._least)
 
     def _descend(self, lines: Lines, held: int | None = None) -> tuple[float, Lines]:
-        """Returns the end of the steepest way down as far as sizes go, and what it costs at least."""
-        parts = self._top
+        """Returns the end of the steepest way down, as far as sizes go, and what it costs at least.
+
+        Every step takes one group one level down, but not the group that is `held`.
+        """
+        parts, first = self._top, self.splits.first
         for line in lines:
             parts = self._split(parts, line)
         total = self._floors_at(parts.lost).of_node(self.splits, lines)
-        while True:
+        while not self._over:
             at = {self.splits.group[line]: line for line in lines}
-            first = self.splits.first
-            opened = [(g, first[g + 1]) for g in range(len(first) - 1) if g != held and g not in at]
-            lost = self._look(_Node(parts), opened, self._floors_at(0), -inf)
-            if lost is None:
-                return total, lines
-            steps = [
-                (self._floors_at(int(lost[line])).of_node(self.splits, (*lines, line)), line)
-                for line in np.flatnonzero(lost >= 0).tolist()
-            ]
-            best = min(steps, default=(inf, 0))
-            if best[0] >= total or self._over:
-                return total, lines
-            total, lines = best[0], (*lines, best[1])
-            parts = self._split(parts, best[1])
+            below = {g: at.get(g, first[g] - 1) + 1 for g in range(len(first) - 1) if g != held}
+            steps = []
+            for g, line in below.items():
+                if line < first[g + 1]:
+                    lost = self._losses(_Node(parts), [(g, line, line + 1)], self._floors_at(0), -inf)
+                    moved = (*(other for other in lines if other != at.get(g)), line)
+                    if lost is not None and lost[line] >= 0:
+                        floors = self._floors_at(int(lost[line]))
+                        steps.append((floors.of_node(self.splits, moved), moved))
+            best = min(steps, default=(inf, lines))
+            if best[0] >= total:
+                break
+            total, lines = best
+            parts = self._split(parts, lines[-1])
+        return total, lines
 
     def _may_be_finer(self, lines: Lines) -> bool:
         """Judges a node by all promises; returns whether something finer may be allowed."""
@@ -319,4 +326,4 @@ class BranchAndBound:
 
 def _least_rows(judge: NodeJudge) -> int:
     """Returns how many rows a class has at least that keeps the promises, whoever they belong to."""
-    return max((p.least_people for p in judge.promises.of_class), default=0)
+    return max([1, *(p.least_people for p in judge.promises.of_class)])

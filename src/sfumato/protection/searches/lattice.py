@@ -5,12 +5,16 @@ least loss among those that keep the promises with no more than the allowed rows
 nodes the one with the fewest suppressed rows, then the one with the smallest levels, compared from the first
 key column on. Scores that differ by less than `frontier.TIE_TOLERANCE` of their size are equally good.
 
-Three things rule nodes out without a look at them: they cost at least more than a node already found; they
-are finer than a node at which too many rows are in classes that break a promise, where that can only get
-worse; they are more general than a node that nothing more general can beat (see `node_cost`).
+A lattice of some size is searched from the most general node on first (see `branch_and_bound`), where the
+loss adds up columns. That needs no list of nodes; whatever it rules out or judges is done. A lattice that is
+small, or not done by then, is looked through: three things rule nodes out without a look at them. They cost
+at least more than a node already found; they are finer than a node at which too many rows are in classes that
+break a promise, where that can only get worse; they are more general than a node that nothing more general
+can beat (see `node_cost`).
 
-All of this is counted: where the steps run out, or where a lattice has too many nodes to be held, the best so
-far is returned with a bound (see `wide_lattice`), and it is the best there is if the two meet.
+All of this is counted: where the steps run out, and where a lattice has too many nodes to be held, the best
+so far is returned with a bound, and it is the best there is if the two meet. Where no other way finds an
+allowed node, walks look for one (see `wide_lattice`).
 
 Cost: a look at a node groups the classes of a finer one, about 10 ns each while they fit the processor's
 cache and 60 ns beyond. Memory: the distinct rows, and tables held in between (`rollup.MOST_HELD_ENTRIES`).
@@ -50,16 +54,16 @@ FEW_NODES = 20_000
 """Smaller lattices are looked through at once; others from the most general node on first."""
 
 STEPS_TO_GUESS = 400_000_000
-"""So many rows are looked at before that for a good node to begin with."""
+"""So many rows are looked at for a good node to begin with: a second at most."""
 
-STEPS_IF_HELD = 1_500_000_000
-"""So many rows are looked at from there on in a lattice that can be held and looked through as well."""
+STEPS_IF_HELD = 1_000_000_000
+"""So many rows are looked at from the most general node on, if the lattice can be looked through as well."""
 
-MOST_STEPS = 12_000_000_000
-"""So many rows are looked at from there on in a larger lattice."""
+MOST_STEPS = 8_000_000_000
+"""So many rows are looked at from the most general node on in a larger lattice: half a minute at most."""
 
-STEPS_PER_BLOCK = 3_000_000_000
-"""So many for each further block of columns of its bound, if they are not all done by then."""
+STEPS_PER_BLOCK = 2_000_000_000
+"""So many are looked at for each further block of columns, if not all columns are done by then."""
 
 MOST_TRIED = 5_000
 """So many nodes are tried for the nearest feasible change of an infeasible request."""
@@ -140,7 +144,7 @@ def _looked_through(judge: NodeJudge, cost: NodeCost, aim: Aim, met: Met, progre
 
 
 def _searched(judge: NodeJudge, cost: NodeCost, frontier: Frontier, best: float, progress: Progress) -> Met:
-    """Returns the allowed nodes that were met, until no node is left that may tie with the best, or no step."""
+    """Returns the allowed nodes that were met until no step is left, or no node that may tie with `best`."""
     candidates: list[Candidate] = []
     checked, whole = 0, frontier.left
     progress("lattice", 0, whole)

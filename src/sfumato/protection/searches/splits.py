@@ -1,4 +1,4 @@
-"""Columns of a lattice as splits of classes: each level, from the most general one down, as a line of codes."""
+"""Columns of a lattice as splits of classes: each level but the most general one is a line of codes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Splits:
 
     @classmethod
     def of(cls, table: Microdata, rungs: Rungs) -> Self:
-        first, group, rung = [0], [], []
+        first, group, rung = [0], list[int](), list[int]()
         for g, (_, levels) in enumerate(rungs):
             below = range(len(levels) - 2, -1, -1)
             rung += below
@@ -107,7 +107,7 @@ class Floors:
     """
 
     def __init__(self, lines: Reals, tops: Reals) -> None:
-        self.by_line, self.by_top = lines, tops
+        self.all = np.concatenate([lines, tops])
         self.lines: list[float] = lines.tolist()
         self.tops: list[float] = tops.tolist()
         self.before: list[float] = [0.0, *np.cumsum(tops).tolist()]
@@ -123,7 +123,8 @@ def floors_of(cost: NodeCost, splits: Splits, suppressed: Counts) -> list[Floors
     def of_rung(g: int, r: int) -> Reals:
         members, levels = splits.rungs[g]
         each = [cost.floors(j, level, suppressed) for j, level in zip(members, levels[r], strict=True)]
-        return np.sum(each, axis=0)
+        total: Reals = np.sum(each, axis=0)
+        return total
 
     lines = [of_rung(g, r) for g, r in zip(splits.group, splits.rung, strict=True)]
     tops = [of_rung(g, len(levels) - 1) for g, (_, levels) in enumerate(splits.rungs)]

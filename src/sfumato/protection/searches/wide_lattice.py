@@ -1,38 +1,25 @@
-"""Full-domain recoding where the lattice has too many nodes to hold: the best so far, and a bound.
+"""Full-domain recoding where the lattice has too many nodes to hold: walks to a good node.
 
 A walk goes from the most general node to finer ones, always to the best that keeps the promises, and again
-from where it ended with a column raised, until nothing gets better or the steps run out. The bound comes from
-blocks of columns. A lasting promise that breaks at a node breaks at every finer one; so no allowed node has
-levels in a block that break it with all other columns at their root. What the best levels of each block cost
-adds up to a bound on all.
+from where it ended with a column raised, until nothing gets better or the steps run out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, prod
-
-import numpy as np
+from math import inf
 
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
-from sfumato.core.promise import Promises
 from sfumato.core.watch import Answer
-from sfumato.protection.loss import Reals
-from sfumato.protection.searches.frontier import Frontier, Levels
-from sfumato.protection.searches.node_cost import JudgedNode, NodeCost
+from sfumato.protection.searches.frontier import Levels
+from sfumato.protection.searches.node_cost import NodeCost
 from sfumato.protection.searches.node_judge import NodeJudge
 from sfumato.protection.searches.search import Aim
 
 MOST_WALKED = 300_000_000
 """So many classes are grouped on walks."""
-
-MOST_PROVED = 150_000_000
-"""So many classes are grouped for each block of the bound."""
-
-BLOCK_NODES = 20_000
-"""A block has as many columns as make no more combinations of levels than this."""
 
 Place = tuple[int, ...]
 """Which of its rungs each group of columns is at."""
