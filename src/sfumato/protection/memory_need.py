@@ -64,8 +64,8 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     held = 0
     if "lattice" in names:
         from sfumato.protection.searches.branch_and_bound import MOST_CODES  # noqa: PLC0415  # it is compiled
-        from sfumato.protection.searches.lattice import FEW_NODES  # noqa: PLC0415
-        from sfumato.protection.searches.rollup import MOST_HELD_ENTRIES  # noqa: PLC0415
+        from sfumato.protection.searches.lattice import FEW_NODES  # noqa: PLC0415  # it is compiled
+        from sfumato.protection.searches.rollup import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled
 
         nodes = prod(len(c.taxonomy.levels) for c in table.keys)
         codes = table.distinct * sum(len(c.taxonomy.levels) for c in table.keys)

@@ -28,7 +28,7 @@ from sfumato.protection.searches import lattice as full_domain
 from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.node_cost import node_cost
 from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.splits import Parts, Splits
+from sfumato.protection.searches.splits import LargeClasses, Splits
 from sfumato.protection.searches.wide_lattice import rungs_of
 from strategies import tables
 
@@ -139,7 +139,7 @@ def test_no_node_costs_less_than_its_floors(table, loss, weights, price):
 @given(table=tables(rows=14, keys=3, min_rows=1), least=st.integers(1, 4), spare=st.integers(0, 14))
 def test_splits_lose_the_rows_of_small_parts(table, least, spare):
     rungs = rungs_of(table, Aim())
-    splits, top = Splits.of(table, rungs), Parts.most_general(table, rungs, least)
+    splits, top = Splits.of(table, rungs), LargeClasses.most_general(table, rungs, least)
     for first, second in product(range(len(splits.rung)), repeat=2):
         if splits.group[first] >= splits.group[second]:
             continue

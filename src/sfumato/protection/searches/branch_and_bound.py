@@ -31,7 +31,7 @@ from sfumato.kernels.lattice.splits import losses_of_splits
 from sfumato.protection.searches.frontier import Levels, ties_up_to
 from sfumato.protection.searches.node_cost import NodeCost
 from sfumato.protection.searches.node_judge import NodeJudge
-from sfumato.protection.searches.splits import Floors, Lines, Parts, Rungs, Splits, floors_of
+from sfumato.protection.searches.splits import Floors, LargeClasses, Lines, Rungs, Splits, floors_of
 
 MOST_CODES = 32_000_000
 """So many codes are held: distinct rows times levels of all columns."""
@@ -62,7 +62,7 @@ Opened = tuple[int, int]
 class _Node:
     """The classes of a node: those of `parts`, split by one more line if it is not negative."""
 
-    parts: Parts
+    parts: LargeClasses
     line: int = -1
 
 
@@ -86,7 +86,7 @@ class BranchAndBound:
         *self._floors, most = floors_of(cost, self.splits, amounts)
         self._most_before = most.before
         self._slack = ROUNDING * most.before[-1]
-        self._top = Parts.most_general(judge.table, rungs, self._least)
+        self._top = LargeClasses.most_general(judge.table, rungs, self._least)
         self._widest = int(self.splits.widths.max(initial=1))
         self._cells = np.zeros(max(self._widest, min(self._widest**2, MOST_CELLS)), np.int64)
         self._limit = self._least_met = inf
@@ -179,7 +179,7 @@ class BranchAndBound:
         progress("lattice", count, count)
         return 0
 
-    def _visit(self, parts: Parts, lines: Lines, lost: int, opened: list[Opened]) -> None:
+    def _visit(self, parts: LargeClasses, lines: Lines, lost: int, opened: list[Opened]) -> None:
         """Meets all nodes that split classes by the last of the lines, and further by groups that are open.
 
         The last group comes first. The classes themselves are split only where a node needs it.
@@ -264,7 +264,7 @@ class BranchAndBound:
         if node.line >= 0:
             node.parts, node.line = self._split(node.parts, node.line), -1
 
-    def _split(self, parts: Parts, line: int) -> Parts:
+    def _split(self, parts: LargeClasses, line: int) -> LargeClasses:
         self._looked += 2 * len(parts.rows)
         return parts.split(self.splits.codes[line], int(self.splits.widths[line]), self._least)
 

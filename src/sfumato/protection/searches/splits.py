@@ -76,7 +76,7 @@ def codes_at(table: Microdata, members: Sequence[int], levels: Levels) -> NDArra
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class LargeClasses:
     """The classes of a node that are large enough, the smallest first; `lost` rows are in the others."""
 
     rows: NDArray[np.int32]
