@@ -19,6 +19,9 @@ BYTES_PER_POSITION_ROW = 140
 BYTES_PER_WALKED_ENTRY = 16
 """Bytes per entry of the tables that local recoding walks: prices, boxes, and a copy of prices to add up."""
 
+BYTES_PER_CODE = 8
+"""Bytes per row and level where a lattice is searched from its most general node on: a code, and classes."""
+
 
 def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
     """Raises where the policy's search needs more memory than is allowed, and says what would do."""
@@ -60,10 +63,14 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
         each += BYTES_PER_POSITION_ROW
     held = 0
     if "lattice" in names:
+        from sfumato.protection.searches.branch_and_bound import MOST_CODES  # noqa: PLC0415  # it is compiled
+        from sfumato.protection.searches.lattice import FEW_NODES  # noqa: PLC0415  # it is compiled
         from sfumato.protection.searches.rollup import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled
 
         nodes = prod(len(c.taxonomy.levels) for c in table.keys)
+        codes = table.distinct * sum(len(c.taxonomy.levels) for c in table.keys)
         held = min(MOST_HELD_ENTRIES, nodes * table.distinct) * (width + 8)
+        held += BYTES_PER_CODE * min(MOST_CODES, codes) if nodes > FEW_NODES else 0
     if "local" in names:
         from sfumato.protection.searches.box_walk import most_entries  # noqa: PLC0415  # it is compiled
 

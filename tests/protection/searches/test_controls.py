@@ -30,6 +30,7 @@ from sfumato.policy.searches import BUILT_IN, LOSSES
 from sfumato.promises import DistinctLDiversity, KAnonymity
 from sfumato.protection.controls import broken_control
 from sfumato.protection.loss import measure
+from sfumato.protection.searches import lattice as full_domain
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim
 from strategies import tables
@@ -72,6 +73,7 @@ def test_no_class_is_above_a_ceiling_and_what_can_be_kept_is_found(name, table, 
         assert not broken_control(outcome.recoding, Aim())
 
 
+@pytest.mark.parametrize("few_nodes", [full_domain.FEW_NODES, 0])
 @given(
     table=limited(tables(rows=10, keys=2, leaves=4)),
     promises=class_promises(),
@@ -81,7 +83,9 @@ def test_no_class_is_above_a_ceiling_and_what_can_be_kept_is_found(name, table, 
     moves=st.booleans(),
     data=st.data(),
 )
-def test_the_lattice_finds_the_best_permitted_node(table, promises, loss, share, weights, moves, data):
+def test_the_lattice_finds_the_best_permitted_node(
+    few_nodes, table, promises, loss, share, weights, moves, data
+):
     labels = [(c.name, label) for c in table.keys for label in c.taxonomy.labels]
     named = data.draw(st.lists(st.sampled_from(labels), max_size=2))
     never = {name: tuple(label for column, label in named if column == name) for name, _ in named}
@@ -93,7 +97,9 @@ def test_the_lattice_finds_the_best_permitted_node(table, promises, loss, share,
         never_suppress=never,
     )
     wanted = best_permitted_node(table, promises, aim)
-    outcome = outcome_of("lattice", table, promises, aim)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(full_domain, "FEW_NODES", few_nodes)
+        outcome = outcome_of("lattice", table, promises, aim)
     assert (outcome is None) == (wanted is None)
     if outcome is not None and wanted is not None:
         assert tuple(outcome.levels.values()) == wanted.levels

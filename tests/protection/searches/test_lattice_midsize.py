@@ -16,6 +16,7 @@ from sfumato.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.promises.t_closeness.definition import TCloseness
 from sfumato.protection.loss import MEASURES, measure
+from sfumato.protection.searches import lattice as full_domain
 from sfumato.protection.searches.frontier import TIE_TOLERANCE
 from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.node_cost import node_cost
@@ -74,9 +75,11 @@ def named(levels):
     return {c.name: i for c, i in zip(patients().keys, levels, strict=True)}
 
 
+@pytest.mark.parametrize("few_nodes", [full_domain.FEW_NODES, 0])
 @pytest.mark.parametrize("name", PROMISES)
 @pytest.mark.parametrize("loss", MEASURES)
-def test_pruned_search_equals_a_full_pass(name, loss):
+def test_pruned_search_equals_a_full_pass(name, loss, few_nodes, monkeypatch):
+    monkeypatch.setattr(full_domain, "FEW_NODES", few_nodes)
     table = patients()
     nodes = {levels: (measure(loss, r, named(levels)), r.suppressed) for levels, r in full_pass(name).items()}
     for limit in LIMITS:

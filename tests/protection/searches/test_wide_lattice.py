@@ -10,20 +10,25 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oracles.exhaustive_lattice import exhaustive
+from oracles.exhaustive_lattice import exhaustive, judged
 from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.kernels.lattice.splits import losses_of_splits
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.protection.controls import permitted_levels
 from sfumato.protection.loss import MEASURES
 from sfumato.protection.searches import lattice as full_domain
-from sfumato.protection.searches import wide_lattice
 from sfumato.protection.searches.lattice import lattice
+from sfumato.protection.searches.node_cost import node_cost
 from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.splits import LargeClasses, Splits
 from sfumato.protection.searches.wide_lattice import rungs_of
 from strategies import tables
 
@@ -33,34 +38,139 @@ WANTED = (
 )
 
 
+PRICES = st.sampled_from([None, Fraction(1), Fraction(3, 2), Fraction(3)])
+SHARES = st.sampled_from([Fraction(0), Fraction(1, 5), Fraction(1, 2)])
+WEIGHTS = st.sampled_from([{}, {"q0": Fraction(3)}, {"q1": Fraction(0)}])
+ADDING_UP = ("loss", "geometric", "entropy", "precision", "height")
+
+
+def limited(**limits):
+    """A patch of the numbers in `lattice`."""
+    patch = pytest.MonkeyPatch()
+    for name, limit in limits.items():
+        patch.setattr(full_domain, name, limit)
+    return patch
+
+
 @pytest.mark.parametrize(
-    ("limit", "block"), [("MOST_NODES", 20_000), ("MOST_NODES", 4), ("MOST_GROUPED", 20_000)]
+    "limits",
+    [
+        {"MOST_NODES": 0, "FEW_NODES": 0},
+        {"MOST_NODES": 0, "FEW_NODES": 0, "MOST_STEPS": 0, "STEPS_PER_BLOCK": 0},
+        {"MOST_NODES": 0, "FEW_NODES": 0, "MOST_STEPS": 40, "STEPS_PER_BLOCK": 20, "STEPS_TO_GUESS": 0},
+        {"MOST_GROUPED": 0, "FEW_NODES": 0, "STEPS_IF_HELD": 20},
+        {"MOST_GROUPED": 0},
+    ],
 )
 @given(
     table=tables(rows=10, keys=3, people=True),
     wanted=st.sampled_from(WANTED),
     loss=st.sampled_from(sorted(MEASURES)),
-    share=st.sampled_from([Fraction(0), Fraction(1, 5)]),
+    share=SHARES,
+    price=PRICES,
 )
 def test_the_best_so_far_is_between_the_bound_and_what_else_there_is(
-    limit, block, table, wanted, loss, share
+    limits, table, wanted, loss, share, price
 ):
     assume(table.rows)
-    aim = Aim(share, loss)
+    aim = Aim(share, loss, price=price)
     expected = exhaustive(table, wanted, aim)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(full_domain, limit, 0)
-        patch.setattr(wide_lattice, "BLOCK_NODES", block)
-        if expected is None:
-            with pytest.raises(Infeasible):
-                lattice(table, wanted, aim)
-            return
+    patch = limited(**limits)
+    try:
         found = lattice(table, wanted, aim)
+    except Infeasible:
+        assert expected is None
+        return
+    finally:
+        patch.undo()
+    assert expected is not None
     assert wanted.holds_on(Classes.of(table, found.recoding.class_of, sensitive=["s0"])).all()
     assert found.recoding.suppressed <= aim.allowed(table)
     assert found.loss >= expected.score * (1 - 1e-9)
     assert found.bound is None or found.bound <= expected.score * (1 + 1e-9)
     assert not found.optimal or found.loss == pytest.approx(expected.score)
+
+
+@given(
+    table=tables(rows=12, keys=3, min_rows=1),
+    wanted=st.sampled_from([Promises((KAnonymity(2),)), Promises((KAnonymity(3),)), *WANTED]),
+    loss=st.sampled_from(ADDING_UP),
+    share=SHARES,
+    weights=WEIGHTS,
+    price=PRICES,
+)
+def test_branch_and_bound_finds_the_node_that_the_rule_names(table, wanted, loss, share, weights, price):
+    aim = Aim(share, loss, weights=weights, price=price)
+    expected = exhaustive(table, wanted, aim)
+    patch = limited(MOST_NODES=0, FEW_NODES=0)
+    try:
+        found = lattice(table, wanted, aim)
+    except Infeasible:
+        assert expected is None
+        return
+    finally:
+        patch.undo()
+    assert expected is not None and found.levels is not None
+    assert found.optimal and found.bound is None
+    assert (tuple(found.levels.values()), found.recoding.suppressed) == (expected.levels, expected.suppressed)
+
+
+@given(
+    table=tables(rows=12, keys=3, min_rows=1),
+    loss=st.sampled_from(ADDING_UP),
+    weights=WEIGHTS,
+    price=PRICES,
+)
+def test_no_node_costs_less_than_its_floors(table, loss, weights, price):
+    aim = Aim(Fraction(1, 1), loss, weights=weights, price=price)
+    cost, wanted = node_cost(table, aim), Promises((KAnonymity(2),))
+    for node in judged(table, wanted, aim):
+        suppressed = np.arange(node.suppressed - table.dropped + 1)
+        floors = sum(cost.floors(j, level, suppressed) for j, level in enumerate(node.levels))
+        assert (np.diff(floors) >= -1e-12).all()
+        score = cost.least_cost(floors)
+        assert (score <= node.score * (1 + 1e-12) + 1e-12).all()
+        for j, level in enumerate(node.levels):
+            if level:
+                finer = cost.floors(j, level - 1, suppressed)
+                assert (finer <= cost.floors(j, level, suppressed) + 1e-12).all()
+
+
+@given(table=tables(rows=14, keys=3, min_rows=1), least=st.integers(1, 4), spare=st.integers(0, 14))
+def test_splits_lose_the_rows_of_small_parts(table, least, spare):
+    rungs = rungs_of(table, Aim())
+    splits, top = Splits.of(table, rungs), LargeClasses.most_general(table, rungs, least)
+    for first, second in product(range(len(splits.rung)), repeat=2):
+        if splits.group[first] >= splits.group[second]:
+            continue
+        levels = splits.levels((first, second))
+        cuts = {c.name: Cut.level(c.taxonomy, i) for c, i in zip(table.keys, levels, strict=True)}
+        class_of, _ = classes_under(table, cuts)
+        sizes = np.bincount(class_of, table.counts)
+        lost = int(sizes[sizes < least].sum())
+        once = top.split(splits.codes[first], int(splits.widths[first]), least)
+        both = once.split(splits.codes[second], int(splits.widths[second]), least)
+        kept = [int(both.counts[a:b].sum()) for a, b in both.bounds.T]
+        assert both.lost == lost
+        assert sorted(kept) == sorted(sizes[sizes >= least].astype(int).tolist())
+        for parts, through in ((top, first), (once, -1)):
+            found, _, _ = losses_of_splits(
+                parts.rows,
+                parts.counts,
+                parts.bounds,
+                splits.codes,
+                splits.widths,
+                through,
+                np.array([[splits.group[second]], [second], [second + 1]]),
+                least,
+                spare - parts.lost,
+                np.zeros(len(splits.rung) + len(rungs)),
+                1.0,
+                np.zeros(int(splits.widths.max()) ** 2, np.int64),
+            )
+            told = int(found[second])
+            assert (told >= 0) == (lost <= spare)
+            assert told <= lost - parts.lost
 
 
 @given(table=tables(rows=4, keys=3), together=st.sampled_from([(), (("q0", "q2"),), (("q0", "q1", "q2"),)]))
@@ -78,11 +188,27 @@ def test_rungs_are_what_the_controls_permit(table, together):
     assert reached == permitted
 
 
-def test_thirty_columns_have_an_answer_with_a_bound():
+def thirty_columns():
     random = np.random.default_rng(8)
     tree = Taxonomy.grow(["*", "low", "high", "0", "1", "2", "3"], [-1, 0, 0, 1, 1, 2, 2])
     columns = [Column(f"q{j}", Role.QUASI, tree) for j in range(30)]
     codes = [random.choice(4, 300, p=random.dirichlet(np.ones(4))).astype(np.int32) for _ in columns]
-    found = lattice(Microdata.of_codes(columns, codes), KAnonymity(3) & KAnonymity(2), Aim())
-    assert found.levels is not None and found.bound is not None
-    assert 0 < found.bound <= found.loss < 1
+    return Microdata.of_codes(columns, codes)
+
+
+def test_thirty_columns_have_a_proved_answer():
+    found = lattice(thirty_columns(), KAnonymity(3) & KAnonymity(2), Aim())
+    assert found.optimal and found.bound is None
+    assert 0 < found.loss < 1
+
+
+def test_thirty_columns_have_a_bound_where_the_steps_run_out():
+    table, wanted = thirty_columns(), KAnonymity(3) & KAnonymity(2)
+    best = lattice(table, wanted, Aim())
+    patch = limited(MOST_STEPS=60_000_000, STEPS_PER_BLOCK=60_000_000)
+    try:
+        found = lattice(table, wanted, Aim())
+    finally:
+        patch.undo()
+    assert not found.optimal and found.bound is not None
+    assert 0.4 < found.bound <= best.loss <= found.loss

@@ -5,12 +5,16 @@ least loss among those that keep the promises with no more than the allowed rows
 nodes the one with the fewest suppressed rows, then the one with the smallest levels, compared from the first
 key column on. Scores that differ by less than `frontier.TIE_TOLERANCE` of their size are equally good.
 
-Three things rule nodes out without a look at them: they cost at least more than a node already found; they
-are finer than a node at which too many rows are in classes that break a promise, where that can only get
-worse; they are more general than a node that nothing more general can beat (see `node_cost`).
+A lattice of some size is searched from the most general node on first (see `branch_and_bound`), where the
+loss adds up columns. That needs no list of nodes; whatever it rules out or judges is done. A lattice that is
+small, or not done by then, is looked through: three things rule nodes out without a look at them. They cost
+at least more than a node already found; they are finer than a node at which too many rows are in classes that
+break a promise, where that can only get worse; they are more general than a node that nothing more general
+can beat (see `node_cost`).
 
-All of this is counted: where the steps run out, or where a lattice has too many nodes to be held, the best so
-far is returned with a bound (see `wide_lattice`), and it is the best there is if the two meet.
+All of this is counted: where the steps run out, and where a lattice has too many nodes to be held, the best
+so far is returned with a bound, and it is the best there is if the two meet. Where no other way finds an
+allowed node, walks look for one (see `wide_lattice`).
 
 Cost: a look at a node groups the classes of a finer one, about 10 ns each while they fit the processor's
 cache and 60 ns beyond. Memory: the distinct rows, and tables held in between (`rollup.MOST_HELD_ENTRIES`).
@@ -18,6 +22,8 @@ cache and 60 ns beyond. Memory: the distinct rows, and tables held in between (`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf, prod
 
 import numpy as np
@@ -29,12 +35,13 @@ from sfumato.core.promise import Promises, Truth
 from sfumato.core.watch import Answer
 from sfumato.protection.controls import permitted_levels, spared_rows
 from sfumato.protection.searches import refusal
+from sfumato.protection.searches.branch_and_bound import BranchAndBound, Candidate
 from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to
 from sfumato.protection.searches.node_cost import NodeCost, node_cost
 from sfumato.protection.searches.node_judge import NodeJudge
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import budget_of
-from sfumato.protection.searches.wide_lattice import Walk, lower_bound
+from sfumato.protection.searches.wide_lattice import Walk, rungs_of
 from sfumato.protection.suppression import recoded
 
 MOST_NODES = 5_000_000
@@ -43,42 +50,103 @@ MOST_NODES = 5_000_000
 MOST_GROUPED = 2_000_000_000
 """So many classes are grouped before the search ends with the best so far."""
 
+FEW_NODES = 20_000
+"""Smaller lattices are looked through at once; others from the most general node on first."""
+
+STEPS_TO_GUESS = 400_000_000
+"""So many rows are looked at for a good node to begin with: a second at most."""
+
+STEPS_IF_HELD = 1_000_000_000
+"""So many rows are looked at from the most general node on, if the lattice can be looked through as well."""
+
+MOST_STEPS = 8_000_000_000
+"""So many rows are looked at from the most general node on in a larger lattice: half a minute at most."""
+
+STEPS_PER_BLOCK = 2_000_000_000
+"""So many are looked at for each further block of columns, if not all columns are done by then."""
+
 MOST_TRIED = 5_000
 """So many nodes are tried for the nearest feasible change of an infeasible request."""
 
 MOST_CLASSES_TRIED = 200_000_000
 """So many classes these nodes may have together; 50 nodes are tried in any case."""
 
-Candidate = tuple[float, int, Levels]
-"""What a node costs, its suppressed rows, its levels."""
+
+@dataclass(frozen=True)
+class Met:
+    """The allowed nodes that were met, how many were looked at, and what all allowed nodes cost at least.
+
+    The bound is infinite where every node was met, or ruled out, that may be chosen.
+    """
+
+    candidates: Sequence[Candidate] = ()
+    checked: int = 0
+    bound: float = -inf
+
+    @property
+    def best(self) -> float:
+        """What the best of them costs; infinite where there is none."""
+        return min((score for score, _, _ in self.candidates), default=inf)
+
+    def joined(self, other: Met) -> Met:
+        """Returns what was met here and there, with the bound from here."""
+        return replace(
+            self, candidates=[*self.candidates, *other.candidates], checked=self.checked + other.checked
+        )
 
 
 def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the best full-domain recoding that keeps the promises; see the module for the rule."""
     cost, spared = node_cost(table, aim), spared_rows(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
-    if prod(c.taxonomy.height + 1 for c in table.keys) > MOST_NODES:
-        return _walked(judge, cost, aim, progress)
-    permitted = permitted_levels(table, aim)
+    nodes, rungs = prod(c.taxonomy.height + 1 for c in table.keys), rungs_of(table, aim)
+    met = Met()
+    if nodes > FEW_NODES and BranchAndBound.fits(judge, cost, rungs):
+        met = _branched(judge, cost, aim, held=nodes <= MOST_NODES, progress=progress)
+    if met.bound < inf and nodes <= MOST_NODES:
+        met = _looked_through(judge, cost, aim, met, progress)
+    if met.bound < inf and not met.candidates:
+        met = met.joined(_walked(judge, cost, aim, progress))
+    if not met.candidates:
+        raise _infeasible(judge, aim, nodes)
+    best = min(score for score, _, _ in met.candidates)
+    _, levels = min((s, levels) for score, s, levels in met.candidates if score <= ties_up_to(best))
+    bound = None if met.bound == inf else min(met.bound, best)
+    return _outcome(judge, levels, aim, met.checked, bound=bound)
+
+
+def _branched(judge: NodeJudge, cost: NodeCost, aim: Aim, *, held: bool, progress: Progress) -> Met:
+    """Meets nodes from the most general one on; a lattice that can be `held` has other ways as well."""
+    search = BranchAndBound(judge, cost, rungs_of(judge.table, aim))
+    search.guess(STEPS_TO_GUESS)
+    if not search.candidates and not held:
+        for candidate in _walked(judge, cost, aim, progress).candidates:
+            search.add(candidate)
+    bound = search.search(STEPS_IF_HELD if held else MOST_STEPS, 0 if held else STEPS_PER_BLOCK, progress)
+    return Met(search.candidates, search.checked, bound)
+
+
+def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> Met:
+    """Returns the best that walks meet."""
+    found = Walk(judge, cost, aim).best(progress)
+    return Met() if found is None else Met([(found.score, found.suppressed, found.levels)], found.checked)
+
+
+def _looked_through(judge: NodeJudge, cost: NodeCost, aim: Aim, met: Met, progress: Progress) -> Met:
+    """Looks through a lattice that can be held, given what was met before."""
+    permitted = permitted_levels(judge.table, aim)
     frontier = Frontier(permitted.shape, cost, halfway=bool(judge.lasting.members), permitted=permitted)
-    candidates, checked = _searched(judge, cost, frontier, progress)
-    best = min((score for score, _, _ in candidates), default=inf)
-    bound = frontier.least_open(best)
-    if bound < inf and (found := Walk(judge, cost, aim).best(progress)) is not None:
-        candidates.append((found.score, found.suppressed, found.levels))
-        best, checked = min(best, found.score), checked + found.checked
-    if not candidates:
-        raise _infeasible(judge, permitted)
-    _, levels = min((s, levels) for score, s, levels in candidates if score <= ties_up_to(best))
-    return _outcome(judge, levels, aim, checked, bound=min(bound, best) if bound < inf else None)
+    looked = met.joined(_searched(judge, cost, frontier, met.best, progress))
+    least = frontier.least_open(looked.best)
+    if least == inf:
+        return replace(looked, bound=inf)
+    return replace(looked.joined(_walked(judge, cost, aim, progress)), bound=max(least, met.bound))
 
 
-def _searched(
-    judge: NodeJudge, cost: NodeCost, frontier: Frontier, progress: Progress
-) -> tuple[list[Candidate], int]:
-    """Returns the allowed nodes that were met and how many were judged, until none or no step is left."""
+def _searched(judge: NodeJudge, cost: NodeCost, frontier: Frontier, best: float, progress: Progress) -> Met:
+    """Returns the allowed nodes that were met until no step is left, or no node that may tie with `best`."""
     candidates: list[Candidate] = []
-    best, checked, whole = inf, 0, frontier.left
+    checked, whole = 0, frontier.left
     progress("lattice", 0, whole)
     while judge.rollup.work <= MOST_GROUPED and (levels := frontier.pick(best)) is not None:
         checked += 1
@@ -101,21 +169,7 @@ def _searched(
         if checked % 16 == 0:
             progress("lattice", whole - frontier.left, whole)
     progress("lattice", whole, whole)
-    return candidates, checked
-
-
-def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> Outcome:
-    """Returns the best that walks find in a lattice which is too large to be held, with a bound."""
-    found = Walk(judge, cost, aim).best(progress)
-    if found is None:
-        top = tuple(c.taxonomy.ceiling for c in judge.table.keys)
-        raise _refused_by_table(judge, top) or Infeasible(
-            "the most general combination of levels does not keep "
-            + " and ".join(str(p) for p in judge.promises),
-            remedy="Allow more suppressed rows, or ask for less.",
-        )
-    bound = lower_bound(judge, cost)
-    return _outcome(judge, found.levels, aim, found.checked, bound=-inf if bound is None else bound)
+    return Met(candidates, checked)
 
 
 def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int, *, bound: float | None) -> Outcome:
@@ -137,12 +191,18 @@ def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int, *, bound:
     )
 
 
-def _infeasible(judge: NodeJudge, permitted: Truth) -> Infeasible:
+def _infeasible(judge: NodeJudge, aim: Aim, nodes: int) -> Infeasible:
     """Returns the error where no node is allowed, with the nearest change that would allow one."""
-    if refused := _refused_by_table(judge, tuple(size - 1 for size in permitted.shape)):
-        return refused
-    fewest, surely = _fewest(judge, permitted)
     table, asked = judge.table, " and ".join(str(p) for p in judge.promises)
+    top = tuple((c.taxonomy.height if nodes <= MOST_NODES else c.taxonomy.ceiling) for c in table.keys)
+    if refused := _refused_by_table(judge, top):
+        return refused
+    if nodes > MOST_NODES:
+        return Infeasible(
+            f"the most general combination of levels does not keep {asked}",
+            remedy="Allow more suppressed rows, or ask for less.",
+        )
+    fewest, surely = _fewest(judge, permitted_levels(table, aim))
     if fewest >= table.rows:
         which = "every" if surely else "any tried"
         return Infeasible(

@@ -106,6 +106,17 @@ class NodeCost:
         """Returns the score, given the sum of what the columns add."""
         return total
 
+    def sum_of(self, score: float) -> float:
+        """Returns the sum of what the columns add, given the score."""
+        return score
+
+    def floors(self, j: int, level: int, suppressed: Counts) -> Reals:
+        """Returns what column j adds at least at a level, for each of some numbers of suppressed coded rows.
+
+        More rows never add less, nor does a more general level. It holds where a price is 1 or more.
+        """
+        return np.full(len(suppressed), self.steps[j][level])
+
     def lower_bound(self, node: JudgedNode) -> float:
         """Returns what this node and all more general ones cost at least, by its classes."""
         del node
@@ -137,6 +148,21 @@ class MeanLoss(NodeCost):
         """Returns how a column's loss enters the sum."""
         return x
 
+    def floors(self, j: int, level: int, suppressed: Counts) -> Reals:
+        """Returns what the column adds if the rows are suppressed that cover most already."""
+        taxonomy = self.keys[j].taxonomy
+        domain, frequency = leaves_of(taxonomy), self.frequencies[j]
+        width = taxonomy.leaf_count[taxonomy.levels[level]].astype(np.int64)
+        order = np.argsort(-width, kind="stable")
+        rows = np.concatenate(([0], np.cumsum(frequency[order])))
+        added = np.concatenate(([0], np.cumsum((frequency * (domain - width))[order])))
+        covered = self.base[j][level] + self.dropped * domain
+        bare = share_loss(int(covered), self.n, self.dropped, domain, self.price)
+        dearer = float(self.price) - (domain > 1)
+        more = np.interp(suppressed, rows, added) / max(1, domain - 1) + dearer * suppressed
+        shares = [self.scale(share) for share in (bare + more / max(1, self.n)).tolist()]
+        return np.array(shares) * self.weights[j] / self.total_weight
+
 
 class GeometricLoss(MeanLoss):
     """`geometric`: sums of logarithms."""
@@ -149,6 +175,9 @@ class GeometricLoss(MeanLoss):
 
     def finish(self, total: float) -> float:
         return expm1(total)
+
+    def sum_of(self, score: float) -> float:
+        return log1p(score)
 
 
 class EntropyCost(NodeCost):
@@ -180,6 +209,9 @@ class Precision(NodeCost):
             return 0.0
         share = (level * (self.n - s) / max(1, self.keys[j].taxonomy.height) + float(s * self.price)) / self.n
         return self.weights[j] * share / self.total_weight
+
+    def floors(self, j: int, level: int, suppressed: Counts) -> Reals:
+        return np.array([self.column_cost(j, level, None, s + self.dropped) for s in suppressed.tolist()])
 
 
 class Height(NodeCost):

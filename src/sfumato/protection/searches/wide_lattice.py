@@ -1,38 +1,25 @@
-"""Full-domain recoding where the lattice has too many nodes to hold: the best so far, and a bound.
+"""Full-domain recoding where the lattice has too many nodes to hold: walks to a good node.
 
 A walk goes from the most general node to finer ones, always to the best that keeps the promises, and again
-from where it ended with a column raised, until nothing gets better or the steps run out. The bound comes from
-blocks of columns. A lasting promise that breaks at a node breaks at every finer one; so no allowed node has
-levels in a block that break it with all other columns at their root. What the best levels of each block cost
-adds up to a bound on all.
+from where it ended with a column raised, until nothing gets better or the steps run out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, prod
-
-import numpy as np
+from math import inf
 
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
-from sfumato.core.promise import Promises
 from sfumato.core.watch import Answer
-from sfumato.protection.loss import Reals
-from sfumato.protection.searches.frontier import Frontier, Levels
-from sfumato.protection.searches.node_cost import JudgedNode, NodeCost
+from sfumato.protection.searches.frontier import Levels
+from sfumato.protection.searches.node_cost import NodeCost
 from sfumato.protection.searches.node_judge import NodeJudge
 from sfumato.protection.searches.search import Aim
 
 MOST_WALKED = 300_000_000
 """So many classes are grouped on walks."""
-
-MOST_PROVED = 150_000_000
-"""So many classes are grouped for each block of the bound."""
-
-BLOCK_NODES = 20_000
-"""A block has as many columns as make no more combinations of levels than this."""
 
 Place = tuple[int, ...]
 """Which of its rungs each group of columns is at."""
@@ -144,66 +131,3 @@ class Walk:
             else:
                 self._known[at] = (self.cost.score(node), node.suppressed)
         return self._known[at]
-
-
-class BlockCost:
-    """What some columns add to a loss."""
-
-    def __init__(self, cost: NodeCost, columns: Sequence[int]) -> None:
-        self._cost, self._columns = cost, tuple(columns)
-        self.steps = [cost.steps[j] for j in columns]
-
-    def least_cost(self, total: Reals) -> Reals:
-        """Returns the sums as they are."""
-        return total
-
-    def score(self, node: JudgedNode) -> float:
-        """Returns what these columns add at a node."""
-        cost = self._cost
-        counts = node.suppressed_counts() if node.suppressed and cost.looks_at_rows else None
-        suppressed = node.suppressed + cost.dropped
-        return sum(
-            cost.column_cost(j, node.levels[j], None if counts is None else counts[j], suppressed)
-            for j in self._columns
-        )
-
-
-def lower_bound(judge: NodeJudge, cost: NodeCost) -> float | None:
-    """Returns what every allowed node costs at least; `None` where columns do not add up to the loss."""
-    if not cost.adds_up or cost.price < 1:
-        return None
-    relaxed = NodeJudge(judge.table, Promises(judge.lasting.of_class), judge.budget, rollup=judge.rollup)
-    total = sum(_block_bound(relaxed, cost, block) for block in _blocks(judge))
-    return float(cost.least_cost(np.array([total]))[0])
-
-
-def _blocks(judge: NodeJudge) -> Iterator[list[int]]:
-    """Yields the columns in blocks, those that merge most rows when raised in the first."""
-    keys = judge.table.keys
-    block: list[int] = []
-    for j in judge.rollup.order:
-        if block and prod(keys[i].taxonomy.height + 1 for i in (*block, j)) > BLOCK_NODES:
-            yield block
-            block = []
-        block.append(j)
-    if block:
-        yield block
-
-
-def _block_bound(judge: NodeJudge, cost: NodeCost, block: Sequence[int]) -> float:
-    """Returns what the columns of a block cost at least; all others are at their root meanwhile."""
-    keys, of_block = judge.table.keys, BlockCost(cost, block)
-    root = [c.taxonomy.height for c in keys]
-    frontier = Frontier(tuple(root[j] + 1 for j in block), of_block, halfway=bool(judge.lasting.members))
-    best, end = inf, judge.rollup.work + MOST_PROVED
-    while judge.rollup.work <= end and (levels := frontier.pick(best)) is not None:
-        whole = list(root)
-        for j, level in zip(block, levels, strict=True):
-            whole[j] = level
-        node = judge.judge_node(tuple(whole))
-        if node is None or node.suppressed > judge.budget:
-            frontier.refused(levels, finer_too=node is None)
-        else:
-            best = min(best, of_block.score(node))
-            frontier.allowed(levels, final=node.suppressed == 0)
-    return min(best, frontier.least_open(best))
