@@ -150,6 +150,8 @@ class Refinement:
         if split.part is None:
             raise ValueError("every class stays whole: there are no parts to judge")
         order, _, _ = self._ordered[split.step.column]
+        if self._counter.counts_parts(len(split.parent), len(split.part), sensitive):
+            return self._counter.parts(order, split.first, split.part, split.rows, sensitive, overall)
         member, start = splits.rows_by_part(order, split.first, split.part, len(split.parent))
         return self._counter.classes(member, start, split.rows, sensitive, overall)
 
