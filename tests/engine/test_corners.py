@@ -151,7 +151,7 @@ def test_nothing_left_to_publish():
 
 def test_progress_is_told():
     heard = []
-    source = open_source(pa.table({"a": ["x"] * 10}))
+    source = open_source(pa.table({"a": ["x"] * 10, "b": ["y"] * 10}))
     recoding = next(recodings(source.count(codings(["a"]), progress=lambda *step: heard.append(step))))
     source.recode(recoding, progress=lambda *step: heard.append(step))
     assert list(dict.fromkeys(phase for phase, *_ in heard)) == [

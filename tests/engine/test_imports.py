@@ -10,11 +10,10 @@ import pytest
 HEAVY = {"pandas", "polars", "duckdb", "pyarrow", "numba", "narwhals"}
 USES = {
     "import sfumato.engine, sfumato.engine.source": set(),
-    "import polars as pl; f = pl.DataFrame({'a': ['x']})": {"polars", "pyarrow", "narwhals", "numba"},
+    "import polars as pl; f = pl.DataFrame({'a': ['x']})": {"polars", "pyarrow", "narwhals"},
     "import pyarrow as pa; f = pa.Table.from_arrays([pa.nulls(1, pa.string())], ['a'])": {
         "pyarrow",
         "narwhals",
-        "numba",
     },
     "import pathlib; f = pathlib.Path(folder, 't.csv'); f.write_text('a,b\\n1,2\\n')": {"pyarrow", "numba"},
 }

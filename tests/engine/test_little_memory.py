@@ -17,7 +17,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, NotEnoughMemory, WrongCall
 from sfumato.core.recoding import Recoding, Rewriting
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import publication
+from sfumato.engine import published_columns
 from sfumato.engine.files import writer
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import open_source
@@ -35,7 +35,7 @@ def tight(monkeypatch):
     """Buffers of a few rows."""
     monkeypatch.setattr(Memory, "room", 256)
     monkeypatch.setattr(runs, "KEYS_AT_A_TIME", 8)
-    monkeypatch.setattr(publication, "LEAST_ROWS", 4)
+    monkeypatch.setattr(published_columns, "LEAST_ROWS", 4)
 
 
 def keys(words, sizes):
@@ -105,7 +105,7 @@ def test_same_bytes_with_little_memory(ending, numbered, monkeypatch, tmp_path):
         for i, r in enumerate(recodings(table))
     ]
     monkeypatch.setattr(Memory, "room", 4096)
-    monkeypatch.setattr(publication, "LEAST_ROWS", 50)
+    monkeypatch.setattr(published_columns, "LEAST_ROWS", 50)
     stored = []
     store = Spill.store
     monkeypatch.setattr(Spill, "store", lambda spill, lines: stored.append(1) or store(spill, lines))
@@ -232,7 +232,7 @@ def test_files_of_one_pattern_are_one_table(tmp_path):
 def test_copies_that_publish_different_things(room, monkeypatch):
     """Terms may be gone from one copy of a row and not from another: the copies in order say which."""
     monkeypatch.setattr(Memory, "room", room)
-    monkeypatch.setattr(publication, "LEAST_ROWS", 50)
+    monkeypatch.setattr(published_columns, "LEAST_ROWS", 50)
     data = many_rows().select(["a", "b", "s", "n"])
     source = RowSource(open_source(data).reader)
     table = source.count(codings(["a", "b"], ["s"]))

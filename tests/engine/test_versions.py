@@ -12,7 +12,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.recoding import Recoding
 from sfumato.core.term_sets import SetForm
-from sfumato.engine import open_source, publication
+from sfumato.engine import open_source, published_columns
 from sfumato.engine.rows import RowSource
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.versions import CanWriteVersions, version_writer
@@ -89,7 +89,7 @@ def test_versions_are_written_as_if_each_were_alone(ending, numbered, room, monk
     stored = []
     if room is not None:
         monkeypatch.setattr(Memory, "room", room)
-        monkeypatch.setattr(publication, "LEAST_ROWS", 50)
+        monkeypatch.setattr(published_columns, "LEAST_ROWS", 50)
         store = Spill.store
         monkeypatch.setattr(Spill, "store", lambda spill, lines: stored.append(1) or store(spill, lines))
     reader = CountingReader(source.reader)
@@ -120,15 +120,17 @@ def test_a_witness_may_be_read_by_its_owner_alone(tmp_path):
     assert (tmp_path / "one" / "0.csv").stat().st_mode & 0o044
 
 
-def test_rows_are_read_when_the_first_version_is_written_and_gone_after_the_last(tmp_path):
+@pytest.mark.parametrize("drop", [(), ("n", "p")])
+def test_rows_are_read_when_the_first_version_needs_them_and_gone_after_the_last(tmp_path, drop):
+    """They are needed where a column is published that was not counted."""
     reader = CountingReader(open_source(many_rows(50)).reader)
     source = RowSource(reader)
     table = source.count(codings(["a", "b"], ["s"]))
     recoding = next(iter(recodings(table)))
-    with version_writer(source, table, count=1) as write:
+    with version_writer(source, table, count=1, drop=drop) as write:
         assert reader.passes == 1
         write(recoding, tmp_path / "one.csv", None)
-        assert reader.passes == 2
+        assert reader.passes == (1 if drop else 2)
         with pytest.raises(WrongCall, match="the last version"):
             write(recoding, tmp_path / "two.csv", None)
     assert not (tmp_path / "two.csv").exists()

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.packing import BLOCK_ROWS, Packing, sort_and_count
 from sfumato.core.taxonomy import Taxonomy
+
+CELLS_PER_ENTRY = 4
+"""Values are counted in an array of all pairs of a class and a value where it has at most so many cells per
+entry; otherwise entries are sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +168,29 @@ def histogram(
         words, _ = sort_and_count(pairs.pack([ids, codes, person]))
         columns = [pairs.unpack(words, 0), pairs.unpack(words, 1)]
         weight = np.ones(words.shape[1], dtype=np.int64)
-    packing = Packing(tuple(sizes))
-    words, sums = sort_and_count(packing.pack(columns), weight)
-    owner, values = packing.unpack(words, 0), packing.unpack(words, 1)
+    if sizes[0] * leaves <= CELLS_PER_ENTRY * len(weight):
+        owner, values, sums = _counted_cells(columns, weight, sizes[0], leaves)
+    else:
+        packing = Packing(tuple(sizes))
+        words, sums = sort_and_count(packing.pack(columns), weight)
+        owner, values = packing.unpack(words, 0), packing.unpack(words, 1)
     start = np.searchsorted(owner, np.arange(count + 1)).astype(np.int64)
     total = _weighted(values, sums, leaves) if overall is None else overall
     return Histogram(taxonomy, start, values, sums, total)
+
+
+def _counted_cells(
+    columns: Sequence[NDArray[np.integer]], weight: Counts, classes: int, leaves: int
+) -> tuple[Codes, Codes, Counts]:
+    """The pairs of a class and a code that occur, in ascending order, and the weight of each."""
+    ids, codes = columns
+    sums = np.zeros(classes * leaves, np.int64)
+    for begin in range(0, len(weight), BLOCK_ROWS):
+        span = slice(begin, begin + BLOCK_ROWS)
+        np.add.at(sums, ids[span].astype(np.int64) * leaves + codes[span], weight[span])
+    cells = np.flatnonzero(sums)
+    owner, values = np.divmod(cells, leaves)
+    return owner.astype(np.int32), values.astype(np.int32), sums[cells]
 
 
 def _weighted(ids: NDArray[np.integer], weight: Counts, count: int) -> Counts:

@@ -99,19 +99,24 @@ def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tu
     """
     if counts is None:
         keys = sorted_keys(packed)
-    else:
-        order = np.argsort(packed[0]) if len(packed) == 1 else np.lexsort(packed[::-1])
-        keys, counts = packed[:, order], counts[order].astype(np.int64, copy=False)
-        del order
+        return _run_lengths(keys, _first_of_equals(keys))
+    order = np.argsort(packed[0]) if len(packed) == 1 else np.lexsort(packed[::-1])
+    keys, counts = packed[:, order], counts[order].astype(np.int64, copy=False)
+    del order
+    return _run_sums(keys, counts, _first_of_equals(keys)) if len(counts) else (keys, counts)
+
+
+def _first_of_equals(keys: Words) -> NDArray[np.bool_]:
+    """Which of keys in order differ from the one before."""
     rows = keys.shape[1]
-    if rows == 0:
-        return keys, np.zeros(0, dtype=np.int64)
     fresh = np.ones(rows, dtype=bool)
     for start in range(1, rows, BLOCK_ROWS):
         span = slice(start, min(rows, start + BLOCK_ROWS))
         before = slice(span.start - 1, span.stop - 1)
-        np.any(keys[:, span] != keys[:, before], axis=0, out=fresh[span])
-    return _run_lengths(keys, fresh) if counts is None else _run_sums(keys, counts, fresh)
+        np.not_equal(keys[0, span], keys[0, before], out=fresh[span])
+        for line in keys[1:]:
+            fresh[span] |= line[span] != line[before]
+    return fresh
 
 
 def _run_sums(

@@ -116,10 +116,11 @@ class Recoding:
     @cached_property
     def rows(self) -> Counts:
         """Published rows per class."""
-        kept = self.class_of != SUPPRESSED
-        sums = np.zeros(self.count, dtype=np.int64)
-        np.add.at(sums, self.class_of[kept], self.table.counts[kept])
-        return sums
+        sums = np.zeros(self.count + 1, dtype=np.int64)  # the last one is of rows that are SUPPRESSED
+        for start in range(0, len(self.class_of), BLOCK_ROWS):
+            span = slice(start, start + BLOCK_ROWS)
+            np.add.at(sums, self.class_of[span].astype(np.intp), self.table.counts[span])
+        return sums[:-1]
 
     def classes(self, class_of: NDArray[np.integer], sensitive: Sequence[str]) -> Classes:
         """The classes that `class_of` gives to the distinct rows, with histograms of what is published."""

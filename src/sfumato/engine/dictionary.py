@@ -20,6 +20,9 @@ NO_VALUE = 0
 MOST_LOOKED_UP = 1 << 18
 """Values beyond this many are appended without a look, and told apart when the rows are over."""
 
+FIRST_LOOK = 1 << 12
+"""Cells in which the values of a batch are looked for first."""
+
 COPIES_PER_VALUE = 4
 """How many copies of a value are in memory at most, while values are told apart and put in order."""
 
@@ -59,26 +62,28 @@ class Dictionary:
 
     def encode(self, array: pa.Array) -> NDArray[np.int64]:
         """The number of every cell."""
+        numbers, index = self.look_up(array)
+        return numbers.take(index)
+
+    def look_up(self, array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+        """Numbers, and which of them every cell has: `numbers.take(index)` is what `encode` returns."""
         cells = comparable(array, self.name)
         if pa.types.is_null(cells.type):
             self.missing += len(cells)
-            return np.zeros(len(cells), np.int64)
+            return np.zeros(1, np.int64), np.zeros(len(cells), np.int32)
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
         local, indices = coded.dictionary, coded.indices
         empty = len(local)
         index = to_numpy(indices, missing=empty)
-        used = np.zeros(empty + 1, bool)
-        used[index] = True
+        occurring = np.flatnonzero(_used(index, empty))
         numbers = np.zeros(empty + 1, np.int64)
-        occurring = np.flatnonzero(used[:empty])
         if len(occurring):
             numbers[occurring] = self._numbers(
                 local if len(occurring) == empty else local.take(to_arrow(occurring))
             )
-        codes: NDArray[np.int64] = numbers.take(index)
-        if used[empty] or local.null_count:
-            self.missing += int(np.count_nonzero(codes == NO_VALUE))
-        return codes
+        if local.null_count or (len(index) and int(index.max()) == empty):
+            self.missing += int(np.count_nonzero(numbers.take(index) == NO_VALUE))
+        return numbers, index
 
     def _numbers(self, values: pa.Array) -> NDArray[np.int64]:
         """Numbers of some values (perhaps repeated, perhaps missing), new ones included."""
@@ -121,6 +126,21 @@ class Dictionary:
         """The canonical text of each of these values."""
         texts: list[str] = canonical(values, self.name).to_pylist()
         return texts
+
+
+def _used(index: NDArray[np.integer], size: int) -> NDArray[np.bool_]:
+    """Which of the numbers below `size` occur; what is `size` itself stands for no value.
+
+    Looks at more and more until all of them are found.
+    """
+    used = np.zeros(size + 1, bool)
+    start, stop = 0, FIRST_LOOK
+    while start < len(index):
+        used[index[start:stop]] = True
+        if used[:size].all():
+            break
+        start, stop = stop, stop * 2
+    return used[:size]
 
 
 def check_values(

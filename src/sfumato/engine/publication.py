@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.microdata import Codes, Column, Counts, Microdata
+from sfumato.core.errors import WrongCall
+from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, Words, sort_and_count, sorted_keys
 from sfumato.core.progress import Progress, silent
-from sfumato.core.recoding import SUPPRESSED, Recoding, Rewriting
-from sfumato.engine.arrow_arrays import text_array, to_numpy
+from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
 from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.published_columns import (
+    OrderedValues,
+    PublishedColumn,
+    another_table,
+    block_rows,
+    code_by_rank,
+    key_column,
+    planned_ranks,
+    rewritten_column,
+)
 from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
 from sfumato.engine.row_pass import GatheredRows
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.spill.row_buffer import Equivalence, NumberTable, first_of_each
 from sfumato.engine.spill.runs import Runs
-
-BLOCK_ROWS = 1 << 21
-"""Rows recoded at a time, at most."""
-
-LEAST_ROWS = 1 << 16
-"""Rows recoded at a time where memory is scarce."""
 
 
 def publish(
@@ -57,16 +57,16 @@ def publish(
         raise WrongCall("no column is left to publish")
     table = recoding.table
     if gathered.rows != table.rows:
-        raise _another_table()
+        raise another_table()
     planned = len(table.packing.sizes)
-    orders = [_OrderedValues.of(d) for d in gathered.dictionaries]
+    orders = [OrderedValues.of(d) for d in gathered.dictionaries]
     ranks = _planned_ranks(gathered, table, orders)
     parts, others = _published_columns(gathered, recoding, names, orders, ranks)
     packing = Packing((*table.packing.sizes, *(len(orders[j].values) + 1 for j in others)))
     tables = [*ranks, *(orders[j].place for j in others)]
     builder = PublishedRowsBuilder(names, [part.values for part in parts], spill)
     planned_rows = _PlannedRows(table, packing)
-    rows = max(LEAST_ROWS, min(BLOCK_ROWS, spill.memory.room // 32))
+    rows = block_rows(spill.memory)
     blocks = gathered.blocks(packing, tables, [*range(planned), *others], rows)
     done = 0
     for packed, counts in _in_order(blocks, rows, spill) if recoding.rewritten else blocks:
@@ -102,17 +102,18 @@ def equal_when_published(table: Microdata) -> Equivalence:
 
 
 def _planned_ranks(
-    gathered: GatheredRows, table: Microdata, orders: Sequence[_OrderedValues]
+    gathered: GatheredRows, table: Microdata, orders: Sequence[OrderedValues]
 ) -> list[NDArray[np.int64]]:
     """The planned code of every number of the planned columns."""
     ranks = [
-        _ranks(order, d, c) for order, d, c in zip(orders, gathered.dictionaries, table.columns, strict=False)
+        planned_ranks(order, d, c)
+        for order, d, c in zip(orders, gathered.dictionaries, table.columns, strict=False)
     ]
     if table.has_person:
         ranks.append(person_ranks(gathered.dictionaries[len(table.columns)])[0])
     for codes, size in zip(ranks, table.packing.sizes, strict=True):
         if codes.max(initial=0) >= size:
-            raise _another_table()
+            raise another_table()
     return ranks
 
 
@@ -120,27 +121,27 @@ def _published_columns(
     gathered: GatheredRows,
     recoding: Recoding,
     names: Sequence[str],
-    orders: Sequence[_OrderedValues],
+    orders: Sequence[OrderedValues],
     ranks: Sequence[NDArray[np.int64]],
-) -> tuple[list[_PublishedColumn], list[int]]:
+) -> tuple[list[PublishedColumn], list[int]]:
     """How each column is published, and which dictionaries are packed besides those of the planned table."""
     table = recoding.table
     planned = len(table.packing.sizes)
     position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
     keys = {c.name: j for j, c in enumerate(table.keys)}
-    parts: list[_PublishedColumn] = []
+    parts: list[PublishedColumn] = []
     others: list[int] = []
     for name in names:
         j = position[name]
         if name in keys:
-            parts.append(_PublishedColumn(*_labels(recoding, keys[name])))
+            parts.append(key_column(recoding, keys[name]))
         elif name in recoding.rewritten:
-            parts.append(_rewritten(recoding.rewritten[name]))
-        elif j < planned and (code := _places(orders[j], ranks[j])) is not None:
-            parts.append(_PublishedColumn(orders[j].values, code, j))
+            parts.append(rewritten_column(recoding.rewritten[name]))
+        elif j < planned and (code := code_by_rank(orders[j], ranks[j])) is not None:
+            parts.append(PublishedColumn(orders[j].values, code, j))
         else:
             own = np.arange(len(orders[j].values) + 1)
-            parts.append(_PublishedColumn(orders[j].values, own, planned + len(others)))
+            parts.append(PublishedColumn(orders[j].values, own, planned + len(others)))
             others.append(j)
     return parts, others
 
@@ -167,7 +168,7 @@ class _PlannedRows:
         owner = np.empty(packed.shape[1], np.int32)
         weights = np.zeros(0, np.int64) if counts is None else counts
         if not locate(packed, weights, self._shift, self._keys, self._left, owner):
-            raise _another_table()
+            raise another_table()
         return packed, counts, owner
 
 
@@ -195,78 +196,10 @@ class _Block:
         self._class_of = class_of if everything else class_of[kept]
         self.counts = counts if counts is None or everything else counts[kept]
 
-    def codes(self, part: _PublishedColumn) -> NDArray[np.integer]:
+    def codes(self, part: PublishedColumn) -> NDArray[np.integer]:
         """What each row publishes."""
         if part.by_row and self._row is not None:
             return part.code[self._row]
         if part.column is None:
             return part.code[self._class_of]
         return part.code[self._packing.unpack(self._packed, part.column)]
-
-
-@dataclass(frozen=True, eq=False)
-class _OrderedValues:
-    """The values of a dictionary in canonical order, and the place of every number in it (missing: last)."""
-
-    values: pa.Array
-    place: NDArray[np.int64]
-    missing: bool
-
-    @classmethod
-    def of(cls, dictionary: Dictionary) -> _OrderedValues:
-        values, index = dictionary.distinct_values()
-        order = pc.sort_indices(values)
-        place = np.empty(len(values) + 1, np.int64)
-        place[to_numpy(order)] = np.arange(len(values))
-        place[len(values)] = len(values)
-        return cls(values.take(order), place[index], dictionary.missing > 0)
-
-
-@dataclass(frozen=True, eq=False)
-class _PublishedColumn:
-    """One published column: its values, and the code of every class, or of every code of column `column`, or
-    of every row."""
-
-    values: pa.Array
-    code: NDArray[np.integer]
-    column: int | None = None
-    by_row: bool = False
-
-
-def _ranks(order: _OrderedValues, dictionary: Dictionary, column: Column) -> NDArray[np.int64]:
-    """The planned leaf rank of every number of a dictionary."""
-    ranks = leaf_ranks(column.taxonomy, dictionary.texts(order.values))[order.place]
-    if (ranks[1:] == UNKNOWN).any() or (dictionary.missing and ranks[0] == UNKNOWN):
-        raise _another_table()
-    return np.maximum(ranks, 0)
-
-
-def _places(order: _OrderedValues, ranks: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The place of a value by its rank, if every value has a rank of its own; else `None`."""
-    occurring = slice(None if order.missing else 1, None)
-    ranks, place = ranks[occurring], order.place[occurring]
-    code = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
-    code[ranks] = place
-    return code if np.array_equal(code[ranks], place) else None
-
-
-def _another_table() -> BadData:
-    return BadData("this is not the table that was planned", remedy="Plan again with this table.")
-
-
-def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
-    """The published texts of a key column, sorted, and which of them each class has (missing: last)."""
-    texts, which = recoding.texts(key)
-    labels = sorted({text for text in texts if text is not None})
-    number = {text: i for i, text in enumerate(labels)}
-    codes = np.array([len(labels) if text is None else number[text] for text in texts], np.int64)
-    return text_array(labels, pa.string()), codes.take(which)
-
-
-def _rewritten(new: Rewriting) -> _PublishedColumn:
-    """Published texts, sorted, and which of them each row has (missing: last)."""
-    labels = new.taxonomy.leaf_labels
-    texts = sorted(label for label in labels if label is not None)
-    number = {text: i for i, text in enumerate(texts)}
-    place = np.array([len(texts) if x is None else number[x] for x in labels], np.int32)
-    return _PublishedColumn(pa.array(texts, pa.large_string()), place[new.codes], by_row=True)

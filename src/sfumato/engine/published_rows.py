@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.core.microdata import Counts
-from sfumato.core.packing import Packing
+from sfumato.core.packing import Packing, Words
 from sfumato.engine.arrow_arrays import to_arrow
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.spill.runs import Runs
@@ -41,8 +41,16 @@ class PublishedRows:
 
     def blocks(self, rows: int = ROWS_AT_A_TIME) -> Iterator[ColumnCodes]:
         """The rows in order, so many at a time: by column, which of its values they have (missing: last)."""
-        for words in self.keys.expanded(rows):
-            yield [place.take(self.packing.unpack(words, j)) for j, place in enumerate(self.place)]
+        for parts in self.keys.repeated(rows):
+            yield [self._codes(parts, j) for j in range(len(self.place))]
+
+    def _codes(self, parts: Sequence[tuple[Words, Counts]], column: int) -> NDArray[np.int32]:
+        """Which of its values a column has in rows that are given as keys and how often each is repeated."""
+        codes = [
+            np.repeat(self.place[column].take(self.packing.unpack(words, column)), times)
+            for words, times in parts
+        ]
+        return codes[0] if len(codes) == 1 else np.concatenate(codes)
 
     def table(self) -> pa.Table:
         """All rows, decoded, in fresh buffers that hold nothing else."""

@@ -15,7 +15,7 @@ from sfumato.core.packing import Packing, Words
 from sfumato.core.progress import Progress
 from sfumato.engine.dictionary import Dictionary, check_values
 from sfumato.engine.spill.folder import Spill
-from sfumato.engine.spill.row_buffer import Chunk, Equivalence, NumberTable, RowBuffer, repacked
+from sfumato.engine.spill.row_buffer import Chunk, Equivalence, NumberTable, RowBuffer, on_own_pages, repacked
 from sfumato.engine.text import comparable
 from sfumato.system.memory import Memory
 
@@ -103,11 +103,13 @@ def gather(
         dropped += len(batch) - len(kept)
         if len(kept) == 0:
             continue
-        codes = [d.encode(kept.column(d.name)) for d in dictionaries]
+        cells = [d.look_up(kept.column(d.name)) for d in dictionaries]
         rows += len(kept)
         check_values(dictionaries, each, memory, rows=rows + dropped)
         packing = Packing(tuple(d.size for d in dictionaries))
-        words = packing.pack(codes) if codes else np.zeros((1, len(kept)), np.int64)
+        words = on_own_pages((packing.words, len(kept)), np.dtype(np.int64))
+        for (numbers, index), (word, shift, _) in zip(cells, packing.places, strict=True):
+            words[word] |= (numbers << shift).take(index)
         buffer.add(packing, words)
         progress(phase, rows + dropped, None if total is None else max(total, rows + dropped))
     progress(phase, rows + dropped, rows + dropped)

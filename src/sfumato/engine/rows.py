@@ -20,6 +20,7 @@ from sfumato.core.taxonomy import Label
 from sfumato.core.term_sets import SetForm
 from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.count import equal_by_leaf, microdata
+from sfumato.engine.counted_rows import CountedRows, LastCount
 from sfumato.engine.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
 from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.files.writer import writer
@@ -41,6 +42,7 @@ class RowSource:
 
     reader: Reader
     memory: Memory = field(default_factory=Memory)
+    _last_count: LastCount = field(default_factory=LastCount, init=False, repr=False)
 
     @property
     def kind(self) -> str:
@@ -112,7 +114,9 @@ class RowSource:
                 equivalence=equivalence,
             )
             with one_step(progress, "sorting"):
-                return microdata(gathered, codings, missing=missing, person=person)
+                table = microdata(gathered, codings, missing=missing, person=person)
+            self._last_count.rows = CountedRows.of(table, gathered.dictionaries)
+            return table
 
         try:
             return count(equal_by_leaf(codings))
@@ -193,7 +197,7 @@ class RowSource:
     def _to_publish(
         self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
     ) -> RowsToPublish:
-        """The rows of a table that was counted here: a second pass over the source."""
+        """The rows of a table that was counted here: read again where the counts do not tell them."""
         table = table.whole
         source = self._with_sets({c.name: c.form for c in table.columns if c.form})
         gone = set(source._wanted(drop))
@@ -202,7 +206,9 @@ class RowSource:
         names = [name for name in source.columns if name not in apart] + last
         person = [] if table.person_column is None else [table.person_column]
         source._wanted([*(c.name for c in table.columns), *person])
-        return RowsToPublish(source.reader, table, names, len(last), Spill(self.memory), progress)
+        return RowsToPublish(
+            source.reader, table, names, len(last), Spill(self.memory), progress, self._last_count.rows
+        )
 
     def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
         """This source with term sets as text."""

@@ -8,13 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
 from sfumato.core.recoding import Recoding
+from sfumato.engine.counted_rows import CountedRows, publish_counted
 from sfumato.engine.dictionary import BYTES_TO_NUMBER, BYTES_TO_PUBLISH
 from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.publication import equal_when_published, publish
+from sfumato.engine.published_columns import another_table
 from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.reader import Reader
 from sfumato.engine.row_pass import GatheredRows, gather
@@ -31,10 +33,11 @@ A witness holds the same rows, with a number in place of each value of the numbe
 
 @dataclass(eq=False)
 class RowsToPublish:
-    """The rows of a counted table, read when the first version is asked for.
+    """The rows of a counted table, read again when the first version is asked for that needs it.
 
     `names` are the published columns in order; of the last `numbered` ones only numbers are published. Rows
-    that memory has no room for wait in `spill` until the last version is made.
+    that memory has no room for wait in `spill` until the last version is made. A version whose columns were
+    all `counted` is published from the counted rows.
     """
 
     reader: Reader
@@ -43,6 +46,7 @@ class RowsToPublish:
     numbered: int
     spill: Spill
     progress: Progress
+    counted: CountedRows | None = None
     _taken: bool = field(default=False, init=False)
 
     def published(self, recoding: Recoding, spill: Spill, *, last: bool) -> PublishedRows:
@@ -52,13 +56,16 @@ class RowsToPublish:
         """
         if self._taken:
             raise WrongCall("the last version of these rows was published already")
-        gathered = self._gathered
-        if last:
-            self._taken = True
-            del self._gathered
+        whole, self._taken = recoding.whole, last
+        told = self.counted.tell(whole, self.names) if self.counted is not None else None
+        if told is not None:
+            rows = publish_counted(told, whole, self.names, spill=spill, progress=self.progress)
         else:
-            gathered = replace(gathered, chunks=list(gathered.chunks))
-        rows = publish(gathered, recoding.whole, self.names, spill=spill, progress=self.progress)
+            gathered = self._gathered
+            gathered = gathered if last else replace(gathered, chunks=list(gathered.chunks))
+            if last:
+                del self._gathered
+            rows = publish(gathered, whole, self.names, spill=spill, progress=self.progress)
         return number_last(rows, self.numbered, spill) if self.numbered else rows
 
     def without_numbers(self, rows: PublishedRows) -> PublishedRows:
@@ -93,7 +100,7 @@ class RowsToPublish:
             spill=self.spill,
         )
         if gathered.dropped != table.dropped:
-            raise BadData("this is not the table that was planned", remedy="Plan again with this table.")
+            raise another_table()
         return gathered
 
     def __enter__(self) -> RowsToPublish:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.core.microdata import Codes, Microdata
+from sfumato.core.packing import BLOCK_ROWS
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.protection.distinct_rows import distinct_rows
 
@@ -19,6 +20,23 @@ def boxes_of(recoding: Recoding) -> tuple[Codes, Codes]:
     boxes, number = distinct_rows(both)
     of_class = np.append(number, SUPPRESSED).astype(np.int32)
     return boxes, of_class[recoding.class_of]
+
+
+def covers_rows(recoding: Recoding) -> bool:
+    """Tells whether every published row has codes within the intervals of its class."""
+    table, low, high = recoding.table, recoding.low.T.copy(), recoding.high.T.copy()
+    keys = [place for place, column in enumerate(table.columns) if column.role.is_key]
+    for start in range(0, table.distinct, BLOCK_ROWS):
+        span = slice(start, start + BLOCK_ROWS)
+        owner, words = recoding.class_of[span], table.words[:, span]
+        published = owner != SUPPRESSED
+        if not published.all():
+            owner, words = owner[published], words[:, published]
+        for j, place in enumerate(keys):
+            codes = table.packing.unpack(words, place)
+            if not np.all((low[j].take(owner) <= codes) & (codes < high[j].take(owner))):
+                return False
+    return True
 
 
 def one_class_per_box(recoding: Recoding) -> Recoding:

@@ -25,7 +25,7 @@ from sfumato.policy.compatibility.search_fit import against_compared, searches_o
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.protection.asked_for_more import asked_lines, refusal_of_more
-from sfumato.protection.boxes import boxes_of
+from sfumato.protection.boxes import boxes_of, covers_rows
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
 from sfumato.protection.expected_time import Foretell, expected_times
@@ -348,7 +348,7 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
     recoding = outcome.recoding
     if recoding.suppressed > aim.allowed(recoding.table):
         raise SfumatoError("the search suppressed more rows than the policy allows", remedy="This is a bug.")
-    if not _covers(recoding):
+    if not covers_rows(recoding):
         raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
     if broken := broken_control(recoding, aim):
         raise SfumatoError(f"the search breaks a control: {broken}", remedy="This is a bug.")
@@ -374,11 +374,3 @@ def _check_positions(recoding: Recoding) -> None:
     person, gone = recoding.table.person, recoding.class_of == SUPPRESSED
     if person is not None and len(np.intersect1d(person[gone], person[~gone])):
         raise SfumatoError("the search suppressed some rows of a person only", remedy="This is a bug.")
-
-
-def _covers(recoding: Recoding) -> bool:
-    published = recoding.class_of != SUPPRESSED
-    kept = slice(None) if published.all() else published
-    owner, low, high = recoding.class_of[kept], recoding.low.T, recoding.high.T
-    codes = (recoding.table.codes(column.name)[kept] for column in recoding.table.keys)
-    return all(np.all((low[j].take(owner) <= c) & (c < high[j].take(owner))) for j, c in enumerate(codes))

@@ -27,6 +27,7 @@ from sfumato.promises import (
     TCloseness,
 )
 from sfumato.protection.loss import measure
+from sfumato.protection.searches import group_counts, refinement
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim
@@ -104,8 +105,18 @@ def test_the_order_of_the_rows_does_not_matter(table, promises, seed):
     assert top_down(other, promises, Aim()).recoding.cuts == outcome.recoding.cuts
 
 
+@pytest.mark.parametrize("cells", [0, group_counts.CELLS_PER_ROW, 1000])
+@pytest.mark.parametrize("most_repeated", [0, refinement.MOST_REPEATED, 1 << 40])
 @given(tables(rows=12, keys=3, leaves=3, people=True), st.data())
-def test_judging_what_a_step_changes_equals_judging_from_scratch(table, data):
+def test_judging_what_a_step_changes_equals_judging_from_scratch(cells, most_repeated, table, data):
+    """Whether parts are counted in one pass or two, and repeated rows apart from the others or with them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_counts, "CELLS_PER_ROW", cells)
+        patch.setattr(refinement, "MOST_REPEATED", most_repeated)
+        judge_step_by_step(table, data)
+
+
+def judge_step_by_step(table, data):
     names = ("s0",)
     state = Refinement(table)
     known, overall = state.everything(names), {}
@@ -125,6 +136,23 @@ def test_judging_what_a_step_changes_equals_judging_from_scratch(table, data):
         assert state.rows.tolist() == known.rows.tolist()
         class_of, nodes = classes_under(table, state.cuts)
         assert np.array_equal(nodes[class_of], state.nodes.T[state.class_of])
+
+
+@given(tables(rows=12), class_promises(), SHARES)
+def test_sizes_alone_refuse_nothing_that_may_stand(table, promises, suppress):
+    """Steps that are refused by the sizes of their parts would be refused by what these hold, too."""
+    found = outcome_of(table, promises, suppress)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StepJudge, "_parts_too_small", lambda *_: False)
+        assert outcome_of(table, promises, suppress) == found
+
+
+def outcome_of(table, promises, suppress):
+    try:
+        outcome = top_down(table, promises, Aim(suppress=suppress))
+    except Infeasible as refused:
+        return str(refused)
+    return outcome.recoding.class_of.tolist(), outcome.loss, outcome.checked
 
 
 @given(tables(rows=12, keys=3, leaves=3), LOSSES, st.data())

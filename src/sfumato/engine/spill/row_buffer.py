@@ -79,9 +79,8 @@ class RowBuffer:
         self._room, self._fresh = memory.room, 0
 
     def add(self, packing: Packing, words: Words) -> None:
-        pages: Words = on_own_pages(words.shape, words.dtype)
-        pages[:] = words
-        self.chunks.append(Chunk(packing, pages))
+        """Takes packed rows over; they had better be `on_own_pages`, for they are held for long."""
+        self.chunks.append(Chunk(packing, words))
         self._fresh += words.nbytes
         if self._fresh > self._room:
             self._merge_equal()

@@ -56,20 +56,25 @@ class Runs:
 
     def expanded(self, rows: int) -> Iterator[Words]:
         """All keys in ascending order, each as often as it counts: `rows` at a time, the rest at the end."""
-        parts: list[Words] = []
+        for parts in self.repeated(rows):
+            yield _joined([np.repeat(words, times, axis=1) for words, times in parts])
+
+    def repeated(self, rows: int) -> Iterator[list[tuple[Words, Counts]]]:
+        """The same as keys and how often each is repeated, which add up to `rows` at a time."""
+        parts: list[tuple[Words, Counts]] = []
         filled = 0
         for words, counts in self.blocks():
             ends = np.cumsum(counts)
             done, total = 0, int(ends[-1])
             while done < total:
                 take = min(rows - filled, total - done)
-                parts.append(_repeated(words, counts, ends, done, done + take))
+                parts.append(_part_of(words, counts, ends, done, done + take))
                 done, filled = done + take, filled + take
                 if filled == rows:
-                    yield _joined(parts)
+                    yield parts
                     parts, filled = [], 0
         if parts:
-            yield _joined(parts)
+            yield parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +138,13 @@ def _reach(lines: Words, key: tuple[int, ...]) -> int:
     return bisect_right(range(lines.shape[1]), key, key=lambda column: _key(lines, column))
 
 
-def _repeated(words: Words, counts: Counts, ends: Counts, start: int, stop: int) -> Words:
-    """Rows `start .. stop-1` of the keys repeated as often as they count."""
+def _part_of(words: Words, counts: Counts, ends: Counts, start: int, stop: int) -> tuple[Words, Counts]:
+    """The keys of rows `start .. stop-1`, where each is repeated as often as it counts, and how often."""
     first, last = np.searchsorted(ends, (start, stop - 1), side="right")
     times = counts[first : last + 1].copy()
     times[-1] -= ends[last] - stop
     times[0] -= start - (ends[first] - counts[first])
-    return np.repeat(words[:, first : last + 1], times, axis=1)
+    return words[:, first : last + 1], times
 
 
 def _joined(parts: list[Words]) -> Words:

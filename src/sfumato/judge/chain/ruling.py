@@ -62,8 +62,9 @@ def judge_chain(
     before it; `None` where that was not known. No release shows anything new of people who are in one that
     shows at least as much: from the last settled one on after which no other shows more, only people who came
     later are looked at. Whether the fewest of an earlier ruling was exact, or a bound, is not known any more:
-    the number is not `certain` then. Raises `BadData` where a document is damaged, or no table of people gives the counts
-    of all releases.
+    the number is not `certain` then.
+
+    Raises `BadData` where a document is damaged, or no table of people gives the counts of all releases.
     """
     releases = in_same_columns([RememberedRelease.of(document) for document in documents])
     tables = on_newest_trees(releases)

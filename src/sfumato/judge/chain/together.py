@@ -27,7 +27,7 @@ from sfumato.judge.tables.database import NO_LIMIT, strictly
 from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.handed_rows import HandedRows
 from sfumato.judge.tables.relation import Relation, header
-from sfumato.judge.tables.tally import set_cell
+from sfumato.judge.tables.set_cells import set_cell
 from sfumato.judge.tables.text_table import TextTable
 from sfumato.system.memory import Memory
 

@@ -111,23 +111,27 @@ def read_runs(data: bytes, place: int, width: int, count: int, wanted: int | Non
     >>> read_runs(bytes([6, 1]), 0, 1, 3, 1)
     NumberRuns(stop=2, wanted=3, filled=False)
     """
-    left, matches, filled = count, 0, False
+    left, matches, filled, end = count, 0, False, len(data)
+    bytes_of_one = (width + 7) // 8
     while left > 0:
-        head, place = _varint(data, place)
+        head = data[place] if place < end else 128
+        head, place = (head, place + 1) if head < 128 else _varint(data, place)
         if head & 1:
             groups = head >> 1
             here, size = min(left, 8 * groups), groups * width
-            if not groups or place + size > len(data):
+            if not groups or place + size > end:
                 raise damaged()
             if width and (wanted is not None or here < 8 * groups):
                 numbers = _unpacked_bits(data[place : place + size], width)
                 matches += 0 if wanted is None else int((numbers[:here] == wanted).sum())
                 filled |= bool(numbers[here:].any())
         else:
-            here, size = min(left, head >> 1), (width + 7) // 8
-            if not here or place + size > len(data):
+            here, size = head >> 1, bytes_of_one
+            if not here or place + size > end:
                 raise damaged()
-            matches += here * (int.from_bytes(data[place : place + size], "little") == wanted)
+            here = left if here > left else here
+            if wanted is not None:
+                matches += here * (int.from_bytes(data[place : place + size], "little") == wanted)
         place, left = place + size, left - here
     return NumberRuns(place, matches, filled)
 

@@ -73,8 +73,8 @@ class Relation:
             return f"({known})::VARCHAR" if kind == "FLOAT" else known
         return f"{column}::VARCHAR" if kind.startswith("TIMESTAMP") else column
 
-    def told_apart(self, names: Sequence[str]) -> str:
-        """Returns what tells cells of these columns apart that are compared as one value.
+    def told_apart(self, names: Sequence[str]) -> str | None:
+        """Returns what tells cells of these columns apart that are compared as one value, if anything does.
 
         Those are bits of zeros and of what is not a number, missing cells among them, and marks that came
         with the rows.
@@ -86,7 +86,7 @@ class Relation:
             for cell in floats
         ]
         parts += [self.place(APART)] if APART in self.names else []
-        return f"concat_ws('|', {', '.join(parts)})" if parts else "''"
+        return f"concat_ws('|', {', '.join(parts)})" if parts else None
 
     def as_text(self, names: Sequence[str]) -> str:
         """Returns a query for these columns as text, in this order."""

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData, BadTaxonomy
-from sfumato.judge.policy_data import ONE, JudgedColumn, JudgedPolicy, SetColumn
-from sfumato.judge.tables.arrow_text import TERM_END
+from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy
 from sfumato.judge.tables.digits import too_exact_cells
-from sfumato.judge.tables.relation import APART, TERMS, Relation, number, text_of
+from sfumato.judge.tables.relation import APART, Relation, number, text_of
+from sfumato.judge.tables.set_cells import set_cell
 from sfumato.judge.tables.spelling import one_value_each
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
@@ -196,7 +196,7 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
     who = place[asked.person] if asked.person else None
     if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
         raise BadData("the person column has missing cells", where=where)
-    _number_classes(db, [place[name] for name in (*asked.keys, APART)])
+    _number_classes(db, place, asked)
     if who and asked.policy.by_profile:
         _number_positions(db, who)
     many = f"count(DISTINCT {who})" if who else "sum(n)"
@@ -249,52 +249,30 @@ def _group(
     sets = asked.policy.sets
     wanted = dict.fromkeys([*asked.keys, *asked.judged, *([asked.person] if asked.person else [])])
     place = {name: f"h{i}" for i, name in enumerate(wanted)}
-    place[APART] = "told_apart"
     kinds, cells = {}, []
     for name in wanted:
         is_set = name in sets and name in asked.judged
         kinds[name] = "VARCHAR" if is_set else table.kind(name)
         cell = set_cell(table, name, sets[name]) if is_set else table.cell(name)
         cells.append(f"{cell} AS {place[name]}")
-    cells.append(f"{table.told_apart(asked.keys)} AS {place[APART]}")
+    if (apart := table.told_apart(asked.keys)) is not None:
+        place[APART] = "told_apart"
+        cells.append(f"{apart} AS {place[APART]}")
     grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
-    by = "GROUP BY ALL" if wanted else "HAVING count(*) > 0"
+    by = "GROUP BY ALL" if cells else "HAVING count(*) > 0"
     db.execute(f"CREATE TEMP TABLE held AS SELECT {grouped} FROM {table.query} {by}")  # noqa: S608
     return place, kinds
 
 
-def set_cell(table: Relation, name: str, form: SetColumn) -> str:
-    """Returns a term set as one text, in SQL."""
-    mark = f"chr({ord(TERM_END)})"
-    if form.parts:
-        return " || ".join(_part_of_set(table, part, form, mark) for part in form.parts)
-    if table.kind(name) == TERMS:
-        return table.place(name)
-    if table.kind(name).endswith("[]"):
-        return f"array_to_string({table.place(name)}, {mark})"
-    return f"replace({table.place(name)}::VARCHAR, {_quoted(form.separator)}, {mark})"
-
-
-def _part_of_set(table: Relation, part: str, form: SetColumn, mark: str) -> str:
-    """Returns the term that one column of a set stands for, with its end, in SQL; nothing where it is not."""
-    text = f"{table.place(part)}::VARCHAR"
-    if part in form.by_value:
-        return (
-            f"CASE WHEN coalesce({text}, '') = '' THEN '' ELSE {_quoted(part + '=')} || {text} || {mark} END"
-        )
-    present = ", ".join(_quoted(word) for word in form.marks.get(part, ONE))
-    return f"CASE WHEN {text} IN ({present}) THEN {_quoted(part)} || {mark} ELSE '' END"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _number_classes(db: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> None:
-    """Rows with the same text, or the same lack of it, in every key column are one class."""
-    if not keys:
+def _number_classes(db: duckdb.DuckDBPyConnection, place: Mapping[str, str], asked: TallyRequest) -> None:
+    """Rows with the same text, or the same lack of it, in every key column are one class; `numbered` holds it
+    in place of the keys that are not judged."""
+    names = [name for name in (*asked.keys, APART) if name in place]
+    if not names:
         db.execute("CREATE TEMP TABLE numbered AS SELECT *, 0 AS class FROM held")
         return
+    keys = [place[name] for name in names]
+    known = [place[name] for name in names if name not in (*asked.judged, asked.person)]
     listed = ", ".join(keys)
     order = ", ".join(f"{key} NULLS LAST" for key in keys)
     same = " AND ".join(f"held.{key} IS NOT DISTINCT FROM classes.{key}" for key in keys)
@@ -302,9 +280,8 @@ def _number_classes(db: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> None:
         f"CREATE TEMP TABLE classes AS SELECT {listed}, row_number() OVER (ORDER BY {order}) - 1 AS class "  # noqa: S608
         f"FROM (SELECT DISTINCT {listed} FROM held)"
     )
-    db.execute(
-        f"CREATE TEMP TABLE numbered AS SELECT held.*, classes.class FROM held JOIN classes ON {same}"  # noqa: S608
-    )
+    others = f"held.* EXCLUDE ({', '.join(known)})" if known else "held.*"
+    db.execute(f"CREATE TEMP TABLE numbered AS SELECT {others}, class FROM held JOIN classes ON {same}")  # noqa: S608
 
 
 def _number_positions(db: duckdb.DuckDBPyConnection, who: str) -> None:
@@ -382,7 +359,7 @@ def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> ClassTexts:
 
 def _texts(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> list[Text]:
     """Returns the different texts of a key column."""
-    return [text_of(cell, kind) for (cell,) in db.execute(f"SELECT DISTINCT {column} FROM held").fetchall()]  # noqa: S608
+    return [text_of(c, kind) for (c,) in db.execute(f"SELECT DISTINCT {column} FROM classes").fetchall()]  # noqa: S608
 
 
 def _with_several(db: duckdb.DuckDBPyConnection, column: str, who: str | None) -> int:

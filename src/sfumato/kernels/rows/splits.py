@@ -16,9 +16,15 @@ Longs = NDArray[np.int64]
 
 
 @njit(cache=True)
-def order_by_code(word: Longs, weight: Longs, shift: int, mask: int, size: int) -> tuple[Ints, Longs, Longs]:
+def order_by_code(
+    word: Longs, weight: Longs, shift: int, mask: int, size: int, repeated: int
+) -> tuple[Ints, Longs, Longs, Longs, Longs]:
     """Row numbers sorted by the code packed in `word` (stable), where each code's rows start, and the weight
-    of all rows before."""
+    of all rows before.
+
+    Of so many `repeated` rows, those of a weight above 1, also the places in that order (not sorted), and
+    what they weigh beyond 1.
+    """
     start = np.zeros(size + 1, np.int64)
     before = np.zeros(size + 1, np.int64)
     for i in range(len(word)):
@@ -30,11 +36,17 @@ def order_by_code(word: Longs, weight: Longs, shift: int, mask: int, size: int) 
         before[code + 1] += before[code]
     place = start.copy()
     order = np.empty(len(word), np.int32)
+    heavy, beyond = np.empty(repeated, np.int64), np.empty(repeated, np.int64)
+    found = 0
     for i in range(len(word)):
         code = (word[i] >> shift) & mask
+        if found < repeated and weight[i] > 1:
+            heavy[found] = place[code]
+            beyond[found] = weight[i] - 1
+            found += 1
         order[place[code]] = i
         place[code] += 1
-    return order, start, before
+    return order, start, before, heavy, beyond
 
 
 @njit(cache=True)

@@ -20,6 +20,9 @@ from sfumato.protection.searches.group_counts import GroupCounter
 
 NO_COUNTS = np.zeros(0, dtype=np.int64)
 
+MOST_REPEATED = 16
+"""Where at most one in so many distinct rows occurs more than once, rows are counted, and those are added."""
+
 
 @dataclass(frozen=True)
 class Specialization:
@@ -100,10 +103,12 @@ class Refinement:
         self.rows = np.array([table.rows] * self.count, np.int64)
         self.nodes = np.zeros((len(self.trees), self.count), np.int32)
         self._node_of = [np.zeros(len(t.leaves), np.int32) for t in self.trees]
-        self._ordered = [_order(table, c.name) for c in table.keys]
-        self._weight = NO_COUNTS if bool(np.all(table.counts == 1)) else table.counts
-        self._slot = np.full(table.distinct, -1, np.int64)
-        self._stamp = 0
+        repeated = int(np.count_nonzero(table.counts > 1))
+        few = repeated * MOST_REPEATED <= table.distinct
+        self._ordered = [_RowOrder.of(table, c.name, repeated if few else 0) for c in table.keys]
+        self._weight = NO_COUNTS if few else table.counts
+        self._slot = np.zeros(table.distinct, np.int64)
+        self._stamp = 1
         self._part = np.empty(table.distinct, np.int32)
         self._found = (
             np.empty(table.distinct, np.int32),
@@ -116,12 +121,13 @@ class Refinement:
     def rows_below(self) -> list[Counts]:
         """The rows below every node, for each key column."""
         below = zip(self.trees, self._ordered, strict=True)
-        return [before[tree.high] - before[tree.low] for tree, (_, _, before) in below]
+        return [each.before[tree.high] - each.before[tree.low] for tree, each in below]
 
     def split(self, step: Specialization) -> Split:
         """Returns a proposed step; nothing changes until it is accepted. It is valid until the next one."""
         tree = self.trees[step.column]
-        order, start, _ = self._ordered[step.column]
+        ordered = self._ordered[step.column]
+        start = ordered.start
         children = np.array(tree.children(step.node), dtype=np.int32)
         bounds = np.append(start[tree.low[children]], start[tree.high[children[-1]]])
         filled = np.flatnonzero(np.diff(bounds))
@@ -131,16 +137,17 @@ class Refinement:
             return Split(holds, self.rows[holds], self.count, step, children, branch, 0, None)
         part = self._part[: bounds[-1] - bounds[0]]
         parts = splits.split(
-            order, bounds, self.class_of, self._weight, self._slot, self._stamp, part, *self._found
+            ordered.rows, bounds, self.class_of, self._weight, self._slot, self._stamp, part, *self._found
         )
         self._stamp += len(children)
         parent, branch, rows = self._found
+        ordered.add_repeated(rows, part, int(bounds[0]))
         parent, branch, rows = parent[:parts].copy(), branch[:parts].copy(), rows[:parts].copy()
         return Split(parent, rows, self.count, step, children, branch, int(bounds[0]), part)
 
     def rows_below_step(self, split: Split) -> Codes:
         """Returns the distinct rows below the node of a split, in the order of its `part`."""
-        order, _, _ = self._ordered[split.step.column]
+        order = self._ordered[split.step.column].rows
         return order[split.first : split.first + (0 if split.part is None else len(split.part))]
 
     def parts(self, split: Split, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
@@ -149,12 +156,16 @@ class Refinement:
             return Classes(split.rows, split.rows)
         if split.part is None:
             raise ValueError("every class stays whole: there are no parts to judge")
-        order, _, _ = self._ordered[split.step.column]
+        order = self._ordered[split.step.column].rows
+        if self._counter.counts_parts(len(split.parent), len(split.part), sensitive):
+            return self._counter.parts(order, split.first, split.part, split.rows, sensitive, overall)
         member, start = splits.rows_by_part(order, split.first, split.part, len(split.parent))
         return self._counter.classes(member, start, split.rows, sensitive, overall)
 
     def everything(self, sensitive: Sequence[str]) -> Classes:
         """Returns the table as one class (no class if it is empty)."""
+        if not (self.table.has_person or sensitive):
+            return Classes(self.rows, self.rows)
         member = np.arange(len(self.class_of), dtype=np.int32)
         start = np.array([0, len(member)] if self.count else [0], np.int64)
         return self._counter.classes(member, start, self.rows, sensitive, {})
@@ -172,8 +183,7 @@ class Refinement:
         rows[split.ids] = split.rows
         self.rows, self.nodes, self.count = rows, nodes, grown
         if split.part is not None:
-            order, _, _ = self._ordered[column]
-            splits.relabel(order, split.first, split.part, split.ids, self.class_of)
+            splits.relabel(self._ordered[column].rows, split.first, split.part, split.ids, self.class_of)
 
     def open_empty_nodes(self) -> None:
         """Replaces the nodes that no row is below by their leaves."""
@@ -208,12 +218,32 @@ class Refinement:
         return Recoding(self.table, class_of, low, high, self.cuts)
 
 
-def _order(table: Microdata, name: str) -> tuple[Codes, Counts, Counts]:
-    """Returns row numbers by a column's codes, where each code starts, and how many rows are before it."""
-    index = [c.name for c in table.columns].index(name)
-    word, shift, bits = table.packing.places[index]
-    leaves = len(table.columns[index].taxonomy.leaves)
-    ordered: tuple[Codes, Counts, Counts] = splits.order_by_code(
-        table.words[word], table.counts, shift, (1 << bits) - 1, leaves
-    )
-    return ordered
+@dataclass(frozen=True, eq=False)
+class _RowOrder:
+    """Row numbers by a column's codes, where each code starts, and how many rows are before it.
+
+    `repeated` are the places of rows that count more than once, ascending, `beyond` how much more; both are
+    empty where counts are looked up row by row.
+    """
+
+    rows: Codes
+    start: Counts
+    before: Counts
+    repeated: Counts
+    beyond: Counts
+
+    @classmethod
+    def of(cls, table: Microdata, name: str, repeated: int) -> _RowOrder:
+        index = [c.name for c in table.columns].index(name)
+        word, shift, bits = table.packing.places[index]
+        leaves = len(table.columns[index].taxonomy.leaves)
+        rows, start, before, places, beyond = splits.order_by_code(
+            table.words[word], table.counts, shift, (1 << bits) - 1, leaves, repeated
+        )
+        ascending = np.argsort(places)
+        return cls(rows, start, before, places[ascending], beyond[ascending])
+
+    def add_repeated(self, sizes: Counts, part: Codes, first: int) -> None:
+        """Adds what rows count beyond one to the sizes of parts; `part` begins with the row at `first`."""
+        begin, end = np.searchsorted(self.repeated, (first, first + len(part)))
+        np.add.at(sizes, part[self.repeated[begin:end] - first], self.beyond[begin:end])

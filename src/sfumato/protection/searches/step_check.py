@@ -53,6 +53,7 @@ class StepJudge:
         self.lasting = Promises(
             tuple(p for p in promises.of_class if p.hereditary or (p.monotone and summed))
         )
+        self._sized = Promises(tuple(p for p in self.lasting.of_class if p.by_size))
         self._whole = len(self.lasting.members) < len(promises.of_class)
         self.groups = groups_of(classes)
         self._spared = spared_rows(table, aim)
@@ -79,9 +80,14 @@ class StepJudge:
 
     def ask(self, split: Split) -> Answer:
         """Whether a step keeps every promise; if not, whether it ever can."""
-        change, parts = self._split_groups(split)
+        change = self._split = self.groups.split(split)
+        if self._parts_too_small(change):
+            return Answer.NEVER
+        parts = self._parts_of(change)
         if parts is not None:
-            if self._rows_broken(change) > self.budget or self._drops_spared(self._breaking, change.ids):
+            if self._rows_broken(change, self._breaking) > self.budget or self._drops_spared(
+                self._breaking, change.ids
+            ):
                 return Answer.NEVER
             suppressed = self._breaking
             if self._whole:
@@ -95,7 +101,8 @@ class StepJudge:
 
     def force(self, split: Split) -> None:
         """Notes that the search makes this step, whatever it breaks: it leads to where the search starts."""
-        change, parts = self._split_groups(split)
+        change = self._split = self.groups.split(split)
+        parts = self._parts_of(change)
         if parts is not None:
             self._kept_after(change, parts)
         self.accept(split)
@@ -107,7 +114,7 @@ class StepJudge:
         broken = np.zeros(int(change.ids.max(initial=self.groups.count - 1)) + 1, dtype=bool)
         broken[: len(self._broken)] = self._broken
         broken[change.ids] = self._breaking
-        self._lost = self._rows_broken(change)
+        self._lost = self._rows_broken(change, self._breaking)
         self._broken, self._all, self._stays = broken, self._proposed, self._staying
         self._kept = None
         if self._published is not None:
@@ -158,22 +165,31 @@ class StepJudge:
     def _needed(self) -> tuple[str, ...]:
         return self.promises.sensitive if self._whole else self.lasting.sensitive
 
-    def _split_groups(self, split: Split) -> tuple[GroupSplit, Classes | None]:
-        """Returns what a step does to the groups, and its parts; None where it divides none of them.
+    def _parts_too_small(self, change: GroupSplit) -> bool:
+        """Whether the sizes of the parts alone break lasting promises for more rows than the budget.
+
+        What the parts hold need not be counted then. Where people have several rows, sizes do not tell.
+        """
+        if change.whole or self.classes.table.has_person:
+            return False
+        breaking = ~self._sized.holds_on(Classes(change.rows, change.rows))
+        return self._rows_broken(change, breaking) > self.budget
+
+    def _parts_of(self, change: GroupSplit) -> Classes | None:
+        """Returns the parts of a step; None where it divides no group.
 
         What breaks a promise and what has to stay are then those after the step.
         """
-        change = self._split = self.groups.split(split)
         if change.whole:
             self._breaking, self._proposed = self._broken[change.parent], self._all
             self._staying = self._stays
             if self._published is not None:
                 self._published.forget()
-            return change, None
+            return None
         parts = self.groups.parts(self._needed, self._overall)
         self._breaking = ~self.lasting.holds_on(parts)
         self._staying = self._stays_after(change)
-        return change, parts
+        return parts
 
     def _kept_after(self, change: GroupSplit, parts: Classes) -> NDArray[np.bool_] | None:
         """Returns which groups are published after a split; `None` where that leaves out too many rows."""
@@ -201,10 +217,10 @@ class StepJudge:
         staying = self._staying if ids is None else self._staying[ids]
         return bool((staying & dropped).any())
 
-    def _rows_broken(self, split: GroupSplit) -> int:
-        """Counts the rows that would be in groups that break a lasting promise."""
+    def _rows_broken(self, split: GroupSplit, breaking: NDArray[np.bool_]) -> int:
+        """Counts the rows that would be in groups that break a lasting promise, as these parts do."""
         gone = int(split.rows[self._broken[split.parent]].sum()) if self._lost else 0
-        return self._lost - gone + int(split.rows[self._breaking].sum())
+        return self._lost - gone + int(split.rows[breaking].sum())
 
     def _ask_watches(self, split: Split) -> Answer:
         worst = Answer.YES
