@@ -226,14 +226,12 @@ class Decider:
         for i in nobody:
             if (answer := programs.answer(empty, i)) is not True:
                 return _refused(answer), len(empty)
-        tried = len(empty)
         others = others.pick(np.lexsort((others.there, others.most)))
-        for some in self._in_turn(programs, others):
+        for turn, some in enumerate(self._in_turn(programs, others)):
             for i in self._swaps.each_short(chain, some, self.k):
                 if (answer := programs.answer(some, i)) is not True:
-                    return _refused(answer), tried + i + 1
-            tried += len(some)
-        return Decision(0, 0), tried
+                    return _refused(answer), len(targets) if turn else len(empty) + i + 1
+        return Decision(0, 0), len(targets)
 
     def _in_turn(self, programs: _Programs, targets: SwapTargets) -> Iterator[SwapTargets]:
         """A proposal's narrowest targets, which refuse most of them; then those that no world has shown.
