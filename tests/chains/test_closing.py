@@ -18,8 +18,8 @@ from sfumato.core.chain import Chain
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.core.kept_candidates import KeptCandidates
 from sfumato.core.promise import Promises
+from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import Continuous
 from sfumato.protection.searches.search import Aim
@@ -182,7 +182,7 @@ def test_a_node_and_its_only_child_show_the_same():
 def test_what_was_proved_is_read_back_and_no_part_of_the_digest():
     trees, people, cuts = turns()
     plain = releases(trees, people, cuts)[0]
-    for kept in (KeptCandidates(5, 8), KeptCandidates(2, None)):
+    for kept in (ProvedCandidates(5, 8), ProvedCandidates(2, None)):
         made = replace(plain, candidates=kept)
         assert Imprint.from_dict(made.as_dict()).candidates == kept
         assert made.digest == plain.digest

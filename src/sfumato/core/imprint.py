@@ -15,11 +15,11 @@ from sfumato.core.arrays import packed, unpacked
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
-from sfumato.core.kept_candidates import KeptCandidates
 from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.marks import Marks, are_known, leaf_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Nodes, Taxonomy
 from sfumato.core.value_parts import ValueParts
@@ -126,7 +126,7 @@ class Imprint:
     people: bool = False
     erased: int = 0
     known_as: str = ""
-    candidates: KeptCandidates | None = None
+    candidates: ProvedCandidates | None = None
 
     @classmethod
     def of(
@@ -139,7 +139,7 @@ class Imprint:
         policy: str = "",
         after: Sequence[str] = (),
         departures: KnownDepartures | None = None,
-        candidates: KeptCandidates | None = None,
+        candidates: ProvedCandidates | None = None,
     ) -> Imprint:
         """The imprint of a release that was made by global recoding; raises where it was not."""
         table = recoding.table
@@ -300,7 +300,7 @@ class Imprint:
                 people=bool(words.get("people", False)),
                 erased=int(words.get("erased", 0)),
                 known_as=str(words.get("known_as", "")),
-                candidates=KeptCandidates.from_dict(words["candidates"]) if "candidates" in words else None,
+                candidates=ProvedCandidates.from_dict(words["candidates"]) if "candidates" in words else None,
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sfumato.core.adversary import Adversary
 from sfumato.core.companion_choice import CompanionChoice
 from sfumato.core.imprint import Imprint
-from sfumato.core.kept_candidates import KeptCandidates
 from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.microdata import Microdata
+from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.recoding import Recoding
 from sfumato.core.verdict import Verdict
 
@@ -58,7 +58,7 @@ class LooksBack:
         del recoding
         return None
 
-    def candidates(self, table: Microdata, verdict: Verdict) -> KeptCandidates | None:
+    def candidates(self, table: Microdata, verdict: Verdict) -> ProvedCandidates | None:
         """Returns what its verdict proves of everybody's candidates, for later releases; `None`: nothing."""
         del table, verdict
         return None

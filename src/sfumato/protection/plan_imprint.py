@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.core.imprint import Imprint
-from sfumato.core.kept_candidates import KeptCandidates
+from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.recoding import Recoding
 from sfumato.core.verdict import Verdict
 from sfumato.policy.policy import Policy
@@ -30,7 +30,7 @@ def imprint_of(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) 
     )
 
 
-def _candidates(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) -> KeptCandidates | None:
+def _candidates(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) -> ProvedCandidates | None:
     """Returns what was proved of everybody's candidates beside all releases so far."""
     said = {verdict.promise: verdict for verdict in verdicts}
     promises = [promise for promise in policy.promises.of_table if str(promise) in said]

@@ -13,12 +13,12 @@ from sfumato.core.classes import Classes
 from sfumato.core.demand import Order
 from sfumato.core.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
-from sfumato.core.kept_candidates import KeptCandidates
 from sfumato.core.leavers import Leavers
 from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
 from sfumato.core.policy_view import ColumnView, PolicyView
 from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise
+from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.watch import Watch
 from sfumato.promises.continuous.leaving_people import ColumnNames, LeaversChoice, LeavingPeople
@@ -281,13 +281,13 @@ class Continuous(LeavingPeople, Declared, TablePromise):
                 reason = "what remains for somebody is too large a question"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
 
-    def candidates(self, table: Microdata, verdict: Verdict) -> KeptCandidates | None:
+    def candidates(self, table: Microdata, verdict: Verdict) -> ProvedCandidates | None:
         """What its verdict proves of everybody beside all releases, where nobody leaves."""
         if verdict.holds is not True or self.adversary is Adversary.REGISTER:
             return None
         if self._is_judged_by_presence(table):
             return None
-        return KeptCandidates(self.k, None if verdict.measured is None else int(verdict.measured))
+        return ProvedCandidates(self.k, None if verdict.measured is None else int(verdict.measured))
 
     @property
     def _is_proved(self) -> bool:
@@ -295,7 +295,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         known = self._known_at(len(self.earlier) - 1) if self.earlier else None
         return known is not None and known.proved >= self.k
 
-    def _known_at(self, i: int) -> KeptCandidates | None:
+    def _known_at(self, i: int) -> ProvedCandidates | None:
         """What an earlier release tells of candidates, if it was made beside those before it and no other."""
         before = tuple(imprint.digest for imprint in self.earlier[:i])
         return self.earlier[i].candidates if self.earlier[i].after == before else None

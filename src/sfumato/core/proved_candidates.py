@@ -8,7 +8,7 @@ from sfumato.core.json_object import JsonMapping, JsonObject
 
 
 @dataclass(frozen=True)
-class KeptCandidates:
+class ProvedCandidates:
     """Everybody keeps at least `proved` candidates, and somebody at most `fewest`; `None`: nobody is in."""
 
     proved: int
@@ -19,7 +19,7 @@ class KeptCandidates:
         return {"proved": self.proved, "fewest": self.fewest}
 
     @classmethod
-    def from_dict(cls, words: JsonMapping) -> KeptCandidates:
+    def from_dict(cls, words: JsonMapping) -> ProvedCandidates:
         """Reads its JSON form; raises `ValueError` where that is not whole."""
         proved, fewest = words["proved"], words["fewest"]
         if type(proved) is not int or proved < 0 or not (fewest is None or type(fewest) is int):
