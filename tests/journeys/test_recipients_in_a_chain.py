@@ -1,6 +1,7 @@
 """Versions that go on: the same recipients, more people."""
 
 import json
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -14,6 +15,7 @@ from sfumato.chains.pooling import meet_of
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
+from sfumato.core.promise import Promises
 from sfumato.engine import open_source
 from sfumato.journey.counted_table import count_table
 from sfumato.protection.recipients.frame_proofness import ShownDetail
@@ -53,6 +55,17 @@ def go(tmp_path):
         return sf.release(data, rules, ledger=ledger, into=tmp_path / into, to=to, **more)
 
     return call
+
+
+def test_a_chain_that_promises_nothing_else_has_versions(go):
+    """No class promise keeps versions of single people from being chosen; the one about releases does."""
+    rules = policy(coalition="none")
+    rules = replace(rules, promises=Promises(rules.promises.members[1:]))
+    first = go(batches(1), rules, "one", NAMES)
+    second = go(batches(1, 2), rules, "two", NAMES)
+    for receipt in (*first.receipts, *second.receipts):
+        verdicts = [v for v in receipt.record.verdicts if v["promise"].startswith("continuous")]
+        assert [v["holds"] for v in verdicts] == [True] and verdicts[0]["measured"] >= 3
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from sfumato.journey.handed_out_version import imprint_without_promises
 from sfumato.journey.history import imprints_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.people_check import check_people
 from sfumato.protection.plan import Plan, aim_of, plan_of_cuts
@@ -124,13 +125,11 @@ class RecipientVersions:
         for name in sorted((n for n in names if n in levels and n not in overrides), key=self._rank):
             chosen[name] = (self.policy, self._named(name, levels[name]), self.patterns)
         plain = sorted((n for n in names if n not in overrides and n not in chosen), key=self._rank)
-        if any(h.recipient in plain for h in self.held) or (self.held and self.policy.promises.looks_back):
-            for name in plain:
-                chosen[name] = self._one(name, self.policy, self.patterns, tolerance=self.rule.tolerance)
-        elif plain:
-            for name, version in zip(plain, self._several(len(plain)), strict=True):
-                chosen[name] = (self.policy, version, self.patterns)
-                self.held.append(EarlierVersion(name, version.cuts))
+        for name, version in self._chosen_together(plain).items():
+            chosen[name] = (self.policy, version, self.patterns)
+            self.held.append(EarlierVersion(name, version.cuts))
+        for name in (n for n in plain if n not in chosen):
+            chosen[name] = self._one(name, self.policy, self.patterns, tolerance=self.rule.tolerance)
         for name in sorted(overrides, key=self._rank):
             policy = with_smaller_k(self.policy, overrides[name].k)
             patterns, granted = self._classified(policy), overrides[name].k
@@ -209,11 +208,27 @@ class RecipientVersions:
         return sha256(f"{self.policy.digest}\0{self.chain}\0{name}".encode()).digest()
 
     def _classified(self, policy: Policy) -> Patterns:
-        promises = Promises(tuple(p for p in policy.promises if not p.looks_back))
-        return classify(self.table, promises, aim_of(policy), progress=self._progress)
+        """The patterns by what they keep; a promise about earlier releases asks for classes of k, too."""
+        lasting = tuple(p for p in policy.promises if not p.looks_back)
+        asked = max((p.least_people for p in policy.promises if p.looks_back), default=0)
+        if asked > max((p.least_people for p in lasting), default=1):
+            lasting += (KAnonymity(asked),)
+        return classify(self.table, Promises(lasting), aim_of(policy), progress=self._progress)
 
     def _versions(self, patterns: Patterns) -> AvailableVersions:
         return AvailableVersions(patterns, self.rule, self.metric, held=self.held)
+
+    def _chosen_together(self, names: Sequence[str]) -> dict[str, PlannedVersion]:
+        """Versions for people of whom none holds another, chosen at once; none where that breaks a promise.
+
+        Class promises choose them, some rows suppressed. One about earlier releases may ask for more.
+        """
+        beside = any(h.recipient in names for h in self.held)
+        if not names or beside or (self.held and self.policy.promises.looks_back):
+            return {}
+        versions = dict(zip(names, self._several(len(names)), strict=True))
+        kept = all(self._keeps(name, self.policy, version.cuts) for name, version in versions.items())
+        return versions if kept else {}
 
     def _several(self, count: int) -> list[PlannedVersion]:
         if not self.patterns.allowed.any():
