@@ -114,6 +114,19 @@ def test_what_a_search_finds_is_certain_however_little_work_it_may_ask_for(chain
     assert all(np.array_equal(fresh[name].node_of, again[name].node_of) for name in fresh)
 
 
+def test_a_decision_within_a_budget_does_not_depend_on_what_is_remembered(monkeypatch):
+    trees, people, cuts = turns()
+    history = History.of(table(trees, people), releases(trees, people, cuts), "since")
+    for k, asked in product((2, 3, 5, 9), product(*(all_cuts(tree) for tree in trees))):
+        release, found = release_under(history, named(asked)), []
+        for asked_before in (False, True):
+            monkeypatch.setattr(candidates, "_REMEMBERED", {})
+            if asked_before:
+                decide(history, release, k)
+            found.append(Decider(history, k, budget=StepBudget(0)).decide(release))
+        assert found[0] == found[1]
+
+
 def turns():
     """Ten people a batch; two columns are shown in turn, and then both."""
     trees = [two("a", "b"), two("x", "y")]
