@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.waits import CHAIN, KINDS
+from benchmarks.waits import CHAIN, batches
 
 Step = Callable[..., Mapping[str, Any]]
 K = [{"k-anonymity": {"k": 5}}]
@@ -184,14 +184,8 @@ def step_chain(kind: str, releases: str) -> Mapping[str, Any]:
     """Plans so many releases, one after the other: the seconds of the last, and the most that one took."""
     import sfumato as sf
 
-    draw, frames, kept, taken = np.random.default_rng(5), [], [], []
-    for number in range(int(releases)):
-        first, fewest, most = KINDS[kind]
-        n = int(draw.integers(fewest, most + 1)) if number else first
-        age = np.clip(draw.normal(45, 18, n), 0, 99).astype(int).astype(str)
-        zips = [f"{z:05d}" for z in draw.zipf(1.3, n) % 400 + 10000]
-        sex, ill = np.where(draw.random(n) < 0.5, "f", "m"), draw.integers(0, 6, n).astype(str)
-        people = {"batch": [f"{number:03d}"] * n, "age": age, "zip": zips, "sex": sex, "disease": ill}
+    frames, kept, taken = [], [], []
+    for people in batches(kind, int(releases)):
         frames.append(pd.DataFrame(people))
         seconds, plan = timed(lambda: sf.protect(pd.concat(frames, ignore_index=True), CHAIN, earlier=kept))
         taken.append(seconds)

@@ -17,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 REPEATS = 3
@@ -84,22 +85,28 @@ def step_search(folder: Path) -> None:
     print(time.process_time() - begin)
 
 
-def step_chain(kind: str, releases: int) -> None:
-    """Prints the CPU seconds of planning the last of so many releases of a chain."""
+def batches(kind: str, releases: int) -> Iterator[dict[str, Any]]:
+    """Yields the columns of so many batches of a chain of this kind, from a seed."""
     import numpy as np
-    import polars as pl
 
-    import sfumato as sf
-
-    draw, frames, kept, taken = np.random.default_rng(5), [], [], 0.0
+    draw, (first, fewest, most) = np.random.default_rng(5), KINDS[kind]
     for number in range(releases):
-        first, fewest, most = KINDS[kind]
         n = int(draw.integers(fewest, most + 1)) if number else first
         age = np.clip(draw.normal(45, 18, n), 0, 99).astype(int).astype(str)
         zips = [f"{z:05d}" for z in draw.zipf(1.3, n) % 400 + 10000]
         sex, ill = np.where(draw.random(n) < 0.5, "f", "m"), draw.integers(0, 6, n).astype(str)
-        batch = [f"{number:03d}"] * n
-        frames.append(pl.DataFrame({"batch": batch, "age": age, "zip": zips, "sex": sex, "disease": ill}))
+        yield {"batch": [f"{number:03d}"] * n, "age": age, "zip": zips, "sex": sex, "disease": ill}
+
+
+def step_chain(kind: str, releases: int) -> None:
+    """Prints the CPU seconds of planning the last of so many releases of a chain."""
+    import polars as pl
+
+    import sfumato as sf
+
+    frames, kept, taken = [], [], 0.0
+    for people in batches(kind, releases):
+        frames.append(pl.DataFrame(people))
         begin = time.process_time()
         plan = sf.protect(pl.concat(frames), CHAIN, earlier=kept)
         taken = time.process_time() - begin
