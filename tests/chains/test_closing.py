@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oracles.tiny_chains import chains, exact, releases, table, two
+from oracles.tiny_chains import CUBE, chains, exact, releases, table, two
 from sfumato.chains import candidates
 from sfumato.chains.candidates import Decider, decide
 from sfumato.chains.detail import closing_releases
@@ -21,6 +21,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.promise import Promises
 from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.journey.policy_argument import load_imprints
 from sfumato.promises import Continuous
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
@@ -112,6 +113,19 @@ def test_what_a_search_finds_is_certain_however_little_work_it_may_ask_for(chain
         again = top_down(table(trees, people), bound, AIM).recoding.cuts  # with decisions that are remembered
     assert min(exact(trees, people, [*cuts[:-1], list(fresh.values())]).values()) >= k
     assert all(np.array_equal(fresh[name].node_of, again[name].node_of) for name in fresh)
+
+
+def test_a_decision_within_a_budget_does_not_depend_on_what_is_remembered(monkeypatch):
+    trees, people, cuts = turns()
+    history = History.of(table(trees, people), releases(trees, people, cuts), "since")
+    for k, asked in product((2, 3, 5, 9), product(*(all_cuts(tree) for tree in trees))):
+        release, found = release_under(history, named(asked)), []
+        for asked_before in (False, True):
+            monkeypatch.setattr(candidates, "_REMEMBERED", {})
+            if asked_before:
+                decide(history, release, k)
+            found.append(Decider(history, k, budget=StepBudget(0)).decide(release))
+        assert found[0] == found[1]
 
 
 def turns():
@@ -218,3 +232,15 @@ def test_what_was_proved_of_other_releases_or_for_fewer_is_not_taken_over(gap):
     promise = Continuous(4 if gap == "other releases" else 5, since="since")
     assert not promise.given(made, Promises((promise,)))._is_proved
     assert Continuous(4, since="since").given(told(trees, people, cuts, 4), Promises(()))._is_proved
+
+
+def test_what_a_file_says_was_proved_is_proved_again(tmp_path):
+    """Three releases leave somebody one candidate, and the file of the last says that it is two."""
+    trees, people, _ = CUBE
+    made, files = in_a_row(*CUBE), []
+    made[-1] = replace(made[-1], candidates=ProvedCandidates(2, 2))
+    for i, imprint in enumerate(made):
+        files.append(tmp_path / f"{i}.json")
+        files[-1].write_text(imprint.to_json(), encoding="utf-8")
+    promise = Promises((Continuous(2, since="since"),)).given(load_imprints(files)).of_table[0]
+    assert promise.verdict_on(table(trees, people), named([Cut.root(tree) for tree in trees])).holds is False

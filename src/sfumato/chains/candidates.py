@@ -121,7 +121,8 @@ class Decider:
         least = window._least_work(first)
         if self._budget is not None and least > self._budget.left:
             return Decision(0, 1, least)
-        return window._decision(window.earlier.followed_by(release), first=first)
+        found = window._decision(window.earlier.followed_by(release), first=first)
+        return replace(found, expected=max(found.expected, least))
 
     def _least_work(self, first: int) -> int:
         """What a decision takes at least: a target of the earlier releases has parts beside a next one."""

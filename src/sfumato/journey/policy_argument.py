@@ -27,8 +27,16 @@ def load_policy(given: AnyPolicy) -> Policy:
 
 
 def load_imprints(given: Sequence[AnyImprint]) -> tuple[Imprint, ...]:
-    """Returns the imprints, in the order given."""
-    return tuple(i if isinstance(i, Imprint) else Imprint.from_json(read_document(Path(i))) for i in given)
+    """Returns the imprints, in the order given.
+
+    What a file says was proved of candidates is not taken over but proved again: nobody signed the file, and
+    no digest covers that.
+    """
+    return tuple(i if isinstance(i, Imprint) else _read_imprint(Path(i)) for i in given)
+
+
+def _read_imprint(file: Path) -> Imprint:
+    return replace(Imprint.from_json(read_document(file)), candidates=None)
 
 
 def bind_earlier(policy: Policy, earlier: Sequence[Imprint]) -> Policy:
