@@ -6,10 +6,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice, product
+from math import prod
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato.kernels.sets.bitsets import keys_by_rank
 
 Words = NDArray[np.uint64]
 Bits = NDArray[np.bool_]
@@ -33,8 +36,8 @@ class ColumnSets(Sequence[Names]):
     def __init__(
         self, words: Words, members: Sequence[tuple[int, ...]], names: Names, *, most: int | None = None
     ) -> None:
-        self._words, self._members, self._names = _in_order(words, members), tuple(members), names
-        self._sizes = _sizes_of(self._words)
+        self._members, self._names = tuple(members), names
+        self._words, self._sizes = _in_order(words, members)
         self._several = [j for j, chosen in enumerate(self._members) if len(chosen) > 1]
         self._total = sum(int(choices.sum()) for _, choices in self._chunks())
         self._length = min(self._total, sys.maxsize if most is None else most)
@@ -112,14 +115,16 @@ class ColumnSets(Sequence[Names]):
     def _chunks(self) -> Iterator[tuple[Words, NDArray[np.int64 | np.object_]]]:
         """Yields some sets at a time, and how many choices each of them stands for."""
         each = np.array([len(self._members[j]) for j in self._several], np.int64)
+        most = prod(each.tolist()) * min(len(self._words), CHUNK)
         for start in range(0, len(self._words), CHUNK):
             words = self._words[start : start + CHUNK]
             if not self._several:
                 yield words, np.ones(len(words), np.int64)
                 continue
-            bits = _bits(words, len(self._members))[:, self._several]
-            kind = np.int64 if np.where(bits, each, 1).prod(axis=1, dtype=float).sum() < 2.0**62 else object
-            yield words, np.where(bits, each, 1).astype(kind).prod(axis=1)
+            factors = np.where(_bits(words, len(self._members))[:, self._several], each, 1)
+            if most >= 1 << 62 and factors.prod(axis=1, dtype=float).sum() >= 2.0**62:
+                factors = factors.astype(object)
+            yield words, factors.prod(axis=1)
 
     def _may_be_among(self, some: Words) -> Bits:
         """Flags the sets whose first word is that of one of some others."""
@@ -171,8 +176,10 @@ def _words_of_names(sets: Sequence[Names], place: Mapping[str, int], columns: in
 
 
 def _bits(words: Words, columns: int) -> Bits:
-    spread = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
-    return spread[:, :columns].astype(bool)
+    spread = np.unpackbits(
+        np.ascontiguousarray(words).view(np.uint8), axis=1, count=columns, bitorder="little"
+    )
+    return spread.view(bool)
 
 
 def _sizes_of(words: Words) -> NDArray[np.int64]:
@@ -180,21 +187,17 @@ def _sizes_of(words: Words) -> NDArray[np.int64]:
     return sizes
 
 
-def _in_order(words: Words, members: Sequence[tuple[int, ...]]) -> Words:
-    """Returns the sets by size, and those of one size by the positions of their first columns."""
+def _in_order(words: Words, members: Sequence[tuple[int, ...]]) -> tuple[Words, NDArray[np.int64]]:
+    """Returns the sets by size, those of one size by the positions of their first columns, and their sizes.
+
+    More than `MOST_SORTED` sets are ordered by size alone.
+    """
     sizes = _sizes_of(words)
     if len(words) > MOST_SORTED:
-        return words[np.argsort(sizes, kind="stable")]
-    order = sorted(range(len(members)), key=lambda j: members[j])
-    keys = np.empty_like(words)
-    for start in range(0, len(words), CHUNK):
-        bits = _bits(words[start : start + CHUNK], len(members))[:, order]
-        keys[start : start + CHUNK] = _big_words(bits, words.shape[1])
-    return words[np.lexsort((*(~keys).T[::-1], sizes))] if len(words) else words
-
-
-def _big_words(bits: Bits, count: int) -> Words:
-    """Returns sets as words of which the first column is the highest bit of the first."""
-    padded = np.zeros((len(bits), 64 * count), bool)
-    padded[:, : bits.shape[1]] = bits
-    return np.packbits(padded, axis=1).view(">u8").astype(np.uint64)
+        order = np.argsort(sizes, kind="stable")
+        return words[order], sizes[order]
+    ranks = np.empty(len(members), np.int64)
+    ranks[sorted(range(len(members)), key=members.__getitem__)] = np.arange(len(members))
+    keys = keys_by_rank(np.ascontiguousarray(words), ranks)
+    order = np.lexsort((*keys.T[::-1], sizes))
+    return words[order], sizes[order]

@@ -47,7 +47,6 @@ class Partition:
             return None
         out = np.empty(kept, np.int32)
         bounds = np.empty(kept // self.k + 2, np.int32)
-        longest = int(self.sizes.max(initial=0))
         clusters, stayed, why = refine(
             self.rows,
             0,
@@ -59,7 +58,7 @@ class Partition:
             limit,
             kept + 1,
             np.zeros(max(size, 1), np.int32),
-            np.empty(max(longest, 32), np.int32),
+            np.empty(max(kept, 32), np.int32),
             out,
             0,
             bounds,

@@ -28,28 +28,24 @@ class ReducedTable:
     @classmethod
     def of(cls, table: Coded, k: int) -> ReducedTable:
         """Reduce a table; its columns stand for `members`."""
-        marked = np.empty(table.codes.shape, np.int32)
-        members: list[list[int]] = []
-        weights: list[tuple[int, int]] = []
-        size = 1
-        alike: dict[tuple[int, int, int], list[int]] = {}
-        for j in range(len(table.names)):
-            here = len(members)
-            used, *shape = mark_rare(table.codes[j], table.sizes[j], k, marked[here])
+        codes = np.ascontiguousarray(table.codes)
+        marked = np.empty(codes.shape, np.int32)
+        shapes = mark_rare(codes, np.array(table.sizes, np.int64), k, marked).tolist()
+        members: dict[int, list[int]] = {}
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for j, (used, *shape) in enumerate(shapes):
             if used <= 1:
                 continue
-            groups, rows, pairs = shape
-            rivals = alike.setdefault((groups, rows, pairs), [])
-            twin = _twin(marked[here], groups, (marked[i] for i in rivals))
+            rivals = alike.setdefault(tuple(shape), [])
+            twin = _twin(marked[j], shape[0], (marked[i] for i in rivals)) if rivals else None
             if twin is not None:
                 members[rivals[twin]].append(j)
                 continue
-            rivals.append(here)
-            members.append([j])
-            weights.append((-pairs, j))
-            size = max(size, groups)
-        order = sorted(range(len(members)), key=weights.__getitem__)
-        return cls(marked[order], size, tuple(tuple(members[j]) for j in order))
+            rivals.append(j)
+            members[j] = [j]
+        order = sorted(members, key=lambda j: (-shapes[j][3], j))
+        size = max((shapes[j][1] for j in order), default=0)
+        return cls(marked[order], max(size, 1), tuple(tuple(members[j]) for j in order))
 
     @property
     def rows(self) -> int:

@@ -16,7 +16,7 @@ _M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
 _H1 = np.uint64(0x0101010101010101)
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def ones(x: np.uint64) -> int:
     """How many bits are set."""
     x -= (x >> _ONE) & _M1
@@ -25,19 +25,26 @@ def ones(x: np.uint64) -> int:
     return int((x * _H1) >> np.uint64(56))
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def holds(words: Words, i: int) -> bool:
     """Whether i is in the set."""
     return bool((words[i >> 6] >> np.uint64(i & 63)) & _ONE != np.uint64(0))
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def put(words: Words, i: int) -> None:
     """Add i to the set."""
     words[i >> 6] |= _ONE << np.uint64(i & 63)
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
+def copy(words: Words, source: Words) -> None:
+    """Make the set equal to another one."""
+    for w in range(len(words)):
+        words[w] = source[w]
+
+
+@njit(cache=True, inner=True, borrows=True)
 def below(words: Words, other: Words) -> bool:
     """Whether the set is contained in the other one."""
     for w in range(len(words)):  # noqa: SIM110
@@ -46,7 +53,7 @@ def below(words: Words, other: Words) -> bool:
     return True
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def take_first(words: Words) -> int:
     """Remove and return the smallest member, -1 if there is none."""
     for w in range(len(words)):
@@ -56,3 +63,21 @@ def take_first(words: Words) -> int:
             words[w] = x ^ lowest
             return 64 * w + ones(lowest - _ONE)
     return -1
+
+
+@njit(cache=True)
+def keys_by_rank(words: Words, ranks: NDArray[np.int64]) -> Words:
+    """Keys of sets, one per row of `words`: ascending keys are sets by their members of lowest rank.
+
+    Where two sets differ first in the order of ranks, the one that has the member comes first.
+    """
+    keys = np.full(words.shape, ~np.uint64(0), np.uint64)
+    for i in range(len(words)):
+        for w in range(words.shape[1]):
+            x = words[i, w]
+            while x != np.uint64(0):
+                lowest = x & (~x + _ONE)
+                x ^= lowest
+                rank = ranks[64 * w + ones(lowest - _ONE)]
+                keys[i, rank >> 6] ^= _ONE << np.uint64(63 - (rank & 63))
+    return keys

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.sets.bitsets import Words, below, holds, put
+from sfumato.kernels.sets.bitsets import Words, below, copy, holds, put
 from sfumato.kernels.sets.partitions import DROPPED, Ints, refine
 
 Longs = NDArray[np.int64]
@@ -61,17 +61,17 @@ class EdgeTree(NamedTuple):
     results: Words
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _draw(random: Words, bound: int) -> int:
     x = random[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
     x ^= x << np.uint64(17)
     random[0] = x
-    return int((x >> np.uint64(11)) % np.uint64(bound))
+    return 0 if bound == 1 else int(np.int64((x >> np.uint64(11)) % np.uint64(bound)))
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int) -> int:
     """Refine the partition at `depth` by a column into the one above; why it stopped."""
     top = stack.at[depth] + stack.kept[depth]
@@ -101,16 +101,17 @@ def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int
     return why
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, draws: int) -> int:
     """Draw k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
 
-    New edges go to `first` and after; of these only the smallest by inclusion stay.
+    New edges go to `first` and after, where there is room for one per draw; of these only the smallest by
+    inclusion stay. Rows that were drawn before give no new edge: most such draws are passed over.
     """
     at, b_at = stack.at[depth], stack.b_at[depth]
     last = first
     columns = goal.codes.shape[0]
-    edge = np.zeros(tree.edges.shape[1], np.uint64)
+    drawn = _NONE
     for _ in range(draws):
         place = _draw(tree.random, stack.kept[depth])
         low, high = 0, stack.clusters[depth]
@@ -123,18 +124,26 @@ def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int
         start = stack.bounds[b_at + low]
         length = stack.bounds[b_at + low + 1] - start
         stride = 1 + _draw(tree.random, (length - 1) // (goal.k - 1))
-        begin = at + start + _draw(tree.random, length - stride * (goal.k - 1))
-        edge[:] = _NONE
+        offset = start + _draw(tree.random, length - stride * (goal.k - 1))
+        if stride == 1 and offset < 64:
+            again = np.uint64(1) << np.uint64(offset)
+            if drawn & again != _NONE:
+                continue
+            drawn |= again
+        edge = tree.edges[last]
+        begin = at + offset
         row = stack.rows[begin]
-        for column in range(columns):
-            code = goal.codes[column, row]
-            same = code >= 0
-            for i in range(1, goal.k):
-                if not same:
-                    break
-                same = goal.codes[column, stack.rows[begin + i * stride]] == code
-            if not same:
-                put(edge, column)
+        for w in range(len(edge)):
+            bits = _NONE
+            for column in range(64 * w, min(columns, 64 * w + 64)):
+                code = goal.codes[column, row]
+                same = code >= 0
+                for i in range(1, goal.k):
+                    if not same:
+                        break
+                    same = goal.codes[column, stack.rows[begin + i * stride]] == code
+                bits |= np.uint64(not same) << np.uint64(column & 63)
+            edge[w] = bits
         fresh = True
         i = first
         while i < last:
@@ -143,16 +152,16 @@ def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int
                 break
             if below(edge, tree.edges[i]):
                 last -= 1
-                tree.edges[i] = tree.edges[last]
+                copy(tree.edges[i], tree.edges[last])
             else:
                 i += 1
         if fresh:
-            tree.edges[last] = edge
+            copy(tree.edges[last], edge)
             last += 1
     return last
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def complement(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, turn: int) -> int:
     """Grow the path to a maximal set that falls short; what lies outside is an edge. Returns the edges.
 
@@ -182,7 +191,7 @@ def complement(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int,
     return first + 1
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _overwrite(stack: Stack, source: int, target: int) -> None:
     """Put one partition of the stack in the place of the one below it."""
     for i in range(stack.kept[source]):
@@ -193,7 +202,7 @@ def _overwrite(stack: Stack, source: int, target: int) -> None:
     stack.clusters[target] = stack.clusters[source]
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def register(tree: EdgeTree, depth: int, first: int, last: int) -> None:
     """Make edges known that no column of the path hits."""
     for e in range(first, last):

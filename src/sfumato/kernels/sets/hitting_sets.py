@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.sets.bitsets import below, ones, put, take_first
+from sfumato.kernels.sets.bitsets import below, copy, ones, put, take_first
 from sfumato.kernels.sets.edges import (
     CHECKS,
     DEPTH,
@@ -34,7 +34,7 @@ from sfumato.kernels.sets.edges import (
     register,
     step,
 )
-from sfumato.kernels.sets.partitions import DROPPED
+from sfumato.kernels.sets.partitions import DROPPED, SHORT
 
 __all__ = ["DONE", "PAUSED", "SHORT_OF_EDGES", "SHORT_OF_RESULTS", "SHORT_OF_ROWS", "walk"]
 
@@ -55,7 +55,7 @@ _NONE = np.uint64(0)
 _FIRST, _ENTER, _NEXT, _BACK = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _sample(goal: Goal, stack: Stack, tree: EdgeTree) -> None:
     """First edges: rows that agree on a column, column by column, among some of the rows."""
     rows = goal.codes.shape[1]
@@ -63,14 +63,26 @@ def _sample(goal: Goal, stack: Stack, tree: EdgeTree) -> None:
     column = tree.registers[SAMPLED]
     tree.registers[SAMPLED] += 1
     stride = 1 + rows // _SAMPLE
+    drawn = (rows + stride - 1) // stride
+    codes, sample = goal.codes[column], stack.rows[rows : 2 * rows]
+    kept, alone = 0, 0
+    for i in range(drawn):
+        row = i * stride
+        sample[kept] = row
+        if codes[row] < 0:
+            alone = row
+        else:
+            kept += 1
+    # Those whose value is rare leave at once; a few stay, so that clusters come in the order of a long list.
+    while kept < min(drawn, SHORT + 1):
+        sample[kept] = alone
+        kept += 1
     stack.at[1] = rows
     stack.b_at[1] = 2
     stack.clusters[1] = 1
-    stack.kept[1] = (rows + stride - 1) // stride
-    for i in range(stack.kept[1]):
-        stack.rows[rows + i] = i * stride
+    stack.kept[1] = kept
     stack.bounds[2] = 0
-    stack.bounds[3] = stack.kept[1]
+    stack.bounds[3] = kept
     step(goal, stack, 1, column, rows + 1, rows + 1)
     if stack.kept[2] == 0:
         return
@@ -84,12 +96,12 @@ def _sample(goal: Goal, stack: Stack, tree: EdgeTree) -> None:
                 useful = False
                 break
         if useful:
-            tree.edges[fresh] = edge
+            copy(tree.edges[fresh], edge)
             fresh += 1
     register(tree, 0, known, fresh)
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _check(goal: Goal, stack: Stack, tree: EdgeTree) -> int:
     """Ask the rows about the path: 1 it succeeds, 0 it does not and edges were added, -1 no room."""
     depth = tree.registers[DEPTH]
@@ -123,7 +135,7 @@ def _check(goal: Goal, stack: Stack, tree: EdgeTree) -> int:
     return 0
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _pick(tree: EdgeTree) -> bool:
     """Choose the unhit edge with the fewest candidates, and open them; false if one has none."""
     depth = tree.registers[DEPTH]
@@ -152,7 +164,7 @@ def _pick(tree: EdgeTree) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _extend(goal: Goal, tree: EdgeTree, column: int) -> bool:
     """Put a column on the path; false if the result cannot be minimal, or cannot succeed in size."""
     depth = tree.registers[DEPTH]
@@ -180,13 +192,13 @@ def _extend(goal: Goal, tree: EdgeTree, column: int) -> bool:
         if not needed:
             return False
     tree.path[depth + 1] = column
-    tree.candidates[depth + 1] = tree.candidates[depth]
+    copy(tree.candidates[depth + 1], tree.candidates[depth])
     tree.registers[DEPTH] = depth + 1
     tree.registers[READY] = min(tree.registers[READY], depth)
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
     """Continue the search until it is done, the budget is used up, or an array is too short."""
     registers = tree.registers

@@ -21,10 +21,11 @@ DROPPED = 1
 KEPT = 2
 """Stopped: enough rows have stayed."""
 
-_SHORT = 12
+SHORT = 12
+"""Parts of clusters of so many rows come in the order of codes, those of longer ones in that of rows."""
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def refine(  # noqa: PLR0917
     rows: Ints,
     at: int,
@@ -54,7 +55,7 @@ def refine(  # noqa: PLR0917
     for i in range(clusters):
         start = at + bounds[b_at + i]
         length = bounds[b_at + i + 1] - bounds[b_at + i]
-        if length <= _SHORT:
+        if length <= SHORT:
             used = 0
             for p in range(start, start + length):
                 row = rows[p]
@@ -119,32 +120,32 @@ def refine(  # noqa: PLR0917
 
 
 @njit(cache=True)
-def mark_rare(codes: Ints, size: int, k: int, out: Ints) -> tuple[int, int, int, int]:
-    """Codes that fewer than k rows hold become -1, the others are numbered anew.
+def mark_rare(codes: Ints, sizes: NDArray[np.int64], k: int, out: Ints) -> NDArray[np.int64]:
+    """In every column, codes that fewer than k rows hold become -1, the others are numbered anew.
 
-    Returns how many codes occur, how many are frequent, the rows that hold those, and the sum of the squares
-    of their counts.
+    Returns for each column how many codes occur, how many are frequent, the rows that hold those, and the
+    sum of the squares of their counts.
     """
-    count = np.zeros(size, np.int32)
-    for i in range(len(codes)):
-        count[codes[i]] += 1
-    used = 0
-    frequent = 0
-    rows = 0
-    squares = 0
-    for code in range(size):
-        c = int(count[code])
-        used += c > 0
-        if c >= k:
-            rows += c
-            squares += c * c
-            count[code] = frequent
-            frequent += 1
-        else:
-            count[code] = -1
-    for i in range(len(codes)):
-        out[i] = count[codes[i]]
-    return used, frequent, rows, squares
+    columns, rows = codes.shape
+    shapes = np.zeros((columns, 4), np.int64)
+    count = np.zeros(sizes.max() if columns else 0, np.int32)
+    for j in range(columns):
+        used, frequent, held, squares = 0, 0, 0, 0
+        for i in range(rows):
+            count[np.uint32(codes[j, i])] += 1
+        for code in range(sizes[j]):
+            c = int(count[code])
+            often = c >= k
+            used += c > 0
+            held += c if often else 0
+            squares += c * c if often else 0
+            count[code] = frequent if often else -1
+            frequent += often
+        for i in range(rows):
+            out[j, i] = count[np.uint32(codes[j, i])]
+        count[: sizes[j]] = 0
+        shapes[j, 0], shapes[j, 1], shapes[j, 2], shapes[j, 3] = used, frequent, held, squares
+    return shapes
 
 
 @njit(cache=True)
