@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from sfumato.core.errors import BadData, NotEnoughMemory
 from sfumato.engine import open_source
 from sfumato.engine.files.binary_sheets import xls_extents, xlsb_extent
 from sfumato.engine.files.sheet_extent import NoDocument, SheetExtent
+from sfumato.system.library_logs import without_library_prints
 from sfumato.system.memory import Memory
 
 ROWS = [{"zip": f"0{2100 + n % 7}", "age": 20 + n % 9} for n in range(24)]
@@ -79,6 +82,31 @@ def test_damaged_workbooks_are_refused_and_nothing_else(tmp_path, kind):
             open_source(tmp_path / f"people.{kind}").survey()
         except (BadData, NotEnoughMemory) as wrong:
             assert "02101" not in str(wrong)
+
+
+def test_what_the_library_prints_as_it_gives_up_is_not_shown(tmp_path, capfd):
+    """It quotes what it was about; a program that is asked for more shows it."""
+    whole, path = xlsb(PEOPLE), tmp_path / "people.xlsb"
+    printed = {"": 0, "1": 0}
+    for debug in printed:
+        for seed in range(300):
+            path.write_bytes(damaged(whole, random.Random(seed)))
+            with pytest.MonkeyPatch.context() as patch, suppress(BadData, NotEnoughMemory):
+                patch.setenv("SFUMATO_DEBUG", debug)
+                open_source(path).survey()
+        printed[debug] = capfd.readouterr().err.count("panicked")
+    assert printed[""] == 0 and printed["1"] > 0
+    os.write(2, b"shown again")
+    assert capfd.readouterr().err == "shown again"
+
+
+def test_stderr_is_hidden_as_long_as_anybody_needs_it(capfd):
+    with without_library_prints():
+        with without_library_prints():
+            os.write(2, b"inside")
+        os.write(2, b"still inside")
+    os.write(2, b"outside")
+    assert capfd.readouterr().err == "outside"
 
 
 def test_a_part_whose_check_fails_is_not_left_to_the_library(tmp_path):

@@ -32,6 +32,7 @@ from sfumato.engine.files.sheet_extent import (
     ods_extents,
     xlsx_extent,
 )
+from sfumato.system.library_logs import without_library_prints
 from sfumato.system.memory import in_words
 from sfumato.system.packed_file import DAMAGED
 
@@ -226,9 +227,11 @@ class SpreadsheetReader(LoadedFileReader):
 
     @contextmanager
     def _told_as_unreadable(self) -> Iterator[None]:
-        """Raises `BadData` for whatever the library raises, whose message may quote cells."""
+        """Raises `BadData` for whatever the library raises, whose message may quote cells, and so may what it
+        prints."""
         try:
-            yield
+            with without_library_prints():
+                yield
         except SfumatoError:
             raise
         except BaseException as wrong:
