@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import sqlite3
+from contextlib import closing
 
 import openpyxl
 import polars as pl
@@ -225,6 +227,16 @@ def test_a_database_is_asked_without_a_password_in_sight_and_cannot_be_changed(t
     source = open_source(sf.DataFile("env:CARE", query="SELECT zip FROM people WHERE age > 20"))
     assert source.columns == ("zip",)
     assert "CARE" not in repr(source)
+
+
+def test_texts_of_a_database_that_are_no_texts_are_refused(tmp_path):
+    path = tmp_path / "people.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE people (zip TEXT)")
+        database.execute("INSERT INTO people VALUES ('02139'), (CAST(x'61b262' AS TEXT))")
+    with pytest.raises(BadData, match="its answer cannot be read") as refused:
+        open_source(sf.DataFile(f"sqlite:///{path}", query="SELECT zip FROM people")).survey()
+    assert "02139" not in str(refused.value)
 
 
 def test_lines_of_json_may_lack_columns(tmp_path):

@@ -51,7 +51,7 @@ class QueryReader(LoadedFileReader):
                     cursor.execute("SET TRANSACTION READ ONLY")
                 cursor.execute(self.query)
                 table = self._answer(cursor.fetch_record_batch())
-            except (driver.Error, pa.ArrowException, OSError):  # a message may quote cells
+            except (driver.Error, pa.ArrowException, OSError, UnicodeError):  # a message may quote cells
                 raise BadData(
                     "the database refuses the query, or its answer cannot be read",
                     where=self.path.name,
@@ -61,9 +61,13 @@ class QueryReader(LoadedFileReader):
         return pa.table([_plain(column) for column in table.columns], names=table.column_names)
 
     def _answer(self, rows: pa.RecordBatchReader) -> pa.Table:
-        """Returns all rows of an answer, as long as there is room for as many more."""
+        """Returns all rows of an answer, as long as there is room for as many more.
+
+        Drivers hand on whatever bytes a database has for a text; those that are no text are refused here.
+        """
         held = []
         for batch in rows:
+            batch.validate(full=True)
             held.append(batch)
             self.check_room(COPIES * batch.nbytes)
         return pa.Table.from_batches(held, rows.schema)
