@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sfumato.kernels.machine_code import MachineCode
 from sfumato.kernels.numba_parts import CPUDispatcher, NullCache, types
+from sfumato.system.stop_request import stop_request
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kinds = tuple[Any, ...]  # numba's types have no types
@@ -32,13 +33,16 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         return super().get_call_template(_widened(folded), {})
 
     def compile(self, sig: Any) -> Any:
-        """Returns the machine code for a signature, compiled if there is none."""
+        """Returns the machine code for a signature, compiled if there is none.
+
+        A request to stop is heeded afterwards: code that was loaded in part crashes.
+        """
         kinds = _widened(sig if isinstance(sig, tuple) else sig.args)
         if not Kernel._depth:
             Kernel.asked.setdefault(self, set()).add(kinds)
         Kernel._depth += 1
         try:
-            with _without_garbage_collection():
+            with stop_request.hold(), _without_garbage_collection():
                 return super().compile(kinds)
         finally:
             Kernel._depth -= 1

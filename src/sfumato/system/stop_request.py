@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -32,6 +34,7 @@ class StopRequest:
     watching: bool = False
     asked: bool = False
     published: bool = False
+    held: int = 0
     cut_short: BaseException | None = None
     """What ended the work. It holds whatever was being made at that moment, so that nothing half made is
     taken apart: compiled libraries crash there."""
@@ -53,9 +56,23 @@ class StopRequest:
             signal.signal(number, signal.SIG_IGN)
 
     def heed(self) -> None:
-        """Raises `StopAsked` if the program was asked to stop and nothing is published yet."""
-        if self.asked and not self.published:
+        """Raises `StopAsked` if the program was asked to stop, and nothing is published yet, nor held."""
+        if self.asked and not self.published and not self.held:
             raise StopAsked
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Only notes a request meanwhile, and heeds it after.
+
+        For short work that would go on without what was being made: loading machine code calls back, and what
+        is raised there is dropped.
+        """
+        self.held += 1
+        try:
+            yield
+        finally:
+            self.held -= 1
+        self.heed()
 
     def note(self) -> None:
         """Notes that a signal came while nothing could be cancelled; only where signals are watched."""
