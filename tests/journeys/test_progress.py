@@ -65,7 +65,6 @@ def test_from_reading_to_judging(hospital, tmp_path):
         "sorting",
         "lattice",
         "proving",
-        "recoding",
         "ordering",
         "writing",
         "judging",
