@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from engine.test_versions import CountingReader
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Coding, Role
 from sfumato.core.recoding import Recoding, Rewriting
@@ -24,21 +25,6 @@ VALUES = {
     "dates": [date(2020, 1, 1 + i) for i in range(6)],
     "truth": [True, False, True, False, True, False],
 }
-
-
-class OnePass:
-    """A reader that is read once."""
-
-    def __init__(self, reader):
-        self.reader, self.passes = reader, 0
-
-    def __getattr__(self, name):
-        return getattr(self.reader, name)
-
-    def batches(self, names):
-        self.passes += 1
-        assert self.passes == 1
-        return self.reader.batches(names)
 
 
 def people(values, rows=2000, seed=3):
@@ -59,9 +45,10 @@ def both_ways(table, folder, *, ending, drop=(), person=None):
     """Returns the bytes of every recoding: from counted rows, and by a second pass of another source."""
     given, found = codings(["a", "b"], ["s", "t"]), []
     for i, number in enumerate(range(len(list(recodings(open_source(table).count(given)))))):
-        once = RowSource(OnePass(open_source(table).reader))
+        once = RowSource(CountingReader(open_source(table).reader))
         recoding = list(recodings(once.count(given, person=person)))[number]
         counted = once.write(recoding, folder / f"{i}-counted.{ending}", drop=drop)
+        assert once.reader.passes == 1
         read = open_source(table).write(recoding, folder / f"{i}-read.{ending}", drop=drop)
         found.append((counted.read_bytes(), read.read_bytes()))
     return found

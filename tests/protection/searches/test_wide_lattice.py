@@ -52,6 +52,17 @@ def limited(**limits):
     return patch
 
 
+def found_within(limits, table, wanted, aim):
+    """What the search finds with these numbers; `None` where nothing is allowed."""
+    patch = limited(**limits)
+    try:
+        return lattice(table, wanted, aim)
+    except Infeasible:
+        return None
+    finally:
+        patch.undo()
+
+
 @pytest.mark.parametrize(
     "limits",
     [
@@ -75,15 +86,10 @@ def test_the_best_so_far_is_between_the_bound_and_what_else_there_is(
     assume(table.rows)
     aim = Aim(share, loss, price=price)
     expected = exhaustive(table, wanted, aim)
-    patch = limited(**limits)
-    try:
-        found = lattice(table, wanted, aim)
-    except Infeasible:
-        assert expected is None
+    found = found_within(limits, table, wanted, aim)
+    assert (found is None) == (expected is None)
+    if found is None:
         return
-    finally:
-        patch.undo()
-    assert expected is not None
     assert wanted.holds_on(Classes.of(table, found.recoding.class_of, sensitive=["s0"])).all()
     assert found.recoding.suppressed <= aim.allowed(table)
     assert found.loss >= expected.score * (1 - 1e-9)
@@ -102,15 +108,11 @@ def test_the_best_so_far_is_between_the_bound_and_what_else_there_is(
 def test_branch_and_bound_finds_the_node_that_the_rule_names(table, wanted, loss, share, weights, price):
     aim = Aim(share, loss, weights=weights, price=price)
     expected = exhaustive(table, wanted, aim)
-    patch = limited(MOST_NODES=0, FEW_NODES=0)
-    try:
-        found = lattice(table, wanted, aim)
-    except Infeasible:
-        assert expected is None
+    found = found_within({"MOST_NODES": 0, "FEW_NODES": 0}, table, wanted, aim)
+    assert (found is None) == (expected is None)
+    if found is None:
         return
-    finally:
-        patch.undo()
-    assert expected is not None and found.levels is not None
+    assert found.levels is not None
     assert found.optimal and found.bound is None
     assert (tuple(found.levels.values()), found.recoding.suppressed) == (expected.levels, expected.suppressed)
 
