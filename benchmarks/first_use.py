@@ -55,6 +55,14 @@ JOBS = {
     },
     "protect local, diverse": "sf.protect(people, policy('local', diverse)).apply(people)",
     "audit": "p = policy('top-down'); str(sf.audit(sf.protect(people, p).apply(people), p))",
+    "release and trace": """
+import tempfile
+shared = {"recipients": {"tolerance": "50%"}}
+with tempfile.TemporaryDirectory() as folder:
+    ledger = f"sqlite:///{folder}/ledger.db"
+    sf.release(people, policy("top-down") | shared, ledger=ledger, into=f"{folder}/out", to=["a", "b"])
+    str(sf.trace(f"{folder}/out/a/data.csv", ledger=ledger))
+""",
 }
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import first_use
 from benchmarks.waits import KINDS, PROGRAM, make_table, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,6 +66,11 @@ began = time.process_time()
 algorithm.execute()
 print(json.dumps({"seconds": time.process_time() - began, "sets": len(algorithm.get_uccs())}))
 """
+TAKEN = 'print(json.dumps({"seconds": time.process_time() - began}))'
+SCAN_AND_WRITE = """
+import sys, polars as pl
+pl.scan_csv(sys.argv[1], infer_schema=False).sink_csv(sys.argv[2])
+"""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Line:
 
 
 def lines(folder: Path, rows: int, releases: int) -> Iterator[Line]:
-    """Yields what is measured, but for Adult and the cold call."""
+    """Yields what is measured, but for Adult and whole programs."""
     for file in sorted(folder.glob("*.npy")):
         keys = ("keys", str(file), str(DEADLINE))
         yield Line(f"all keys of {file.stem} (peer: HPIValid)", keys, ("HPIValid", str(file)))
@@ -91,6 +97,10 @@ def lines(folder: Path, rows: int, releases: int) -> Iterator[Line]:
     yield Line("wide keys, t-closeness 0.3, suppress 5%", ("closeness", "5%"))
     for columns in (8, 10, 12, 20, 30):
         yield Line(f"lattice of {columns} columns of height 3, 20,000 rows", ("lattice", str(columns)))
+    yield Line("lattice without suppression, 1,200,000 different rows", ("distinct",))
+    for columns, many in (("6", "20,000"), ("12", "20,000"), ("4", "1,000,000")):
+        title = f"optimum of {columns} columns of height 3, {many} rows"
+        yield Line(title, ("optimum", columns, many.replace(",", "")))
     for search in ("top-down", "mondrian"):
         title = f"{search}, {rows:,} rows (peer: a Polars scan)"
         yield Line(title, ("long", search, str(rows)), ("scan", str(rows)))
@@ -140,11 +150,50 @@ class Measured:
                 taken = [seconds(root / "src", "-c", PROGRAM, *given, folder=place) for _ in range(3)]
                 self.note(name, which, {"seconds": min(taken)})
 
+    def first_use(self) -> None:
+        """A first call with an empty cache, start included; an older commit has to compile what it calls."""
+        for job in ("protect top-down", "protect mondrian", "discover fraction", "release and trace"):
+            name = f"first use: {job}, 300 rows (peer: the limit)"
+            for which, root in {"after": ROOT, "before": self.before}.items():
+                if root is None or which in self.found.get(name, {}):
+                    continue
+                code = "\n".join((first_use.START, first_use.JOBS[job], TAKEN))
+                with tempfile.TemporaryDirectory() as empty:
+                    self.note(name, which, asked(["-c", code], root / "src", NUMBA_CACHE_DIR=empty))
+            self.note(name, "peer", {"seconds": first_use.LIMIT})
 
-def asked(command: Sequence[str], source: Path, root: Path = ROOT, patience: float = PATIENCE) -> Any:
+    def whole(self, folder: Path, rows: int) -> None:
+        """The whole program from CSV to CSV, start included, beside Polars reading and writing the file."""
+        name = f"protect -o from CSV, {rows:,} people of the demo (peer: Polars, scan and write)"
+        place, peer = folder / str(rows), ("-c", SCAN_AND_WRITE, "hospital.csv", "copy.csv")
+        given = (
+            "-c",
+            PROGRAM,
+            "protect",
+            "hospital.csv",
+            "-p",
+            "policy.yaml",
+            "-o",
+            "safe.csv",
+            "--overwrite",
+        )
+        sources = {"after": ROOT, "before": self.before, "peer": ROOT}
+        wanted = {
+            which: root for which, root in sources.items() if root and which not in self.found.get(name, {})
+        }
+        if wanted:
+            make_table(place, rows)
+        for which, root in wanted.items():
+            command = peer if which == "peer" else given
+            self.note(name, which, {"seconds": seconds(root / "src", *command, folder=place)})
+
+
+def asked(
+    command: Sequence[str], source: Path, root: Path = ROOT, patience: float = PATIENCE, **variables: str
+) -> Any:
     """Returns what a process prints as JSON; what became of it, where it prints none."""
     busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, root)))}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, root))), **variables}
     try:
         done = subprocess.run(
             [sys.executable, *command],
@@ -215,11 +264,16 @@ def main() -> None:
         folder = Path(name)
         if wanted("cold call"):
             measured.cold(folder)
+        if wanted("first use"):
+            measured.first_use()
         if chosen.peers is not None:
             asked(["-c", STORE, str(folder), json.dumps(TABLES)], chosen.peers)
         for line in lines(folder, chosen.rows, chosen.releases):
             if wanted(line.name):
                 measured.measure(line)
+        for rows in (chosen.rows, 5 * chosen.rows):
+            if wanted("from CSV"):
+                measured.whole(folder, rows)
     if wanted("Adult") and (chosen.data / "adult").is_dir():
         measured.adult(chosen.data)
     print("\n| what | before | after | peer | what it came to | load |\n|---|---|---|---|---|---|")

@@ -65,6 +65,27 @@ def lattice_table(columns: int, rows: int = 20_000, seed: int = 4) -> tuple[pd.D
     return frame, policy
 
 
+def distinct_table(rows: int = 1_200_000, seed: int = 8) -> tuple[pd.DataFrame, dict[str, object]]:
+    """Nine columns of trees of one to four steps in which nearly all rows differ; nothing is suppressed."""
+    draw = np.random.default_rng(seed)
+    widths = {
+        "a": [5, 10, 20, 40],
+        "b": [5, 10, 20],
+        "c": [3, 9],
+        "d": [3, 9],
+        "e": [2, 6],
+        "f": [3],
+        "g": [2],
+    }
+    values = {"a": 100, "b": 60, "c": 27, "d": 27, "e": 12, "f": 9, "g": 6, "h": 4, "i": 2}
+    frame = pd.DataFrame({name: (draw.zipf(1.2, rows) - 1) % many for name, many in values.items()})
+    columns: dict[str, object] = {name: {"role": "quasi"} for name in "hi"}
+    for name, steps in widths.items():
+        tree = {"intervals": steps, "from": 0, "to": -(-values[name] // steps[-1]) * steps[-1]}
+        columns[name] = {"role": "quasi", "taxonomy": tree}
+    return frame, {"columns": columns, "promises": K, "protect": {"search": "lattice", "suppress": 0}}
+
+
 def long_table(rows: int, seed: int = 6) -> tuple[pd.DataFrame, dict[str, object]]:
     """People with a date, a zip, sex, job and disease: nearly all rows differ."""
     draw = np.random.default_rng(seed)
@@ -122,6 +143,15 @@ def step_closeness(limit: str) -> Mapping[str, Any]:
 
 def step_lattice(columns: str) -> Mapping[str, Any]:
     return protected(*lattice_table(int(columns)))
+
+
+def step_distinct() -> Mapping[str, Any]:
+    return protected(*distinct_table())
+
+
+def step_optimum(columns: str, rows: str) -> Mapping[str, Any]:
+    frame, policy = lattice_table(int(columns), int(rows))
+    return protected(frame, policy | {"protect": {"search": "optimum"}})
 
 
 def step_long(search: str, rows: str) -> Mapping[str, Any]:
@@ -197,6 +227,8 @@ STEPS: Mapping[str, Step] = {
     "wide-key": step_wide_key,
     "closeness": step_closeness,
     "lattice": step_lattice,
+    "distinct": step_distinct,
+    "optimum": step_optimum,
     "long": step_long,
     "scan": step_scan,
     "keys": step_keys,
