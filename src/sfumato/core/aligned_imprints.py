@@ -4,6 +4,8 @@ A key column that a release does not show is at its root there: it rules nobody 
 unchanged matches records only where both show it. A column that one release alone shows unchanged can be left
 out: within a class, its values go with any of the records that match otherwise. One that several show but not
 all says something about pairs that no single matching value holds: that is refused.
+
+The same columns in another order are no other columns: earlier releases are put in the order of the newest.
 """
 
 from __future__ import annotations
@@ -40,15 +42,30 @@ def common_columns(shown: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def show_other_columns(names: Sequence[str], unchanged: Sequence[str], imprint: Imprint) -> bool:
-    """Whether a release shows other columns than these."""
-    return imprint.names != tuple(names) or imprint.unchanged != tuple(sorted(unchanged))
+    """Whether a release shows other columns than these, in whatever order."""
+    return set(imprint.names) != set(names) or set(imprint.unchanged) != set(unchanged)
+
+
+def in_key_order(imprint: Imprint, names: Sequence[str]) -> Imprint:
+    """Returns a release with its key columns in this order, to be compared; `names` are just these columns.
+
+    Its classes keep their numbers. Other releases know it by its digest in its own order.
+    """
+    if imprint.names == tuple(names):
+        return imprint
+    place = {name: j for j, name in enumerate(imprint.names)}
+    order = [place[name] for name in names]
+    nodes = np.ascontiguousarray(imprint.nodes[:, order])
+    return replace(imprint, keys=tuple(imprint.keys[j] for j in order), nodes=nodes)
 
 
 def aligned(imprints: Sequence[Imprint]) -> list[Imprint]:
     """Returns the releases with the same columns each: those of the newest first, then those of others."""
     newest = imprints[-1] if imprints else None
-    if newest is None or not any(show_other_columns(newest.names, newest.unchanged, i) for i in imprints):
-        return list(imprints)
+    if newest is None:
+        return []
+    if not any(show_other_columns(newest.names, newest.unchanged, i) for i in imprints):
+        return [in_key_order(imprint, newest.names) for imprint in imprints]
     known: dict[str, KeyImprint] = {}
     for imprint in reversed(imprints):
         for key in imprint.keys:

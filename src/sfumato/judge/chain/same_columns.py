@@ -25,8 +25,8 @@ def in_same_columns(releases: Sequence[RememberedRelease]) -> list[RememberedRel
     if not releases:
         return []
     newest = releases[-1]
-    if all((r.names, r.unchanged) == (newest.names, newest.unchanged) for r in releases):
-        return list(releases)
+    if all(release.shows_columns_of(newest) for release in releases):
+        return [release.in_key_order(newest.names) for release in releases]
     trees: dict[str, MarkedTree] = {}
     for release in reversed(releases):
         for tree in release.trees:
