@@ -8,6 +8,7 @@ from sfumato.chains.history import unchanged_columns
 from sfumato.core.aligned_imprints import (
     common_columns,
     in_key_order,
+    refuse_renamed,
     refuse_two_roles,
     show_other_columns,
     with_columns,
@@ -36,6 +37,8 @@ def on_table_columns(
         names = [c.name for c in table.keys]
         return unchanged, (), [in_key_order(imprint, names) for imprint in earlier]
     keys = {c.name: KeyImprint.of(c.name, Cut.root(c.taxonomy)) for c in table.keys}
+    for imprint in earlier:
+        refuse_renamed((*keys, *unchanged), imprint)
     others: dict[str, KeyImprint] = {}
     for imprint in reversed(earlier):
         for key in imprint.keys:

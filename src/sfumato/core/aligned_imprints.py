@@ -6,6 +6,7 @@ out: within a class, its values go with any of the records that match otherwise.
 all says something about pairs that no single matching value holds: that is refused.
 
 The same columns in another order are no other columns: earlier releases are put in the order of the newest.
+Nor is a column whose name is written otherwise: taken for another one, it would match nobody. It is refused.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint
 from sfumato.core.marks import Marks, numbered_together
+from sfumato.core.spelling import meaning
 from sfumato.core.value_parts import ValueParts
 
 SAME_COLUMNS = "Publish the same columns in the same roles, or start a new chain with people never published."
@@ -70,6 +72,8 @@ def aligned(imprints: Sequence[Imprint]) -> list[Imprint]:
     for imprint in reversed(imprints):
         for key in imprint.keys:
             known.setdefault(key.name, key)
+    for imprint in imprints:
+        refuse_renamed((*newest.names, *newest.unchanged), imprint)
     unchanged = common_columns([i.unchanged for i in imprints])
     return [with_columns(imprint, known, unchanged) for imprint in imprints]
 
@@ -115,6 +119,19 @@ def refuse_two_roles(unchanged: Iterable[str], keys: Iterable[str]) -> None:
             f"{len(confused)} columns are keys of one release and published unchanged by another",
             where=", ".join(sorted(confused)),
             remedy=SAME_COLUMNS,
+        )
+
+
+def refuse_renamed(names: Iterable[str], imprint: Imprint) -> None:
+    """Raises where one of these columns is in a release under another spelling of its name."""
+    now, before = set(names), {*imprint.names, *imprint.unchanged}
+    spelled = {meaning(name) for name in before - now} - {None}
+    if renamed := [name for name in now - before if meaning(name) in spelled]:
+        raise RefusedByHistory(
+            f"{len(renamed)} columns are in an earlier release under another spelling of their names:"
+            " what both say together is not judged",
+            where=", ".join(sorted(renamed)),
+            remedy="Write these names, in the policy and in the table, as that release did.",
         )
 
 
