@@ -45,7 +45,7 @@ def common_columns(shown: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def show_other_columns(names: Sequence[str], unchanged: Sequence[str], imprint: Imprint) -> bool:
     """Whether a release shows other columns than these, in whatever order."""
-    return set(imprint.names) != set(names) or set(imprint.unchanged) != set(unchanged)
+    return sorted(imprint.names) != sorted(names) or sorted(imprint.unchanged) != sorted(unchanged)
 
 
 def in_key_order(imprint: Imprint, names: Sequence[str]) -> Imprint:

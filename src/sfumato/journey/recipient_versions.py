@@ -144,7 +144,7 @@ class RecipientVersions:
         versions = []
         for record, imprint in self._records:
             names = [column.name for column in self.table.keys]
-            if set(imprint.names) != set(names):
+            if sorted(imprint.names) != sorted(names):
                 raise RefusedByHistory(
                     f"release {record.sequence} of chain {record.chain} showed other key columns",
                     remedy=AS_NEW_RELEASE,

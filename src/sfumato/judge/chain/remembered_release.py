@@ -121,7 +121,8 @@ class RememberedRelease:
 
     def shows_columns_of(self, other: RememberedRelease) -> bool:
         """Tells whether both show the same columns in the same roles, in whatever order."""
-        return set(self.names) == set(other.names) and set(self.unchanged) == set(other.unchanged)
+        mine, theirs = ((sorted(some.names), sorted(some.unchanged)) for some in (self, other))
+        return mine == theirs
 
     def in_key_order(self, names: Sequence[str]) -> RememberedRelease:
         """Returns the same release with its key columns, which these are, in this order."""
