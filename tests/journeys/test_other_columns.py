@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 import pytest
 
 import sfumato as sf
 from sfumato.core.errors import RefusedByHistory
 from sfumato.journey.overlapping_releases import overlapping
+from sfumato.judge.chain.ruling import judge_chain
 
 COLUMNS = {
     "who": {"role": "identifier"},
@@ -45,15 +48,18 @@ def go(tmp_path):
     return release
 
 
-def test_the_same_columns_in_another_order_count_as_other_columns(go):
-    """A release is judged beside the first by the rule for other columns, which two releases keep exactly."""
+def test_the_same_columns_in_another_order_are_no_other_columns(go):
+    """A release is judged beside the others as one of the same columns, and none is refused."""
     names = ["who", "age", "place", "disease"]
     go(names, "first")
-    second = go(["who", "place", "age", "disease"], "second")
-    assert second.record.figures.get("overlaps") == [1]
-    assert second.record.figures["FA"] >= 3
-    same = go(names, "third")
-    assert same.record.figures["FA"] >= 3
+    for keys, into in (
+        (["place", "age"], "second"),
+        (["age", "place"], "third"),
+        (["place", "age"], "fourth"),
+    ):
+        record = go(["who", *keys, "disease"], into).record
+        assert "overlaps" not in record.figures
+        assert record.figures["FA"] >= 3
 
 
 def test_history_shows_which_releases_overlap(go, sfumato, tmp_path):
@@ -93,3 +99,30 @@ def test_people_who_share_nothing_do_not_overlap():
     assert overlapping([first.imprint, second.imprint]) == []
     both = sf.protect(PEOPLE.select(SECOND), policy(SECOND, **keys), earlier=[first.imprint])
     assert overlapping([first.imprint, both.imprint]) == [0]
+
+
+@pytest.mark.parametrize("name", ["age", "disease"])
+@pytest.mark.parametrize("spelled", [str.upper, " {} ".format, str.title], ids=["case", "blanks", "title"])
+def test_a_column_whose_name_is_spelled_otherwise_is_refused(go, tmp_path, name, spelled):
+    """Taken for another column, it would match nobody, and everybody would seem to keep more candidates."""
+    names, other = ["who", "age", "place", "disease"], spelled(name)
+    first = go(names, "first")
+    renamed = {other if n == name else n: COLUMNS[n] for n in names}
+    rules = {**policy(names, person="who"), "columns": renamed}
+    with pytest.raises(RefusedByHistory, match="under another spelling") as refused:
+        ledger = f"sqlite:///{tmp_path}/l.db"
+        sf.release(PEOPLE.select(names).rename({name: other}), rules, ledger=ledger, into=tmp_path / "later")
+    assert "as that release did" in refused.value.remedy
+    words = first.record.memory.decode()
+    later = json.loads(words.replace(f'"{name}"', json.dumps(other)))
+    with pytest.raises(RefusedByHistory, match="spells otherwise"):
+        judge_chain([json.loads(words), later], 3)
+
+
+def test_a_column_beside_another_of_nearly_its_name_is_a_column_of_its_own(go, monkeypatch):
+    """A table that has both columns means two: neither is taken for the other."""
+    monkeypatch.setitem(COLUMNS, "Age", COLUMNS["place"])
+    people = PEOPLE.with_columns(Age=pl.col("place"))
+    go(["who", "age", "disease"], "first", people)
+    second = go(["who", "age", "Age", "disease"], "second", people)
+    assert second.record.figures["overlaps"] == [1]

@@ -17,6 +17,8 @@ from sfumato.journey.chain_check import _attacked
 from sfumato.journey.history import imprints_of
 from sfumato.journey.settled_releases import Settled, closing_release
 from sfumato.policy.policy import Policy
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.weaker_override import WeakerOverride
 
 POLICY = {
     "columns": {
@@ -136,3 +138,99 @@ def test_nothing_is_settled_where_people_leave_or_more_is_asked(kept):
     twice = [*POLICY["promises"], {"continuous": {"k": 2, "since": "batch"}}]
     for policy in ({"columns": columns, "promises": [leaving]}, {**POLICY, "promises": twice}):
         assert not any(settled_releases.settled_releases(records, imprints, Policy.from_dict(policy)))
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    """From which earlier release on each release was attacked; `None`: from the first."""
+    found, attack = [], chain_check._attacked
+    monkeypatch.setattr(
+        chain_check,
+        "_attacked",
+        lambda *given: found.append(closing_release(given[0], given[3])) or attack(*given),
+    )
+    return found
+
+
+def audited(place, records, policies, chain="main"):
+    """Audits every file beside the whole ledger: all hold, and the newest as its certificate says."""
+    for record, rules in zip(records, policies, strict=True):
+        file = place / f"{chain}-{record.sequence}" / "data.csv"
+        found = sf.audit(file, rules, against=f"sqlite:///{place}/l.db", chain=chain)
+        assert found.holds and not found.objections and not found.failed
+        assert found.beside.place == record.sequence
+    said = {verdict["promise"]: verdict["measured"] for verdict in records[-1].verdicts}
+    assert {v.promise: v.measured for v in found.verdicts} == said
+
+
+def test_two_chains_in_turn_in_one_ledger_are_what_each_is_alone(tmp_path, starts):
+    other = {**POLICY, "columns": {n: POLICY["columns"][n] for n in ("batch", "zip", "age", "disease")}}
+    policies, made_alone, together = {"main": POLICY, "second": other}, {}, {"main": [], "second": []}
+
+    def go(place, chain, people, number):
+        where = {"ledger": f"sqlite:///{place}/l.db", "into": place / f"{chain}-{number}"}
+        return sf.release(pl.concat(people), policies[chain], chain=chain, **where).record
+
+    tables = {"main": list(batches(4, rows=300)), "second": list(batches(4, rows=400))}
+    for chain, parts in tables.items():
+        (tmp_path / chain).mkdir()
+        made_alone[chain] = [go(tmp_path / chain, chain, parts[: i + 1], i + 1) for i in range(4)]
+    alone, both = starts[:], tmp_path / "both"
+    both.mkdir()
+    starts.clear()
+    for i in range(4):
+        for chain, parts in tables.items():
+            together[chain].append(go(both, chain, parts[: i + 1], i + 1))
+    assert sorted(map(str, starts)) == sorted(map(str, alone))
+    assert any(start is not None for start in starts)
+    for chain, records in together.items():
+        for one, other_one in zip(records, made_alone[chain], strict=True):
+            assert (one.sequence, one.figures, one.cuts) == (
+                other_one.sequence,
+                other_one.figures,
+                other_one.cuts,
+            )
+            assert one.verdicts == other_one.verdicts
+        audited(both, records, [policies[chain]] * 4, chain)
+    with sf.Ledger(f"sqlite:///{both}/l.db", readonly=True) as ledger:
+        assert ledger.verify().holds
+
+
+def test_a_release_that_promises_less_by_override_is_not_taken_over_by_others(tmp_path, starts):
+    """Releases 3 and 4 promise k = 2, somebody signed for it; 5 promises k = 3 again, where that is left."""
+    key = Key.make(tmp_path / "berg.key")
+    strict, lax = (
+        Policy.from_dict(
+            {
+                **POLICY,
+                "promises": [{"continuous": {"k": k, "since": "batch"}}],
+                "recipients": {"overriders": [key.public], "tolerance": "1000%", "coalition": "none"},
+            }
+        )
+        for k in (3, 2)
+    )
+    signed = WeakerOverride(lax.digest, "main", "flood", "Berg", "2099-12-31").sign(key)
+    asked = [strict, strict, lax, lax, strict]
+    parts, made = list(batches(5, rows=300)), {}
+    for overlook in (False, True):
+        place = tmp_path / str(overlook)
+        place.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            if overlook:
+                patch.setattr(chain_check, "settled_releases", lambda history, *_: (None,) * len(history))
+            made[overlook] = [
+                sf.release(
+                    pl.concat(parts[: i + 1]),
+                    rules,
+                    ledger=f"sqlite:///{place}/l.db",
+                    into=place / f"main-{i + 1}",
+                    to="registry",
+                    overrides=[signed] if rules is lax else [],
+                ).record
+                for i, rules in enumerate(asked)
+            ]
+    for one, whole in zip(made[False], made[True], strict=True):
+        assert one.figures == whole.figures and one.verdicts == whole.verdicts and one.cuts == whole.cuts
+    assert [bool(record.weaker) for record in made[False]] == [False, False, True, True, False]
+    assert starts == [None, None, 2, 1, *[None] * 4], "each goes on from what was settled of its own promise"
+    audited(tmp_path / "False", made[False], asked)

@@ -22,26 +22,28 @@ def two(*leaves):
     return Taxonomy.flat(list(leaves))
 
 
-def table(trees, people, *, upto=None):
-    """People as (leaf label, ..., s number, batch); batches up to `upto`."""
+def table(trees, people, *, upto=None, order=None):
+    """People as (leaf label, ..., s number, batch); batches up to `upto`, key columns in this order."""
     chosen = [p for p in people if upto is None or p[-1] <= upto]
-    columns = [Column(f"q{j}", Role.QUASI, t) for j, t in enumerate(trees)]
+    places = range(len(trees)) if order is None else order
+    columns = [Column(f"q{j}", Role.QUASI, trees[j]) for j in places]
     columns += [Column("s", Role.SENSITIVE, S), Column("since", Role.IDENTIFIER, BATCH)]
-    codes = [np.array([t.rank(p[j]) for p in chosen], np.int32) for j, t in enumerate(trees)]
+    codes = [np.array([trees[j].rank(p[j]) for p in chosen], np.int32) for j in places]
     codes += [np.array([p[-2] for p in chosen], np.int32), np.array([p[-1] - 1 for p in chosen], np.int32)]
     return Microdata.of_codes(columns, codes)
 
 
-def imprint(trees, people, cuts, upto):
+def imprint(trees, people, cuts, upto, *, order=None):
     """The imprint of the release of batches up to `upto`."""
-    data = table(trees, people, upto=upto)
+    data = table(trees, people, upto=upto, order=order)
     named = {f"q{j}": cut for j, cut in enumerate(cuts)}
     return Imprint.of(Recoding.of_cuts(data, named), ["s"], since="since")
 
 
-def releases(trees, people, cuts):
-    """One imprint per batch."""
-    return [imprint(trees, people, cut, i + 1) for i, cut in enumerate(cuts)]
+def releases(trees, people, cuts, *, orders=None):
+    """One imprint per batch, each with its key columns in an order of its own."""
+    own = orders or [None] * len(cuts)
+    return [imprint(trees, people, cut, i + 1, order=own[i]) for i, cut in enumerate(cuts)]
 
 
 def shown(trees, people, cuts):

@@ -1,9 +1,9 @@
 """The history of a table: the earlier releases of its people, checked before anything is built on them.
 
 Each check refuses with its reason: rows that are old must be told by a declared column, of batches or of
-people, and reproduce what was published of them, to the last count; releases show the same columns by the
-same trees; there is one record per person; no release is missing from the list; everything was recoded
-globally (an imprint of anything else cannot be made).
+people, and reproduce what was published of them, to the last count; releases show the same columns, in
+whatever order, by the same trees; there is one record per person; no release is missing from the list;
+everything was recoded globally (an imprint of anything else cannot be made).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.detail import by_cut
+from sfumato.core.aligned_imprints import in_key_order, show_other_columns
 from sfumato.core.chain import Chain, ClassTable, positions
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory
@@ -63,7 +64,7 @@ class History:
         if since is not None:
             refuse_unnamed(table, since, person=person)
         refuse_gaps(earlier)
-        unchanged = unchanged_columns(table)
+        unchanged, names = unchanged_columns(table), [column.name for column in table.keys]
         for i, imprint in enumerate(earlier):
             refuse_other_columns(table, unchanged, imprint, i)
         if earlier and earlier[-1].since != since:
@@ -74,7 +75,8 @@ class History:
         value = matching(table, unchanged)
         numbers, values = numbered_together([value.marks, *(i.values for i in earlier)])
         trees = PresentTrees([column.taxonomy for column in table.keys])
-        releases = tuple(trees.place(i, n) for i, n in zip(earlier, numbers[1:], strict=True))
+        named = zip(earlier, numbers[1:], strict=True)
+        releases = tuple(trees.place(in_key_order(imprint, names), number) for imprint, number in named)
         time = came_with(table, earlier, since, person=person)
         history = cls(table, releases, time, numbers[0][value.ids], values)
         for same_cuts in by_cut(releases):
@@ -207,8 +209,8 @@ def refuse_gaps(earlier: Sequence[Imprint]) -> None:
 
 def refuse_other_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
     """Refuse an earlier release that showed other columns."""
-    keys = tuple(c.name for c in table.keys)
-    if imprint.names != keys or imprint.unchanged != tuple(sorted(unchanged)):
+    keys = [c.name for c in table.keys]
+    if show_other_columns(keys, unchanged, imprint):
         raise RefusedByHistory(
             f"release {i + 1} showed other columns: {len(imprint.names)} key columns and "
             f"{len(imprint.unchanged)} unchanged ones, now {len(keys)} and {len(unchanged)}, or others",
@@ -263,7 +265,10 @@ class PresentTrees:
         self._cuts: dict[tuple[int, str, bytes, bytes], Nodes] = {}
 
     def place(self, imprint: Imprint, number: Codes) -> ClassTable:
-        """An earlier release on these trees; `number` says which matching value each of its groups has."""
+        """An earlier release on these trees, whose columns are in their order.
+
+        `number` says which matching value each of its groups has.
+        """
         shown, cuts = np.empty_like(imprint.nodes), []
         for j, key in enumerate(imprint.keys):
             node_now, cut = self._on_tree(j, key)

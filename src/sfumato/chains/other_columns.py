@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.chains.history import unchanged_columns
-from sfumato.core.aligned_imprints import common_columns, refuse_two_roles, show_other_columns, with_columns
+from sfumato.core.aligned_imprints import (
+    common_columns,
+    in_key_order,
+    refuse_renamed,
+    refuse_two_roles,
+    show_other_columns,
+    with_columns,
+)
 from sfumato.core.cut import Cut
 from sfumato.core.imprint import Imprint, KeyImprint
 from sfumato.core.microdata import Microdata
@@ -27,8 +34,11 @@ def on_table_columns(
     """
     unchanged = unchanged_columns(table)
     if not has_other_columns(table, earlier):
-        return unchanged, (), list(earlier)
+        names = [c.name for c in table.keys]
+        return unchanged, (), [in_key_order(imprint, names) for imprint in earlier]
     keys = {c.name: KeyImprint.of(c.name, Cut.root(c.taxonomy)) for c in table.keys}
+    for imprint in earlier:
+        refuse_renamed((*keys, *unchanged), imprint)
     others: dict[str, KeyImprint] = {}
     for imprint in reversed(earlier):
         for key in imprint.keys:

@@ -4,6 +4,9 @@ A key column that a release does not show is at its root there: it rules nobody 
 unchanged matches records only where both show it. A column that one release alone shows unchanged can be left
 out: within a class, its values go with any of the records that match otherwise. One that several show but not
 all says something about pairs that no single matching value holds: that is refused.
+
+The same columns in another order are no other columns: earlier releases are put in the order of the newest.
+Nor is a column whose name is written otherwise: taken for another one, it would match nobody. It is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint
 from sfumato.core.marks import Marks, numbered_together
+from sfumato.core.spelling import meaning
 from sfumato.core.value_parts import ValueParts
 
 SAME_COLUMNS = "Publish the same columns in the same roles, or start a new chain with people never published."
@@ -40,19 +44,36 @@ def common_columns(shown: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def show_other_columns(names: Sequence[str], unchanged: Sequence[str], imprint: Imprint) -> bool:
-    """Whether a release shows other columns than these."""
-    return imprint.names != tuple(names) or imprint.unchanged != tuple(sorted(unchanged))
+    """Whether a release shows other columns than these, in whatever order."""
+    return sorted(imprint.names) != sorted(names) or sorted(imprint.unchanged) != sorted(unchanged)
+
+
+def in_key_order(imprint: Imprint, names: Sequence[str]) -> Imprint:
+    """Returns a release with its key columns in this order, to be compared; `names` are just these columns.
+
+    Its classes keep their numbers. Other releases know it by its digest in its own order.
+    """
+    if imprint.names == tuple(names):
+        return imprint
+    place = {name: j for j, name in enumerate(imprint.names)}
+    order = [place[name] for name in names]
+    nodes = np.ascontiguousarray(imprint.nodes[:, order])
+    return replace(imprint, keys=tuple(imprint.keys[j] for j in order), nodes=nodes)
 
 
 def aligned(imprints: Sequence[Imprint]) -> list[Imprint]:
     """Returns the releases with the same columns each: those of the newest first, then those of others."""
     newest = imprints[-1] if imprints else None
-    if newest is None or not any(show_other_columns(newest.names, newest.unchanged, i) for i in imprints):
-        return list(imprints)
+    if newest is None:
+        return []
+    if not any(show_other_columns(newest.names, newest.unchanged, i) for i in imprints):
+        return [in_key_order(imprint, newest.names) for imprint in imprints]
     known: dict[str, KeyImprint] = {}
     for imprint in reversed(imprints):
         for key in imprint.keys:
             known.setdefault(key.name, key)
+    for imprint in imprints:
+        refuse_renamed((*newest.names, *newest.unchanged), imprint)
     unchanged = common_columns([i.unchanged for i in imprints])
     return [with_columns(imprint, known, unchanged) for imprint in imprints]
 
@@ -98,6 +119,19 @@ def refuse_two_roles(unchanged: Iterable[str], keys: Iterable[str]) -> None:
             f"{len(confused)} columns are keys of one release and published unchanged by another",
             where=", ".join(sorted(confused)),
             remedy=SAME_COLUMNS,
+        )
+
+
+def refuse_renamed(names: Iterable[str], imprint: Imprint) -> None:
+    """Raises where one of these columns is in a release under another spelling of its name."""
+    now, before = set(names), {*imprint.names, *imprint.unchanged}
+    spelled = {meaning(name) for name in before - now} - {None}
+    if renamed := [name for name in now - before if meaning(name) in spelled]:
+        raise RefusedByHistory(
+            f"{len(renamed)} columns are in an earlier release under another spelling of their names:"
+            " what both say together is not judged",
+            where=", ".join(sorted(renamed)),
+            remedy="Write these names, in the policy and in the table, as that release did.",
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sfumato.attacks.chain.table_imprint import part_of_release, same_release
 from sfumato.chains.pooling import MOST_VERSIONS_COMBINED
 from sfumato.core.adversary import Adversary
+from sfumato.core.aligned_imprints import in_key_order
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
@@ -142,13 +143,14 @@ class RecipientVersions:
         """The earlier versions on today's trees."""
         versions = []
         for record, imprint in self._records:
-            pairs = zip(imprint.keys, self.table.keys, strict=False)
-            cuts = {c.name: key.cut_on(c.taxonomy, key.onto(c.taxonomy)) for key, c in pairs}
-            if imprint.names != tuple(c.name for c in self.table.keys):
+            names = [column.name for column in self.table.keys]
+            if sorted(imprint.names) != sorted(names):
                 raise RefusedByHistory(
                     f"release {record.sequence} of chain {record.chain} showed other key columns",
                     remedy=AS_NEW_RELEASE,
                 )
+            pairs = zip(in_key_order(imprint, names).keys, self.table.keys, strict=True)
+            cuts = {c.name: key.cut_on(c.taxonomy, key.onto(c.taxonomy)) for key, c in pairs}
             granted = None if record.override is None else int(record.override["k"])
             versions.append(EarlierVersion(str(record.recipient), cuts, granted))
         return versions

@@ -46,7 +46,7 @@ def settled_releases(
     asked = [promise for promise in policy.promises if promise.looks_back]
     if len(asked) != 1 or asked[0].lets_people_leave:
         return (None,) * len(history)
-    columns = {(imprint.names, imprint.unchanged, imprint.since) for imprint in imprints}
+    columns = {(tuple(sorted(i.names)), i.unchanged, i.since) for i in imprints}
     if len(columns) > 1 or any(imprint.departures is not None for imprint in imprints):
         return (None,) * len(history)
     digests = tuple(imprint.digest for imprint in imprints)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.objections import written_down
 from sfumato.attacks.published_table import flat
+from sfumato.core.aligned_imprints import in_key_order, show_other_columns
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData
 from sfumato.core.imprint import Imprint, KeyImprint, grouped
@@ -39,6 +40,7 @@ def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None)
     is looked up in the tree that the policy writes down. Raises `BadData` where a text has no node, or where
     the table is no global recoding: such a table cannot be compared with others.
     """
+    like = in_key_order(like, [c.name for c in table.keys])
     class_of, shown = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
     keys, nodes = [], np.zeros((len(shown), len(like.keys)), np.int32)
     for j, (key, column) in enumerate(zip(like.keys, table.keys, strict=True)):
@@ -53,8 +55,8 @@ def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None)
 
 def is_release(table: Microdata, release: Imprint) -> bool:
     """Whether a published table is this release."""
-    shown = {c.name for c in table.columns if not c.role.is_key}
-    if tuple(c.name for c in table.keys) != release.names or shown != set(release.unchanged):
+    unchanged = [c.name for c in table.columns if not c.role.is_key]
+    if show_other_columns([c.name for c in table.keys], unchanged, release):
         return False
     try:
         return same_release(imprint_of(table, release), release)
@@ -63,12 +65,13 @@ def is_release(table: Microdata, release: Imprint) -> bool:
 
 
 def same_release(one: Imprint, other: Imprint) -> bool:
-    """Whether two imprints show the same classes with the same counts.
+    """Whether two imprints show the same classes with the same counts, in whatever order of columns.
 
     Nodes with the same leaves below them publish the same, whichever of them is named.
     """
     if not _same_columns(one, other) or len(one.owner) != len(other.owner):
         return False
+    other = in_key_order(other, one.names)
     return all(np.array_equal(a, b) for a, b in zip(_listed(one), _listed(other), strict=True))
 
 
@@ -79,7 +82,7 @@ def part_of_release(whole: Imprint, shown: Imprint) -> Imprint | None:
     """
     if not _same_columns(whole, shown):
         return None
-    groups = np.concatenate([_groups(whole), _groups(shown)])
+    groups = np.concatenate([_groups(whole), _groups(in_key_order(shown, whole.names))])
     distinct, which = np.unique(groups, axis=0, return_inverse=True)
     own, other = which.ravel()[: len(whole.owner)], which.ravel()[len(whole.owner) :]
     there, here = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
@@ -100,9 +103,9 @@ def part_of_release(whole: Imprint, shown: Imprint) -> Imprint | None:
 
 def _same_columns(one: Imprint, other: Imprint) -> bool:
     """Whether two imprints are about the same columns, by the same trees."""
-    if one.names != other.names or one.unchanged != other.unchanged:
+    if show_other_columns(one.names, one.unchanged, other):
         return False
-    return all(a.digest == b.digest for a, b in zip(one.keys, other.keys, strict=True))
+    return {key.name: key.digest for key in one.keys} == {key.name: key.digest for key in other.keys}
 
 
 def _groups(imprint: Imprint) -> NDArray[np.uint64]:

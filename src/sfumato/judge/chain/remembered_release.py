@@ -6,7 +6,7 @@ import base64
 import binascii
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,18 @@ class RememberedRelease:
         """The key columns."""
         return tuple(tree.name for tree in self.trees)
 
+    def shows_columns_of(self, other: RememberedRelease) -> bool:
+        """Tells whether both show the same columns in the same roles, in whatever order."""
+        mine, theirs = ((sorted(some.names), sorted(some.unchanged)) for some in (self, other))
+        return mine == theirs
+
+    def in_key_order(self, names: Sequence[str]) -> RememberedRelease:
+        """Returns the same release with its key columns, which these are, in this order."""
+        if self.names == tuple(names):
+            return self
+        order = [self.names.index(name) for name in names]
+        return replace(self, trees=tuple(self.trees[j] for j in order), nodes=self.nodes[:, order])
+
     def _is_whole(self) -> bool:
         entries = len(self.owner) == len(self.values) == len(self.counts)
         within = entries and bool(np.all((self.owner >= 0) & (self.owner < len(self.nodes))))
@@ -186,15 +198,19 @@ def covering(ranges: tuple[Numbers, Numbers], low: Numbers, high: Numbers) -> Nu
 
 
 def on_newest_trees(releases: Sequence[RememberedRelease]) -> list[ReleaseTable]:
-    """Returns releases side by side, oldest first; raises where they do not show the same columns."""
+    """Returns releases side by side, oldest first; raises where they do not show the same columns.
+
+    Their columns are in the order of the newest.
+    """
     if not releases:
         raise WrongCall("there is no release to look at", remedy="Give at least one.")
     newest = releases[-1]
-    if any((r.names, r.unchanged) != (newest.names, newest.unchanged) for r in releases):
+    if not all(release.shows_columns_of(newest) for release in releases):
         raise WrongCall(
             "the releases do not show the same columns",
             remedy="Compare releases with the same key columns and the same unchanged columns.",
         )
+    releases = [release.in_key_order(newest.names) for release in releases]
     every = np.concatenate([release.values for release in releases])
     _, number = np.unique(every, axis=0, return_inverse=True)
     ends = np.cumsum([len(release.values) for release in releases])

@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.core.errors import RefusedByHistory
 from sfumato.judge.chain.marks import Marks, tuple_marks
 from sfumato.judge.chain.remembered_release import MarkedTree, RememberedRelease
+from sfumato.judge.tables.spelling import folded
 
 KEEP = "Publish the same columns in the same roles, or start a new chain with people never published."
 
@@ -25,8 +26,10 @@ def in_same_columns(releases: Sequence[RememberedRelease]) -> list[RememberedRel
     if not releases:
         return []
     newest = releases[-1]
-    if all((r.names, r.unchanged) == (newest.names, newest.unchanged) for r in releases):
-        return list(releases)
+    if all(release.shows_columns_of(newest) for release in releases):
+        return [release.in_key_order(newest.names) for release in releases]
+    for release in releases:
+        _refuse_other_spelling(release, newest)
     trees: dict[str, MarkedTree] = {}
     for release in reversed(releases):
         for tree in release.trees:
@@ -37,6 +40,17 @@ def in_same_columns(releases: Sequence[RememberedRelease]) -> list[RememberedRel
             f"{len(mixed)} columns are a key in one release and published unchanged in another", remedy=KEEP
         )
     return [_shown_in(release, trees, matched) for release in releases]
+
+
+def _refuse_other_spelling(release: RememberedRelease, newest: RememberedRelease) -> None:
+    """Raises where a column of the newest is in another release under a name that is read as the same."""
+    before, now = ({*some.names, *some.unchanged} for some in (release, newest))
+    read = [folded(name) for name in before - now]
+    if same := sum(word is not None and word in read for word in map(folded, now - before)):
+        raise RefusedByHistory(
+            f"{same} columns have names that another release spells otherwise: that is not decided",
+            remedy="Write the names of columns as that release did.",
+        )
 
 
 def _matched(shown: Sequence[set[str]]) -> tuple[str, ...]:

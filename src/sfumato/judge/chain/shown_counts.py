@@ -99,9 +99,10 @@ def _same(table: TextTable, release: RememberedRelease) -> bool:
     """Returns whether a table has the groups of a release, and nothing else.
 
     Nodes with the same leaves below them publish the same, whichever of them is named; but a table that names
-    two of them in one column tells rows apart that the release has in one class.
+    two of them in one column tells rows apart that the release has in one class. The table's key columns come
+    first, in whatever order.
     """
-    ranges = []
+    release, ranges = release.in_key_order(table.names[: len(release.trees)]), []
     for tree, texts, code in zip(release.trees, table.texts, table.codes, strict=False):
         node = nodes_of(tree, texts)
         spans = np.unique(np.stack((tree.low[node], tree.high[node])), axis=1)
