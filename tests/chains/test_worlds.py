@@ -255,3 +255,31 @@ def test_both_ways_to_solve_a_larger_component_agree(seed, monkeypatch):
     for one in (simplex, search):
         assert (one.least <= both.most).all() and (both.most <= one.most).all()
     assert (simplex.most == both.most).mean() > 0.9 and (search.least == both.most).mean() > 0.9
+
+
+@settings(max_examples=60)
+@given(chains(count=3, rows=8, values=3), st.integers(2, 4))
+@example((BITS, [*CUBE[1], *((*p[:-2], 1, 1) for p in CUBE[1])], CUBE[2]), 2)
+def test_no_entry_is_searched_of_a_target_that_is_decided(chain, k):
+    """And what is decided that way is what solving everything decides."""
+    overlap = Overlap(chain_of(*chain))
+    whole, found, late, search = Worlds(overlap), Worlds(overlap), [], Worlds._search
+
+    def searched(self, entry, tries, budget):
+        least, most = self.candidate_bounds()
+        late.append(not worlds.undecided(least, most, k)[self.targets[entry]])
+        search(self, entry, tries, budget)
+
+    whole.solve(np.arange(len(whole.most)), worlds.StepBudget())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(worlds, "ROUNDS", ((0, 20_000), (0, 1_000_000)))
+        patched.setattr(Worlds, "_narrow_by_walk", lambda *_: None)  # looks for a world to begin with
+        patched.setattr(Worlds, "_search", searched)
+        found.decide(k, worlds.StepBudget())
+    assert not any(late)
+    least, most = found.candidate_bounds()
+    assert not worlds.undecided(least, most, k).any()
+    exactly, same = whole.candidate_bounds()
+    assert np.array_equal(exactly, same) and np.array_equal(
+        (least > 0) & (most < k), (exactly > 0) & (exactly < k)
+    )

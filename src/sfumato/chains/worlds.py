@@ -226,15 +226,21 @@ class Worlds:
         return np.arange(*np.searchsorted(self.targets, [target, target + 1]).tolist())
 
     def decide(self, k: int, budget: StepBudget) -> None:
-        """Narrow targets until k lies between no more; the world that is found for one may decide others."""
+        """Narrow targets until k lies between no more; the world that is found for one may decide others.
+
+        Of a target's entries no more are searched than k needs.
+        """
         for widest, tries in ROUNDS:
             open_ones = undecided(*self.candidate_bounds(), k)
             self.narrow_by_simplex(np.flatnonzero(open_ones[self.targets]), widest, budget)
             self._narrow_by_walk(k, tries, budget)
             for target in np.flatnonzero(open_ones).tolist():
                 entries = self.entries_of(target)
-                if undecided(self.least[entries].sum(), self.most[entries].sum(), k):
-                    self.narrow_by_search(entries, tries, budget)
+                for entry in entries.tolist():
+                    if not undecided(self.least[entries].sum(), self.most[entries].sum(), k):
+                        break
+                    if self.least[entry] < self.most[entry] and budget.left > 0:
+                        self._search(entry, tries, budget)
 
     def solve_fewest(self, asked: NDArray[np.bool_], budget: StepBudget) -> None:
         """Narrow the asked targets until the fewest candidates of one that exists are known exactly.
