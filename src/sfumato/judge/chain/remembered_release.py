@@ -46,9 +46,7 @@ class MarkedTree:
             raise ValueError
         if np.any(parent[1:] >= numbers[1:]) or np.any((cut < 0) | (cut >= count)):
             raise ValueError
-        end = numbers + 1
-        for v in range(count - 1, 0, -1):
-            end[parent[v]] = max(end[parent[v]], end[v])
+        end = _ends(parent)
         before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
         return cls(str(words["name"]), marks, parent, before[numbers], before[end], cut)
 
@@ -58,11 +56,13 @@ class MarkedTree:
 
     def onto(self, newer: MarkedTree) -> Numbers:
         """Returns the node of a newer tree that each node is now; trees only grow, and only below groups."""
-        now = {int(mark): v for v, mark in enumerate(newer.marks.tolist())}
-        found = np.array([now.get(int(mark), -1) for mark in self.marks.tolist()], np.int64)
+        order = np.argsort(newer.marks)
+        known = newer.marks[order]
+        place = np.minimum(np.searchsorted(known, self.marks), len(known) - 1)
+        found = np.where(known[place] == self.marks, order[place], -1)
         was_leaf = np.ones(len(self.parent), dtype=bool)
         was_leaf[self.parent[1:]] = False
-        lost = np.any(found < 0) or len(now) < len(newer.marks) or len(set(found.tolist())) < len(found)
+        lost = np.any(found < 0) or np.any(known[1:] == known[:-1]) or len(np.unique(found)) < len(found)
         is_group = np.zeros(len(newer.parent), dtype=bool)
         is_group[newer.parent[1:]] = True
         if lost or np.any(is_group[found[was_leaf]]):
@@ -72,6 +72,19 @@ class MarkedTree:
                 " the single root of a tree of version 1. Or start a new chain.",
             )
         return found
+
+
+def _ends(parent: Numbers) -> Numbers:
+    """Returns, for every node, the number after the last one below it; parents are numbered first."""
+    end, depth = np.arange(1, len(parent) + 1), np.zeros(len(parent), np.int64)
+    above = parent
+    while np.any(lower := above >= 0):
+        depth += lower
+        above = np.where(lower, parent[above], -1)
+    for level in range(int(depth.max()), 0, -1):
+        here = np.flatnonzero(depth == level)
+        np.maximum.at(end, parent[here], end[here])
+    return end
 
 
 @dataclass(frozen=True, eq=False)
