@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.tiny_chains import imprint, two
+from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
 from sfumato.judge.chain.remembered_release import MarkedTree, _ends
 
@@ -43,3 +45,13 @@ def test_nodes_are_known_by_their_marks_on_a_newer_tree(parent, data):
             older.onto(newer)
     else:
         assert older.onto(newer).tolist() == chosen
+
+
+def test_a_tree_is_laid_out_once_and_nobody_writes_to_it():
+    """Releases share what is read: a change in one would change the others."""
+    leaves = two("a", "b")
+    [tree] = imprint([leaves], [("a", 0, 1), ("b", 0, 1)], [Cut.root(leaves)], 1).as_dict()["keys"]
+    one, other = MarkedTree.of(tree), MarkedTree.of(dict(tree))
+    assert one.parent is other.parent and one.high.tolist() == [2, 1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        one.parent[0] = 0

@@ -7,6 +7,7 @@ import binascii
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from sfumato.judge.chain.marks import Marks, tuple_marks
 Numbers = NDArray[np.int64]
 
 VERSION = 1
+TREES = 8
+"""So many trees are remembered, those that were read last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +40,11 @@ class MarkedTree:
 
     @classmethod
     def of(cls, words: Mapping[str, Any]) -> MarkedTree:
-        parent = unpacked(words["parent"], "<i4").astype(np.int64)
-        marks = unpacked(words["marks"], "<u8").astype(np.uint64)
+        parent, marks, low, high = _laid_out(words["parent"], words["marks"])
         cut = unpacked(words["cut"], "<i4").astype(np.int64)
-        count = len(parent)
-        numbers = np.arange(count)
-        if not count or len(marks) != count or parent[0] != -1 or np.any(parent[1:] < 0):
+        if np.any((cut < 0) | (cut >= len(parent))):
             raise ValueError
-        if np.any(parent[1:] >= numbers[1:]) or np.any((cut < 0) | (cut >= count)):
-            raise ValueError
-        end = _ends(parent)
-        before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
-        return cls(str(words["name"]), marks, parent, before[numbers], before[end], cut)
+        return cls(str(words["name"]), marks, parent, low, high, cut)
 
     @property
     def leaves(self) -> int:
@@ -72,6 +68,27 @@ class MarkedTree:
                 " the single root of a tree of version 1. Or start a new chain.",
             )
         return found
+
+
+@lru_cache(maxsize=TREES)
+def _laid_out(parent_text: str, marks_text: str) -> tuple[Numbers, NDArray[np.uint64], Numbers, Numbers]:
+    """Returns the parents, the marks, and the first and last leaf of all nodes of a tree, from its texts.
+
+    Most releases of a chain have the same trees: each is read once, and nobody may write to it.
+    """
+    parent = unpacked(parent_text, "<i4").astype(np.int64)
+    marks = unpacked(marks_text, "<u8").astype(np.uint64)
+    numbers = np.arange(len(parent))
+    if not len(parent) or len(marks) != len(parent) or parent[0] != -1 or np.any(parent[1:] < 0):
+        raise ValueError
+    if np.any(parent[1:] >= numbers[1:]):
+        raise ValueError
+    end = _ends(parent)
+    before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
+    found = parent, marks, before[numbers], before[end]
+    for array in found:
+        array.flags.writeable = False
+    return found
 
 
 def _ends(parent: Numbers) -> Numbers:
