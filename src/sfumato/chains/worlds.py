@@ -141,12 +141,11 @@ class Worlds:
     def _search(self, entry: int, tries: int, budget: StepBudget) -> None:
         """Whether there can be as many as `most`, or else fewer; what takes too many steps stays open."""
         part, owner, begin = self._part(int(self.equations.component[entry]))
-        target, every = int(np.searchsorted(part.entries, entry)), (self.least, self.most, self._found)
-        bounds = tuple(each[part.entries] for each in every)
+        target, here = int(np.searchsorted(part.entries, entry)), part.entries
+        bounds = self.least[here], self.most[here], self._found[here]
         system = part.start, part.through, part.sums
         raise_by_search(target, system, (begin, owner), bounds, tries, budget.counter)
-        for each, now in zip(every, bounds, strict=True):
-            each[part.entries] = now
+        self.least[here], self.most[here], self._found[here] = bounds
 
     def _part(self, component: int) -> tuple[EquationPart, Codes, Longs]:
         """A component, its entries sum by sum, and where those of each sum begin; made once."""
