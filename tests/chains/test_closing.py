@@ -76,6 +76,20 @@ def test_a_chain_is_closed_where_no_later_release_shows_more(chain):
     assert closing_releases(found) == expected
 
 
+def test_releases_of_a_chain_are_placed_as_each_is_beside_the_newest_alone():
+    """Trees grow, releases share cuts or not; what is placed once for several is the same for each."""
+    old = Taxonomy.grow(["*", "A", "a1", "a2", "b"], [-1, 0, 1, 1, 0])
+    new = Taxonomy.grow(["*", "A", "a1", "a2", "a3", "b"], [-1, 0, 1, 1, 1, 0])
+    people = [(leaf, value, time) for time in (1, 2, 3, 4) for leaf in ("a1", "a2", "b") for value in (0, 1)]
+    cuts = [Cut.root(old), Cut.leaves(old), Cut.root(new), Cut.leaves(new)]
+    made = [releases((cut.taxonomy,), people, [(cut,)] * (i + 1))[-1] for i, cut in enumerate(cuts)]
+    for several in (made, [*made[:2], *made[:2], *made[2:]]):
+        for one, placed in zip(several, Chain.of(several).releases, strict=True):
+            alone = Chain.of([one, several[-1]]).releases[0]
+            assert np.array_equal(placed.nodes, alone.nodes)
+            assert np.array_equal(placed.node_of[0], alone.node_of[0])
+
+
 @given(st.integers(2, 4).flatmap(lambda n: chains(count=n, rows=7)), st.integers(1, 3))
 def test_what_was_proved_changes_no_verdict(chain, k):
     """Beside releases that tell what was proved, a next one is judged as beside those that do not."""

@@ -21,7 +21,7 @@ from sfumato.core.chain import Chain
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData
 from sfumato.kernels.chains.simplex import DONE, NO_SOLUTION, raise_all
-from sfumato.kernels.chains.whole_sums import YES, components_of, fill
+from sfumato.kernels.chains.whole_sums import YES, components_of, fill, raise_by_search
 
 LONG = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=6, values=1))
 K2 = {
@@ -153,9 +153,33 @@ def test_what_is_filled_in_adds_up(system):
     begin = np.searchsorted(through[order], np.arange(len(sums) + 1))
     amount = np.empty(count + 1, np.int64)
     assert fill(start, through, sums, (begin, member), amount, np.array([10**6])) == YES
+    assert sums_of(system, amount[:-1]).tolist() == sums.tolist()
+
+
+def sums_of(system, amounts):
+    """What the amounts of all variables come to."""
+    start, through, sums = system
     found = np.zeros_like(sums)
-    np.add.at(found, through, np.repeat(amount[:-1], np.diff(start)))
-    assert found.tolist() == sums.tolist()
+    np.add.at(found, through, np.repeat(amounts, np.diff(start)))
+    return found
+
+
+@given(systems(), st.sampled_from([1, 5, 10**6]), st.sampled_from([0, 10, 10**6]))
+def test_a_search_narrows_a_variable_to_what_all_solutions_say(system, tries, steps):
+    """With enough steps exactly; with few, never beyond; and what it found last is a solution."""
+    start, through, sums = system
+    count, order = len(start) - 1, np.argsort(through, kind="stable")
+    member = np.repeat(np.arange(count, dtype=np.int32), np.diff(start))[order]
+    begin = np.searchsorted(through[order], np.arange(len(sums) + 1))
+    most = np.array([min(sums[through[start[v] : start[v + 1]]]) for v in range(count)], np.int64)
+    truth = np.array(solutions(start, through, sums, most)).max(axis=0)
+    bounds, left = (np.zeros(count, np.int64), most, np.full(count, -1)), np.array([steps])
+    for v in range(count):
+        raise_by_search(v, (start, through, sums), (begin, member), bounds, tries, left)
+    least, most, found = bounds
+    assert (least <= truth).all() and (truth <= most).all()
+    assert tries < 10**6 or steps < 10**6 or np.array_equal(least, most)
+    assert (found == -1).all() or np.array_equal(sums_of(system, found), sums)
 
 
 @given(LONG)
@@ -255,3 +279,31 @@ def test_both_ways_to_solve_a_larger_component_agree(seed, monkeypatch):
     for one in (simplex, search):
         assert (one.least <= both.most).all() and (both.most <= one.most).all()
     assert (simplex.most == both.most).mean() > 0.9 and (search.least == both.most).mean() > 0.9
+
+
+@settings(max_examples=60)
+@given(chains(count=3, rows=8, values=3), st.integers(2, 4))
+@example((BITS, [*CUBE[1], *((*p[:-2], 1, 1) for p in CUBE[1])], CUBE[2]), 2)
+def test_no_entry_is_searched_of_a_target_that_is_decided(chain, k):
+    """And what is decided that way is what solving everything decides."""
+    overlap = Overlap(chain_of(*chain))
+    whole, found, late, search = Worlds(overlap), Worlds(overlap), [], Worlds._search
+
+    def searched(self, entry, tries, budget):
+        least, most = self.candidate_bounds()
+        late.append(not worlds.undecided(least, most, k)[self.targets[entry]])
+        search(self, entry, tries, budget)
+
+    whole.solve(np.arange(len(whole.most)), worlds.StepBudget())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(worlds, "ROUNDS", ((0, 20_000), (0, 1_000_000)))
+        patched.setattr(Worlds, "_narrow_by_walk", lambda *_: None)  # looks for a world to begin with
+        patched.setattr(Worlds, "_search", searched)
+        found.decide(k, worlds.StepBudget())
+    assert not any(late)
+    least, most = found.candidate_bounds()
+    assert not worlds.undecided(least, most, k).any()
+    exactly, same = whole.candidate_bounds()
+    assert np.array_equal(exactly, same) and np.array_equal(
+        (least > 0) & (most < k), (exactly > 0) & (exactly < k)
+    )

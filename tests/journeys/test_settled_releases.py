@@ -79,13 +79,11 @@ def test_the_attack_finds_what_it_finds_in_the_whole_chain(chain):
     found = releases(*chain)
     settled = [None]
     for upto in range(2, len(found)):
-        known = _attacked(found[:upto], ASKED, None, [])
-        numbers = [n for n in (known.forward, known.backward) if n is not None]
-        settled.append(
-            Settled(min(numbers), known.forward, known.backward) if known.holds and numbers else None
-        )
-    got, whole = _attacked(found, ASKED, None, settled), _attacked(found, ASKED, None, [])
-    assert got == whole
+        known, figures = _attacked(found[:upto], ASKED, None, [])
+        fewest = figures.of_anybody
+        settled.append(Settled(fewest, figures) if known.holds and fewest is not None else None)
+    (got, now), (whole, figures) = (_attacked(found, ASKED, None, each) for each in (settled, []))
+    assert (got.k, got.holds, now) == (whole.k, whole.holds, figures)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +96,7 @@ def test_what_a_ledger_tells_is_settled(kept):
     records, imprints = kept
     found = settled_releases.settled_releases(records, imprints, Policy.from_dict(POLICY))
     assert found[0] is None and all(found[1:])
-    assert [known.forward for known in found[1:]] == [record.figures["FA"] for record in records[1:]]
+    assert [known.figures.forward for known in found[1:]] == [record.figures["FA"] for record in records[1:]]
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,8 @@ class Decider:
     def _least_work(self, first: int) -> int:
         """What a decision takes at least: a target of the earlier releases has parts beside a next one."""
         if first not in self._known_work:
-            self._known_work[first] = len(self._unsure(self.earlier, first)[1]) * self._people_per_value(
-                first
-            )
+            targets = self._unsure(self.earlier, first)[1]
+            self._known_work[first] = len(targets) * self._people_per_value(first)
         return self._known_work[first]
 
     def _people_per_value(self, first: int) -> int:

@@ -24,7 +24,7 @@ from sfumato.chains.world_walk import WorldWalk, is_worth_a_walk, walk
 from sfumato.core.chain import ClassTable
 from sfumato.core.microdata import Codes, Counts
 from sfumato.kernels.chains.simplex import NO_SOLUTION, raise_all
-from sfumato.kernels.chains.whole_sums import NO, YES, fill
+from sfumato.kernels.chains.whole_sums import raise_by_search
 
 STEPS = 5_000_000
 """Steps for one target, over all its values and all numbers that are tried; then the question stays open."""
@@ -141,34 +141,11 @@ class Worlds:
     def _search(self, entry: int, tries: int, budget: StepBudget) -> None:
         """Whether there can be as many as `most`, or else fewer; what takes too many steps stays open."""
         part, owner, begin = self._part(int(self.equations.component[entry]))
-        target = int(np.searchsorted(part.entries, entry))
-        others = np.delete(part.entries, target)
-        lengths = np.delete(np.diff(part.start), target)
-        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        rows = part.through[part.start[target] : part.start[target + 1]]
-        flat = np.delete(part.through, np.arange(part.start[target], part.start[target + 1]))
-        members = owner[owner != target]
-        members -= members > target
-        first = begin.copy()
-        first[1:] -= np.cumsum(np.bincount(rows, minlength=len(part.sums)))
-        alone = first[1:] == first[:-1]
-        amount, asked = np.empty(len(others) + 1, np.int64), int(self.most[entry])
-        while self.least[entry] < asked and budget.left > 0:
-            sums, mine = part.sums.copy(), StepBudget(tries)
-            sums[rows] -= asked
-            answer = (
-                NO if sums[alone].any() else fill(start, flat, sums, (first, members), amount, mine.counter)
-            )
-            budget.spend(tries - mine.left + len(others))
-            if answer == YES:
-                self.least[entry] = asked
-                self.least[others] = np.maximum(self.least[others], amount[:-1])
-                self._found[entry], self._found[others] = asked, amount[:-1]
-            elif answer == NO and asked == self.most[entry]:
-                asked = int(self.most[entry]) - 1
-                self.most[entry] = asked
-            else:
-                asked = (asked + int(self.least[entry])) // 2
+        target, here = int(np.searchsorted(part.entries, entry)), part.entries
+        bounds = self.least[here], self.most[here], self._found[here]
+        system = part.start, part.through, part.sums
+        raise_by_search(target, system, (begin, owner), bounds, tries, budget.counter)
+        self.least[here], self.most[here], self._found[here] = bounds
 
     def _part(self, component: int) -> tuple[EquationPart, Codes, Longs]:
         """A component, its entries sum by sum, and where those of each sum begin; made once."""
@@ -226,15 +203,21 @@ class Worlds:
         return np.arange(*np.searchsorted(self.targets, [target, target + 1]).tolist())
 
     def decide(self, k: int, budget: StepBudget) -> None:
-        """Narrow targets until k lies between no more; the world that is found for one may decide others."""
+        """Narrow targets until k lies between no more; the world that is found for one may decide others.
+
+        Of a target's entries no more are searched than k needs.
+        """
         for widest, tries in ROUNDS:
             open_ones = undecided(*self.candidate_bounds(), k)
             self.narrow_by_simplex(np.flatnonzero(open_ones[self.targets]), widest, budget)
             self._narrow_by_walk(k, tries, budget)
             for target in np.flatnonzero(open_ones).tolist():
                 entries = self.entries_of(target)
-                if undecided(self.least[entries].sum(), self.most[entries].sum(), k):
-                    self.narrow_by_search(entries, tries, budget)
+                for entry in entries.tolist():
+                    if not undecided(self.least[entries].sum(), self.most[entries].sum(), k):
+                        break
+                    if self.least[entry] < self.most[entry] and budget.left > 0:
+                        self._search(entry, tries, budget)
 
     def solve_fewest(self, asked: NDArray[np.bool_], budget: StepBudget) -> None:
         """Narrow the asked targets until the fewest candidates of one that exists are known exactly.

@@ -67,12 +67,16 @@ class Chain:
         newest = imprints[-1]
         numbers, values = numbered_together([i.values for i in imprints])
         trees = tuple(k.tree for k in newest.keys)
-        releases = []
+        releases, known = [], dict[tuple[int, bytes, bytes, bytes], tuple[Nodes, Nodes]]()
         for imprint, number in zip(imprints, numbers, strict=True):
             shown, cuts = np.empty_like(imprint.nodes), []
             for j, key in enumerate(imprint.keys):
-                node_now = key.onto(trees[j], newest.keys[j].marks)
-                cuts.append(key.cut_on(trees[j], node_now).node_of)
+                same = j, key.parent.tobytes(), key.marks.tobytes(), key.cut.tobytes()
+                if same not in known:
+                    now = key.onto(trees[j], newest.keys[j].marks)
+                    known[same] = now, key.cut_on(trees[j], now).node_of
+                node_now, cut = known[same]
+                cuts.append(cut)
                 shown[:, j] = node_now[imprint.nodes[:, j]]
             order = np.lexsort((number, imprint.owner))
             owner, counts = imprint.owner[order], imprint.counts[order]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Verdict
 from sfumato.journey.history import RememberedReleases, imprint_document
 from sfumato.journey.judgement import PLAIN, WrittenForm, check_counts, judged_in_chain
-from sfumato.journey.settled_releases import Settled, closing_release, settled_releases
+from sfumato.journey.settled_releases import AttackFigures, Settled, closing_release, settled_releases
 from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.searches import ability_of
@@ -30,6 +30,7 @@ from sfumato.releases.receipt import ALONE
 from sfumato.show.card import several
 
 if TYPE_CHECKING:
+    from sfumato.attacks.chain.correspondence import Correspondence
     from sfumato.attacks.chain.departed_people import HeldChain
     from sfumato.judge.chain.together import TogetherRuling
 
@@ -193,26 +194,20 @@ def judge_beside_earlier(
     imprints = imprints or [Imprint.from_dict(document) for document in documents]
     leaving = any(promise.lets_people_leave for promise in policy.promises)
     held = HeldChain.of(imprints) if leaving else None
-    attacked = _attacked(imprints, policy, held, settled)
+    attacked, fewest_of = _attacked(imprints, policy, held, settled)
     if attacked.holds is False or any(verdict.holds is False for verdict in verdicts):
         raise RefusedByHistory(
             f"next to the earlier releases fewer than {attacked.k} people are possible for somebody",
             remedy="Publish less detail, or wait until more people have arrived.",
         )
-    figures = {"FA": attacked.forward, "BA": attacked.backward, **({"open": left_open} if left_open else {})}
+    figures = {
+        "FA": fewest_of.forward,
+        "BA": fewest_of.backward,
+        **({"open": left_open} if left_open else {}),
+    }
     if held is not None:
         figures["left"] = _fewest_of_departed(held, attacked.k, left_open)
     return HistoryComparison(figures, tuple(replace(verdict, holds=True) for verdict in verdicts))
-
-
-@dataclass(frozen=True)
-class _Attacked:
-    """What the attack on all releases finds: whether everybody keeps k candidates, and its two figures."""
-
-    k: int | None
-    holds: bool | None
-    forward: int | None
-    backward: int | None
 
 
 def _attacked(
@@ -220,20 +215,15 @@ def _attacked(
     policy: Policy,
     held: HeldChain | None,
     settled: Sequence[Settled | None],
-) -> _Attacked:
-    """Returns what the attack finds, from the last release on that settles who came until then."""
+) -> tuple[Correspondence, AttackFigures]:
+    """Returns the attack, from the last release on that settles who came until then, and its figures of all.
+
+    People who came until then are in the figures, and the attack does not look at them.
+    """
     from sfumato.attacks.chain.correspondence import correspondence
 
     start = closing_release(imprints, settled)
     known = None if start is None else settled[start]
     found = correspondence(imprints[start or 0 :], policy, held=held, only_fewest=True)
-    if known is None:
-        return _Attacked(found.k, found.holds, found.FA, found.BA)
-    return _Attacked(
-        found.k, found.holds, _fewer(known.of_anybody, found.FA), _fewer(known.backward, found.BA)
-    )
-
-
-def _fewer(one: int | None, other: int | None) -> int | None:
-    """Returns the smaller of two numbers, of which either may be missing."""
-    return min((number for number in (one, other) if number is not None), default=None)
+    figures = AttackFigures(found.FA, found.BA)
+    return found, figures if known is None else known.figures.followed_by(figures)

@@ -221,9 +221,11 @@ class RecipientVersions:
         return AvailableVersions(patterns, self.rule, self.metric, held=self.held)
 
     def _chosen_together(self, names: Sequence[str]) -> dict[str, PlannedVersion]:
-        """Versions for people of whom none holds another, chosen at once; none where that breaks a promise.
+        """Versions for recipients who hold none yet, chosen at once; empty where each is chosen by itself.
 
-        Class promises choose them, some rows suppressed. One about earlier releases may ask for more.
+        Versions are chosen at once by the class promises alone. Each is chosen by itself where somebody holds
+        a version already, where the policy promises something about earlier releases and there are some, and
+        where one of the versions chosen at once breaks such a promise.
         """
         beside = any(h.recipient in names for h in self.held)
         if not names or beside or (self.held and self.policy.promises.looks_back):

@@ -17,22 +17,40 @@ from sfumato.releases.ledger.record import Record
 
 
 @dataclass(frozen=True)
-class Settled:
-    """The fewest candidates of anybody beside a release and all before it, found by the second judge.
+class AttackFigures:
+    """The fewest candidates that the attack leaves to people who came before a release, and to newcomers.
 
-    `forward` and `backward` were found by the attack: of people who came before it, and of those who are not
-    in the first release; `None` where there are none.
+    `forward` (FA) is of those who came before it, `backward` (BA) of those who are not in the first release;
+    `None` where there are none.
     """
 
-    fewest: int
     forward: int | None
     backward: int | None
 
     @property
     def of_anybody(self) -> int | None:
         """The fewest of either."""
-        found = [number for number in (self.forward, self.backward) if number is not None]
-        return min(found, default=None)
+        return _fewer(self.forward, self.backward)
+
+    def followed_by(self, later: AttackFigures) -> AttackFigures:
+        """Returns the figures of a whole chain: these are those up to a release, `later` those from it on."""
+        return AttackFigures(_fewer(self.of_anybody, later.forward), _fewer(self.backward, later.backward))
+
+
+def _fewer(one: int | None, other: int | None) -> int | None:
+    """Returns the smaller of two numbers, of which either may be missing."""
+    return min((number for number in (one, other) if number is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What was found beside a release and all before it.
+
+    `fewest` are the fewest candidates of anybody, as the second judge ruled; `figures` are the attack's.
+    """
+
+    fewest: int
+    figures: AttackFigures
 
 
 def settled_releases(
@@ -66,8 +84,8 @@ def _settled(record: Record, promise: Promise) -> Settled | None:
     fewest, numbers = said[0].get("measured"), [record.figures.get(name) for name in ("FA", "BA")]
     if type(fewest) is not int or not all(n is None or type(n) is int for n in numbers):
         return None
-    found = Settled(fewest, *numbers)
-    return None if found.of_anybody is None else found
+    figures = AttackFigures(*numbers)
+    return None if figures.of_anybody is None else Settled(fewest, figures)
 
 
 def closing_release(imprints: Sequence[Imprint], settled: Sequence[Settled | None]) -> int | None:

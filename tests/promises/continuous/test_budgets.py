@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oracles.class_promises import classes_of
-from oracles.tiny_chains import S, releases, table, two
+from oracles.tiny_chains import S, chains, releases, table, two
 from sfumato.chains.candidates import Decision
 from sfumato.chains.history import History
 from sfumato.core.cut import Cut
+from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.watch import Answer
 from sfumato.promises.continuous.register_watch import RegisterRule
 from sfumato.promises.continuous.watch import Continuity
+from strategies import all_cuts
 
 
 @pytest.mark.parametrize(("k", "kept"), [(2, True), (3, False)])
@@ -35,3 +39,30 @@ def test_exact_answers_are_counted(monkeypatch, most):
     allowed = 3 if most is None else most
     assert len(asked) == 1 + allowed
     assert [a is Answer.LATER for a in answers] == [n >= allowed for n in range(3)]
+
+
+@settings(max_examples=40)
+@given(chains(count=3, rows=7, values=2), st.integers(1, 3), st.data())
+def test_a_watch_goes_on_from_where_it_is_as_it_goes_from_the_roots(chain, k, data):
+    """Wherever it was before, above these cuts or not, a watch answers as one that was nowhere else."""
+    trees, people, cuts = chain
+    history = History.of(table(trees, people), releases(trees, people, cuts[:2]), "since")
+    options = [list(all_cuts(tree)) for tree in trees]
+    watch = Continuity(history, k)
+    for _ in range(4):
+        asked = {f"q{j}": data.draw(st.sampled_from(each)) for j, each in enumerate(options)}
+        assert watch.ask(asked) == Continuity(history, k).ask(asked)
+        watch.accept(asked)
+
+
+def test_steps_that_are_made_again_are_made_once_each(monkeypatch):
+    """A search that goes on from known steps hands them over one by one."""
+    tree = Taxonomy.grow(["*", "a", "a0", "a1", "b", "b0", "b1"], [-1, 0, 1, 1, 0, 4, 4])
+    people = [(leaf, value, batch) for leaf in tree.leaf_labels for value in (0, 1) for batch in (1, 2)]
+    history = History.of(table((tree,), people), releases((tree,), people, [[Cut.root(tree)]]), "since")
+    watch, made, move = Continuity(history, 1), [], Continuity._move
+    monkeypatch.setattr(Continuity, "_move", lambda self, below: made.append(below.node) or move(self, below))
+    cut = Cut.root(tree)
+    for node in (0, *tree.children(0)):
+        watch.accept({"q0": (cut := cut.specialize(node))})
+    assert made == [0, *tree.children(0)]

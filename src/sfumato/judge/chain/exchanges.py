@@ -26,7 +26,7 @@ Bits = NDArray[np.unsignedinteger]
 
 LARGEST = 8_000_000
 """So many places, unknowns times kinds of sums, are laid out; in larger systems nobody exchanges anything."""
-STEPS = 5
+STEPS = 2
 """So often everybody meets somebody before worlds that are one exchange away are looked at."""
 AIMS = 200
 """So many unknowns are looked for among them that were seen to hold more people than they do."""

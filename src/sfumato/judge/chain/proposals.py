@@ -19,8 +19,8 @@ SETTINGS: dict[str, object] = {"output_flag": False, "parallel": "off", "threads
 """One thread, one seed, and no clock: the same question always gets the same answer."""
 NODES = 50
 """So many branches are looked at for whole amounts."""
-EXACT, NEARLY = 1e-4, 0.1
-"""So much less than the best may they be worth."""
+EXACT, ANY = 1e-4, 10.0
+"""So much less than the best may they be worth: hardly anything, or whatever there is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +124,8 @@ class IntegerSolver(_Solver):
         lp.integrality_ = [self._integer] * lp.num_col_
 
     def propose(self, aim: Numbers, worth: Floats | None = None) -> Proposal:
-        """Returns amounts, as above; where columns are of different worth, nearly the best will do."""
-        self._solver.setOptionValue("mip_rel_gap", EXACT if worth is None else NEARLY)
+        """Returns amounts, as above; where columns are of different worth, any will do."""
+        self._solver.setOptionValue("mip_rel_gap", EXACT if worth is None else ANY)
         _, steps = self._run(aim, worth)
         found = self._solver.getSolution()
         return Proposal(np.array(found.col_value) if found.value_valid else None, None, steps)

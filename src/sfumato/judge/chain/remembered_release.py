@@ -7,6 +7,7 @@ import binascii
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from sfumato.judge.chain.marks import Marks, tuple_marks
 Numbers = NDArray[np.int64]
 
 VERSION = 1
+TREES = 8
+"""So many trees are remembered, those that were read last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +40,11 @@ class MarkedTree:
 
     @classmethod
     def of(cls, words: Mapping[str, Any]) -> MarkedTree:
-        parent = unpacked(words["parent"], "<i4").astype(np.int64)
-        marks = unpacked(words["marks"], "<u8").astype(np.uint64)
+        parent, marks, low, high = _laid_out(words["parent"], words["marks"])
         cut = unpacked(words["cut"], "<i4").astype(np.int64)
-        count = len(parent)
-        numbers = np.arange(count)
-        if not count or len(marks) != count or parent[0] != -1 or np.any(parent[1:] < 0):
+        if np.any((cut < 0) | (cut >= len(parent))):
             raise ValueError
-        if np.any(parent[1:] >= numbers[1:]) or np.any((cut < 0) | (cut >= count)):
-            raise ValueError
-        end = numbers + 1
-        for v in range(count - 1, 0, -1):
-            end[parent[v]] = max(end[parent[v]], end[v])
-        before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
-        return cls(str(words["name"]), marks, parent, before[numbers], before[end], cut)
+        return cls(str(words["name"]), marks, parent, low, high, cut)
 
     @property
     def leaves(self) -> int:
@@ -58,11 +52,13 @@ class MarkedTree:
 
     def onto(self, newer: MarkedTree) -> Numbers:
         """Returns the node of a newer tree that each node is now; trees only grow, and only below groups."""
-        now = {int(mark): v for v, mark in enumerate(newer.marks.tolist())}
-        found = np.array([now.get(int(mark), -1) for mark in self.marks.tolist()], np.int64)
+        order = np.argsort(newer.marks)
+        known = newer.marks[order]
+        place = np.minimum(np.searchsorted(known, self.marks), len(known) - 1)
+        found = np.where(known[place] == self.marks, order[place], -1)
         was_leaf = np.ones(len(self.parent), dtype=bool)
         was_leaf[self.parent[1:]] = False
-        lost = np.any(found < 0) or len(now) < len(newer.marks) or len(set(found.tolist())) < len(found)
+        lost = np.any(found < 0) or np.any(known[1:] == known[:-1]) or len(np.unique(found)) < len(found)
         is_group = np.zeros(len(newer.parent), dtype=bool)
         is_group[newer.parent[1:]] = True
         if lost or np.any(is_group[found[was_leaf]]):
@@ -72,6 +68,40 @@ class MarkedTree:
                 " the single root of a tree of version 1. Or start a new chain.",
             )
         return found
+
+
+@lru_cache(maxsize=TREES)
+def _laid_out(parent_text: str, marks_text: str) -> tuple[Numbers, NDArray[np.uint64], Numbers, Numbers]:
+    """Returns the parents, the marks, and the first and last leaf of all nodes of a tree, from its texts.
+
+    Most releases of a chain have the same trees: each is read once, and nobody may write to it.
+    """
+    parent = unpacked(parent_text, "<i4").astype(np.int64)
+    marks = unpacked(marks_text, "<u8").astype(np.uint64)
+    numbers = np.arange(len(parent))
+    if not len(parent) or len(marks) != len(parent) or parent[0] != -1 or np.any(parent[1:] < 0):
+        raise ValueError
+    if np.any(parent[1:] >= numbers[1:]):
+        raise ValueError
+    end = _ends(parent)
+    before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
+    found = parent, marks, before[numbers], before[end]
+    for array in found:
+        array.flags.writeable = False
+    return found
+
+
+def _ends(parent: Numbers) -> Numbers:
+    """Returns, for every node, the number after the last one below it; parents are numbered first."""
+    end, depth = np.arange(1, len(parent) + 1), np.zeros(len(parent), np.int64)
+    above = parent
+    while np.any(lower := above >= 0):
+        depth += lower
+        above = np.where(lower, parent[above], -1)
+    for level in range(int(depth.max()), 0, -1):
+        here = np.flatnonzero(depth == level)
+        np.maximum.at(end, parent[here], end[here])
+    return end
 
 
 @dataclass(frozen=True, eq=False)

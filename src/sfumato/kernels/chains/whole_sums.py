@@ -48,7 +48,7 @@ def _used_up(left: Longs) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, inner=True)
 def fill(
     start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], amount: Longs, steps_left: Longs
 ) -> int:
@@ -87,6 +87,74 @@ def fill(
             place += 1
             amount[place] = -1
     return NO
+
+
+@njit(cache=True)
+def _without(target: int, start: Longs, through: Ints) -> tuple[Longs, Ints]:
+    """Returns the variables but one, with the sums that each is part of."""
+    begin, end = start[target], start[target + 1]
+    rest = np.concatenate((through[:begin], through[end:]))
+    first = np.empty(len(start) - 1, np.int64)
+    first[: target + 1] = start[: target + 1]
+    first[target + 1 :] = start[target + 2 :] - (end - begin)
+    return first, rest
+
+
+@njit(cache=True)
+def _members_without(target: int, begin: Longs, member: Ints) -> tuple[Longs, Ints]:
+    """Returns the variables of every sum but one variable; those after it are numbered one less."""
+    first, rest, count = np.zeros(len(begin), np.int64), np.empty(len(member), np.int32), 0
+    for row in range(len(begin) - 1):
+        for m in range(begin[row], begin[row + 1]):
+            if member[m] != target:
+                rest[count] = member[m] - 1 if member[m] > target else member[m]
+                count += 1
+        first[row + 1] = count
+    return first, rest[:count]
+
+
+@njit(cache=True)
+def raise_by_search(
+    target: int,
+    system: tuple[Longs, Ints, Longs],
+    members: tuple[Longs, Ints],
+    bounds: tuple[Longs, Longs, Longs],
+    tries: int,
+    steps_left: Longs,
+) -> None:
+    """Narrows how much a variable can be, by whole numbers that `fill` finds for all others.
+
+    `system` are `start`, `through` and `sums`, as `fill` has them. `bounds` are what every variable was seen
+    to be at least, what it is at most, and what it was in the numbers that were found last (-1: never). The
+    most is asked for first; where it cannot be, one less, and where `tries` steps do not tell, about half. A
+    look at a number costs what its search takes of `steps_left`, and as much as there are variables.
+    """
+    (start, through, sums), (least, most, found) = system, bounds
+    others, rest = _without(target, start, through)
+    first, member = _members_without(target, members[0], members[1])
+    amount, mine, asked = np.empty(len(start) - 1, np.int64), np.empty(1, np.int64), most[target]
+    while least[target] < asked and steps_left[0] > 0:
+        left, answer = sums.copy(), YES
+        for i in range(start[target], start[target + 1]):
+            left[through[i]] -= asked
+        for row in range(len(left)):
+            if first[row] == first[row + 1] and left[row] != 0:
+                answer = NO
+        mine[0] = tries
+        if answer == YES:
+            answer = fill(others, rest, left, (first, member), amount, mine)
+        steps_left[0] -= tries - mine[0] + len(others) - 1
+        if answer == YES:
+            least[target] = found[target] = asked
+            for other in range(len(others) - 1):
+                v = other + 1 if other >= target else other
+                found[v] = amount[other]
+                least[v] = max(least[v], amount[other])
+        elif answer == NO and asked == most[target]:
+            asked -= 1
+            most[target] = asked
+        else:
+            asked = (asked + least[target]) // 2
 
 
 @njit(cache=True)

@@ -256,15 +256,16 @@ class Continuity(Watch):
         self._pending = None
 
     def _replay(self, cuts: Cuts) -> None:
-        """Go to these cuts from the roots."""
+        """Go to these cuts, from the present ones if they lie above, else from the roots."""
         if self._is_here(cuts):
             return
-        self._start_over()
-        for column in self.history.table.keys:
+        if not self._is_above(cuts):
+            self._start_over()
+        for column, here in zip(self.history.table.keys, self._node_of, strict=True):
             tree, cut = column.taxonomy, cuts[column.name]
             inside = np.zeros(len(tree.labels), dtype=bool)
             inside[cut.nodes] = True
-            waiting = [0]
+            waiting = np.unique(here).tolist()
             while waiting:
                 node = waiting.pop()
                 if not inside[node]:
@@ -274,6 +275,14 @@ class Continuity(Watch):
     def _is_here(self, cuts: Cuts) -> bool:
         keys = self.history.table.keys
         return all(np.array_equal(n, cuts[c.name].node_of) for n, c in zip(self._node_of, keys, strict=True))
+
+    def _is_above(self, cuts: Cuts) -> bool:
+        """Whether the present cuts can be specialized to these."""
+        for column, here in zip(self.history.table.keys, self._node_of, strict=True):
+            depth = column.taxonomy.depth
+            if np.any(depth[here] > depth[cuts[column.name].node_of]):
+                return False
+        return True
 
     def _is_next(self, cuts: Cuts) -> bool:
         below = self._pending
