@@ -24,7 +24,7 @@ _NONE = np.uint64(0)
 DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS, SMALLEST = range(8)
 REGISTERS = 8
 
-PATIENCE = 16
+PATIENCE = 32
 """So many draws in a row without one more edge are the last."""
 
 
