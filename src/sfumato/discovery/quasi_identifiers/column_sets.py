@@ -37,9 +37,9 @@ class ColumnSets(Sequence[Names]):
         self, words: Words, members: Sequence[tuple[int, ...]], names: Names, *, most: int | None = None
     ) -> None:
         self._members, self._names = tuple(members), names
-        self._words, self._sizes = _in_order(words, members)
         self._several = [j for j, chosen in enumerate(self._members) if len(chosen) > 1]
-        self._total = sum(int(choices.sum()) for _, choices in self._chunks())
+        self._words, self._sizes, total = _in_order(words, members)
+        self._total = sum(int(choices.sum()) for _, choices in self._chunks()) if total is None else total
         self._length = min(self._total, sys.maxsize if most is None else most)
         self.cut = most is not None and most < self._total
         """Whether there are more sets than were asked for."""
@@ -187,17 +187,24 @@ def _sizes_of(words: Words) -> NDArray[np.int64]:
     return sizes
 
 
-def _in_order(words: Words, members: Sequence[tuple[int, ...]]) -> tuple[Words, NDArray[np.int64]]:
+def _in_order(
+    words: Words, members: Sequence[tuple[int, ...]]
+) -> tuple[Words, NDArray[np.int64], int | None]:
     """Returns the sets by size, those of one size by the positions of their first columns, and their sizes.
 
+    Last comes how many sets they are with every choice among look-alikes; None if that is yet to be counted.
     More than `MOST_SORTED` sets are ordered by size alone.
     """
-    sizes = _sizes_of(words)
     if len(words) > MOST_SORTED:
+        sizes = _sizes_of(words)
         order = np.argsort(sizes, kind="stable")
-        return words[order], sizes[order]
-    ranks = np.empty(len(members), np.int64)
-    ranks[sorted(range(len(members)), key=members.__getitem__)] = np.arange(len(members))
-    keys = keys_by_rank(np.ascontiguousarray(words), ranks)
+        return words[order], sizes[order], None
+    ranks = [0] * len(members)
+    for rank, j in enumerate(sorted(range(len(members)), key=members.__getitem__)):
+        ranks[j] = rank
+    each = list(map(len, members))
+    keys, sizes, total = keys_by_rank(
+        np.ascontiguousarray(words), np.array(ranks, np.int64), np.array(each, np.int64)
+    )
     order = np.lexsort((*keys.T[::-1], sizes))
-    return words[order], sizes[order]
+    return words[order], sizes[order], total if prod(each) * len(words) < 1 << 62 else None

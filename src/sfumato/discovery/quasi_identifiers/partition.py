@@ -77,7 +77,7 @@ def partition(table: Coded, columns: Iterable[int], k: int, *, enough: int | Non
     current: Partition | None = Partition.whole(table.rows, k)
     if enough is not None and current is not None and current.exposed >= enough:
         return None
-    for codes, size in _joined(table, sorted(columns, key=lambda j: -table.sizes[j])):
+    for codes, size in _joined(table, sorted(columns, key=table.sizes.__getitem__, reverse=True)):
         if current is None or len(current.rows) == 0:
             break
         current = current.refined(codes, size, enough=enough)

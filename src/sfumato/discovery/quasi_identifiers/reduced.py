@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.discovery.quasi_identifiers.coded import Coded, Codes
 from sfumato.discovery.quasi_identifiers.partition import partition
-from sfumato.kernels.sets.partitions import mark_rare, same_partition
+from sfumato.kernels.sets.partitions import join_alike, mark_rare
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,22 +29,14 @@ class ReducedTable:
         """Reduce a table; its columns stand for `members`."""
         codes = np.ascontiguousarray(table.codes)
         marked = np.empty(codes.shape, np.int32)
-        shapes = mark_rare(codes, np.array(table.sizes, np.int64), k, marked).tolist()
-        members: dict[int, list[int]] = {}
-        alike: dict[tuple[int, ...], list[int]] = {}
-        for j, (used, *shape) in enumerate(shapes):
-            if used <= 1:
-                continue
-            rivals = alike.setdefault(tuple(shape), [])
-            twin = _twin(marked[j], shape[0], (marked[i] for i in rivals)) if rivals else None
-            if twin is not None:
-                members[rivals[twin]].append(j)
-                continue
-            rivals.append(j)
-            members[j] = [j]
-        order = sorted(members, key=lambda j: (-shapes[j][3], j))
-        size = max((shapes[j][1] for j in order), default=0)
-        return cls(marked[order], max(size, 1), tuple(tuple(members[j]) for j in order))
+        shapes = mark_rare(codes, np.array(table.sizes, np.int64), k, marked)
+        order = np.argsort(-shapes[:, 3], kind="stable")
+        places, columns, size = join_alike(marked, shapes, order)
+        members: list[list[int]] = [[] for _ in range(columns)]
+        for j, place in enumerate(places.tolist()):
+            if place >= 0:
+                members[place].append(j)
+        return cls(marked[:columns], max(size, 1), tuple(map(tuple, members)))
 
     @property
     def rows(self) -> int:
@@ -54,14 +45,6 @@ class ReducedTable:
     @property
     def columns(self) -> int:
         return int(self.codes.shape[0])
-
-
-def _twin(codes: Codes, groups: int, others: Iterable[Codes]) -> int | None:
-    """Which of the others groups the rows in the same way."""
-    for i, other in enumerate(others):
-        if same_partition(codes, other, np.full(max(groups, 1), -1, np.int32)):
-            return i
-    return None
 
 
 def without_duplicates(table: Coded) -> tuple[Coded, int]:

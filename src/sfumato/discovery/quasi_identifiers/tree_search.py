@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.kernels.sets import hitting_sets
-from sfumato.kernels.sets.edges import EDGES, REGISTERS, RESULTS, SAMPLED, EdgeTree, Goal, Stack
+from sfumato.kernels.sets.edges import EDGES, REGISTERS, RESULTS, SAMPLED, SMALLEST, EdgeTree, Goal, Stack
 
 Sets = NDArray[np.uint64]
 KeepGoing = Callable[[int], bool]
@@ -22,6 +22,7 @@ STEPS_PER_RUN = 1 << 22
 """Steps of the compiled search between two looks at the limits."""
 
 _T = TypeVar("_T", bound=np.generic)
+_NONE = np.uint64(0)
 
 
 class TreeSearch:
@@ -39,7 +40,7 @@ class TreeSearch:
         stack_rows[:rows] = np.arange(rows, dtype=np.int32)
         bounds = np.empty(room // k + 4 * depths + 64, np.int32)
         bounds[:2] = 0, rows
-        at, b_at, clusters, kept = (np.zeros(depths, np.int64) for _ in range(4))
+        at, b_at, clusters, kept = np.zeros((4, depths), np.int64)
         clusters[0], kept[0] = 1, rows
         count = np.zeros(table.size, np.int32)
         self.stack: Stack = Stack(
@@ -47,8 +48,6 @@ class TreeSearch:
         )
         self.tree = _new_tree(columns, depths)
         self.steps = 0
-        self._looked_at = 0
-        self._smallest: int | None = None
 
     def run(
         self, keep_going: KeepGoing, *, fits: Fits = lambda *_: True, budget: int = STEPS_PER_RUN
@@ -88,7 +87,6 @@ class TreeSearch:
         """Begin again with another bound, keeping the edges."""
         columns = self.goal.codes.shape[0]
         self.goal = self.goal._replace(max_size=min(max_size, columns))
-        self._looked_at, self._smallest = 0, None
         edges, sampled = int(self.tree.registers[EDGES]), int(self.tree.registers[SAMPLED])
         depths = min(max_size, columns) + 4
         known = self.tree
@@ -119,12 +117,7 @@ class TreeSearch:
     @property
     def smallest(self) -> int | None:
         """The size of the smallest set found so far."""
-        fresh = self.tree.results[self._looked_at : self.found]
-        self._looked_at += len(fresh)
-        if len(fresh):
-            size = int(np.bitwise_count(fresh).sum(axis=1).min())
-            self._smallest = size if self._smallest is None else min(size, self._smallest)
-        return self._smallest
+        return int(self.tree.registers[SMALLEST]) if self.found else None
 
     def words(self) -> Sets:
         """What has been found so far: a set per row, a bit per column."""
@@ -139,8 +132,8 @@ def _new_tree(
         edges = np.zeros((1024, words), np.uint64)
     edge_words = len(edges) // 64
     candidates = np.zeros((depths, words), np.uint64)
-    everything = np.arange(64 * words) < columns
-    candidates[0] = np.packbits(everything, bitorder="little").view(np.uint64)
+    candidates[0] = ~_NONE
+    candidates[0, -1:] >>= np.uint64(64 * words - columns)
     return EdgeTree(
         registers=np.zeros(REGISTERS, np.int64),
         random=np.array([0x9E3779B97F4A7C15], np.uint64) if random is None else random,

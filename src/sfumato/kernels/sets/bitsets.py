@@ -66,18 +66,29 @@ def take_first(words: Words) -> int:
 
 
 @njit(cache=True)
-def keys_by_rank(words: Words, ranks: NDArray[np.int64]) -> Words:
+def keys_by_rank(
+    words: Words, ranks: NDArray[np.int64], choices: NDArray[np.int64]
+) -> tuple[Words, NDArray[np.int64], int]:
     """Keys of sets, one per row of `words`: ascending keys are sets by their members of lowest rank.
 
-    Where two sets differ first in the order of ranks, the one that has the member comes first.
+    Where two sets differ first in the order of ranks, the one that has the member comes first. Returns the
+    keys, the sizes of the sets, and how many sets they are if every member stands for so many `choices`:
+    modulo 2 to the 64.
     """
     keys = np.full(words.shape, ~np.uint64(0), np.uint64)
+    sizes = np.zeros(len(words), np.int64)
+    total = 0
     for i in range(len(words)):
+        several = 1
         for w in range(words.shape[1]):
             x = words[i, w]
+            sizes[i] += ones(x)
             while x != np.uint64(0):
                 lowest = x & (~x + _ONE)
                 x ^= lowest
-                rank = ranks[64 * w + ones(lowest - _ONE)]
+                member = 64 * w + ones(lowest - _ONE)
+                several *= choices[member]
+                rank = ranks[member]
                 keys[i, rank >> 6] ^= _ONE << np.uint64(63 - (rank & 63))
-    return keys
+        total += several
+    return keys, sizes, total

@@ -19,9 +19,13 @@ from sfumato.kernels.sets.partitions import DROPPED, Ints, refine
 Longs = NDArray[np.int64]
 
 _NONE = np.uint64(0)
-# Registers: depth, phase, edges, results, depth whose partition is ready, column sampled next, checks made.
-DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS = range(7)
-REGISTERS = 7
+# Registers: depth, phase, edges, results, depth whose partition is ready, column sampled next, checks made,
+# columns of the smallest result (0 without one).
+DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS, SMALLEST = range(8)
+REGISTERS = 8
+
+PATIENCE = 32
+"""So many draws in a row without one more edge are the last."""
 
 
 class Goal(NamedTuple):
@@ -103,16 +107,57 @@ def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int
 
 @njit(cache=True, inner=True, borrows=True)
 def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, draws: int) -> int:
-    """Draw k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
+    """Choose k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
 
-    New edges go to `first` and after, where there is room for one per draw; of these only the smallest by
-    inclusion stay. Rows that were drawn before give no new edge: most such draws are passed over.
+    The k rows lie at even distances in their cluster. Where there are no more such choices than draws, each
+    is made once; else they are drawn, until no more edges come. New edges go to `first` and after, where
+    there is room for one per draw; of these only the smallest by inclusion stay.
     """
+    if _has_few_choices(goal, stack, depth, draws):
+        return _chosen_differences(goal, stack, tree, depth, first)
+    return _drawn_differences(goal, stack, tree, depth, first, draws)
+
+
+@njit(cache=True, borrows=True)
+def _has_few_choices(goal: Goal, stack: Stack, depth: int, most: int) -> bool:
+    """Whether clusters have at most so many choices of k rows at even distances."""
+    b_at, others = stack.b_at[depth], goal.k - 1
+    if stack.clusters[depth] > most:
+        return False
+    choices = 0
+    for i in range(stack.clusters[depth]):
+        length = stack.bounds[b_at + i + 1] - stack.bounds[b_at + i]
+        strides = (length - 1) // others
+        choices += strides * length - others * (strides * (strides + 1) >> 1)
+        if choices > most:
+            return False
+    return True
+
+
+@njit(cache=True, borrows=True)
+def _chosen_differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int) -> int:
+    """The smallest edges of all choices of k rows at even distances in a cluster."""
+    at, b_at, others = stack.at[depth], stack.b_at[depth], goal.k - 1
+    last = first
+    for i in range(stack.clusters[depth]):
+        start, end = at + stack.bounds[b_at + i], at + stack.bounds[b_at + i + 1]
+        for stride in range(1, (end - start - 1) // others + 1):
+            for begin in range(start, end - stride * others):
+                _difference(goal.codes, goal.k, stack.rows, begin, stride, tree.edges[last])
+                last = _keep_smallest(tree.edges, first, last)
+    return last
+
+
+@njit(cache=True, borrows=True)
+def _drawn_differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, draws: int) -> int:
+    """The smallest edges of some draws; rows that were drawn before are mostly passed over."""
     at, b_at = stack.at[depth], stack.b_at[depth]
     last = first
-    columns = goal.codes.shape[0]
     drawn = _NONE
+    fruitless = 0
     for _ in range(draws):
+        if fruitless == PATIENCE:
+            break
         place = _draw(tree.random, stack.kept[depth])
         low, high = 0, stack.clusters[depth]
         while high - low > 1:
@@ -128,36 +173,54 @@ def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int
         if stride == 1 and offset < 64:
             again = np.uint64(1) << np.uint64(offset)
             if drawn & again != _NONE:
+                fruitless += 1
                 continue
             drawn |= again
-        edge = tree.edges[last]
-        begin = at + offset
-        row = stack.rows[begin]
-        for w in range(len(edge)):
-            bits = _NONE
-            for column in range(64 * w, min(columns, 64 * w + 64)):
-                code = goal.codes[column, row]
-                same = code >= 0
-                for i in range(1, goal.k):
-                    if not same:
-                        break
-                    same = goal.codes[column, stack.rows[begin + i * stride]] == code
-                bits |= np.uint64(not same) << np.uint64(column & 63)
-            edge[w] = bits
-        fresh = True
-        i = first
-        while i < last:
-            if below(tree.edges[i], edge):
-                fresh = False
-                break
-            if below(edge, tree.edges[i]):
-                last -= 1
-                copy(tree.edges[i], tree.edges[last])
-            else:
-                i += 1
-        if fresh:
-            copy(tree.edges[last], edge)
-            last += 1
+        _difference(goal.codes, goal.k, stack.rows, at + offset, stride, tree.edges[last])
+        least = _keep_smallest(tree.edges, first, last)
+        fruitless = 0 if least > last else fruitless + 1
+        last = least
+    return last
+
+
+@njit(cache=True, borrows=True)
+def _difference(codes: Ints, k: int, rows: Ints, begin: int, stride: int, edge: Words) -> None:
+    """Put into `edge` the columns in which k rows, from a place on at a distance, do not all agree."""
+    # Row numbers as unsigned ones: numba need not look for places that are counted from the end.
+    row, other = np.uint32(rows[begin]), np.uint32(rows[begin + stride])
+    for w in range(len(edge)):
+        bits = _NONE
+        before = 64 * w
+        for j in range(min(codes.shape[0] - before, 64)):
+            code = codes[before + j, row]
+            differ = (code < 0) | (codes[before + j, other] != code)
+            bits |= np.uint64(differ) << np.uint64(j)
+        edge[w] = bits
+    for i in range(2, k):
+        another = np.uint32(rows[begin + i * stride])
+        for j in range(codes.shape[0]):
+            if not holds(edge, j) and codes[j, another] != codes[j, row]:
+                put(edge, j)
+
+
+@njit(cache=True, borrows=True)
+def _keep_smallest(edges: Words, first: int, last: int) -> int:
+    """Keep the edge at `last` if no edge from `first` on lies in it, and drop those that contain it."""
+    edge = edges[last]
+    fresh = True
+    i = first
+    while i < last:
+        if below(edges[i], edge):
+            fresh = False
+            break
+        if below(edge, edges[i]):
+            last -= 1
+            copy(edges[i], edges[last])
+        else:
+            i += 1
+    if fresh:
+        copy(edges[last], edge)
+        last += 1
     return last
 
 

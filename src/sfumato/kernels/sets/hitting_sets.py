@@ -26,6 +26,7 @@ from sfumato.kernels.sets.edges import (
     READY,
     RESULTS,
     SAMPLED,
+    SMALLEST,
     EdgeTree,
     Goal,
     Stack,
@@ -234,6 +235,8 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                     result[:] = _NONE
                     for d in range(1, depth + 1):
                         put(result, tree.path[d])
+                    if registers[RESULTS] == 0 or depth < registers[SMALLEST]:
+                        registers[SMALLEST] = depth
                     registers[RESULTS] += 1
                     registers[PHASE] = _BACK
                     continue

@@ -149,20 +149,74 @@ def mark_rare(codes: Ints, sizes: NDArray[np.int64], k: int, out: Ints) -> NDArr
 
 
 @njit(cache=True)
-def same_partition(first: Ints, second: Ints, image: Ints) -> bool:
-    """Whether equal codes in one column mean equal codes in the other, given as many codes in both.
+def join_alike(
+    codes: Ints, shapes: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], int, int]:
+    """Put columns in an order: of those that group the rows alike the first; the others and constants last.
 
-    Rows with a negative code must be the same. `image` is filled with -1 and has room for every code.
+    `codes` and `shapes` are what `mark_rare` makes. Columns with equal sums of squares lie next to each other
+    in `order`. Returns for each column the place of the one that stands for it, -1 for a constant; how many
+    columns stand for some; and the most codes that one of these has.
     """
-    for i in range(len(first)):
-        if first[i] < 0 or second[i] < 0:
-            if first[i] >= 0 or second[i] >= 0:
+    places = np.full(len(codes), -1, np.int64)
+    source = np.empty(len(codes), np.int64)
+    image = np.empty(shapes[:, 1].max() if len(codes) else 0, np.int32)
+    made, last, most = 0, len(codes), 0
+    for j in order:
+        alike = made - 1 if shapes[j, 0] > 1 else -1
+        while alike >= 0 and not _same_partition(codes, shapes, source[alike], j, image):
+            alike = alike - 1 if shapes[source[alike], 3] == shapes[j, 3] else -1
+        if alike < 0 and shapes[j, 0] > 1:
+            alike = made
+            made += 1
+            source[alike] = j
+            most = max(most, shapes[j, 1])
+        else:
+            last -= 1
+            source[last] = j
+        places[j] = alike
+    _permute(codes, source)
+    return places, made, most
+
+
+@njit(cache=True)
+def _permute(codes: Ints, source: NDArray[np.int64]) -> None:
+    """Put column `source[i]` in place i, for every i, with room for one column; `source` is used up."""
+    spare = np.empty(codes.shape[1], np.int32)
+    for start in range(len(source)):
+        if source[start] == start:
+            continue
+        spare[:] = codes[start]
+        place = start
+        while source[place] != start:
+            taken = source[place]
+            codes[place] = codes[taken]
+            source[place] = place
+            place = taken
+        codes[place] = spare
+        source[place] = place
+
+
+@njit(cache=True, borrows=True)
+def _same_partition(codes: Ints, shapes: NDArray[np.int64], i: int, j: int, image: Ints) -> bool:
+    """Whether equal codes in one column mean equal codes in the other, and negative codes the same rows.
+
+    `image` has room for every code.
+    """
+    for s in range(1, 4):
+        if shapes[i, s] != shapes[j, s]:
+            return False
+    image[: shapes[i, 1]] = -1
+    for row in range(codes.shape[1]):
+        one, two = codes[i, row], codes[j, row]
+        if one < 0 or two < 0:
+            if one >= 0 or two >= 0:
                 return False
             continue
-        seen = image[first[i]]
+        seen = image[one]
         if seen < 0:
-            image[first[i]] = second[i]
-        elif seen != second[i]:
+            image[one] = two
+        elif seen != two:
             return False
     return True
 
