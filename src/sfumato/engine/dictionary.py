@@ -47,6 +47,7 @@ class Dictionary:
         self.kind = published_type(kind)
         self.missing = 0
         self._known = pa.nulls(0, self.kind)
+        self._last: tuple[pa.Array | None, NDArray[np.int64]] = None, np.zeros(0, np.int64)
         self._more: list[pa.Array] = []
         self._more_count = self._more_bytes = 0
 
@@ -76,14 +77,25 @@ class Dictionary:
         empty = len(local)
         index = to_numpy(indices, missing=empty)
         occurring = np.flatnonzero(_used(index, empty))
-        numbers = np.zeros(empty + 1, np.int64)
-        if len(occurring):
-            numbers[occurring] = self._numbers(
-                local if len(occurring) == empty else local.take(to_arrow(occurring))
-            )
+        numbers = self._known_of(local)
+        asked = occurring[numbers[occurring] == NO_VALUE]
+        if len(asked):
+            numbers[asked] = self._numbers(local if len(asked) == empty else local.take(to_arrow(asked)))
+        if coded is cells:
+            self._last = local, numbers
         if local.null_count or (len(index) and int(index.max()) == empty):
             self.missing += int(np.count_nonzero(numbers.take(index) == NO_VALUE))
         return numbers, index
+
+    def _known_of(self, local: pa.Array) -> NDArray[np.int64]:
+        """Numbers of the values of a dictionary, as far as it is the one before; `NO_VALUE` for the others.
+
+        Batches of one row group come with the same dictionary.
+        """
+        before, numbers = self._last
+        if before is not None and len(before) == len(local) and before.equals(local):
+            return numbers.copy()
+        return np.full(len(local) + 1, NO_VALUE, np.int64)
 
     def _numbers(self, values: pa.Array) -> NDArray[np.int64]:
         """Numbers of some values (perhaps repeated, perhaps missing), new ones included."""

@@ -142,9 +142,10 @@ class _ColumnTally:
             self.missing += fresh.missing
             self.guess.observe(fresh.texts(fresh.distinct_values()[0]))
             return
-        numbers = self.seen.encode(cells)
-        grown = np.bincount(numbers, minlength=max(self.seen.size, len(self.counts)))
-        grown[: len(self.counts)] += self.counts
+        numbers, index = self.seen.look_up(cells)
+        grown = np.zeros(max(self.seen.size, len(self.counts)), np.int64)
+        grown[: len(self.counts)] = self.counts
+        np.add.at(grown, numbers, np.bincount(index, minlength=len(numbers)))
         self.counts = grown
         self.missing = self.seen.missing
         self._guess_kind()
