@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engine import open_source
+from sfumato.engine import open_source, survey
 from sfumato.engine.dictionary import Dictionary
 from sfumato.engine.files.parquet import ParquetReader
 
@@ -47,10 +47,10 @@ def test_surveys_are_the_same_however_text_is_written(tmp_path: Path) -> None:
         surveys.append(open_source(path).survey())
     surveys.append(open_source(table).survey())
     first = surveys[0]
-    for survey in surveys[1:]:
-        assert survey.rows == first.rows
+    for other in surveys[1:]:
+        assert other.rows == first.rows
         for name in NAMES:
-            ours, theirs = survey.columns[name], first.columns[name]
+            ours, theirs = other.columns[name], first.columns[name]
             assert (ours.values, ours.counts.tolist()) == (theirs.values, theirs.counts.tolist())
             assert (ours.kind, ours.missing, ours.repeats) == (theirs.kind, theirs.missing, theirs.repeats)
 
@@ -81,3 +81,45 @@ def test_batches_that_share_a_dictionary_are_numbered_like_others() -> None:
                     plain.distinct_values()[0].to_pylist()
                 )
                 assert shared.size == plain.size
+
+
+def test_values_that_wait_are_counted_as_if_none_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(6)
+    schema = pa.schema([("text", pa.string()), ("number", pa.float64()), ("nothing", pa.null())])
+    for limit in (0, 1, 5, 12, 60, 10_000):
+        sizes = draw.integers(0, 40, 12).tolist()
+        batches = [
+            pa.record_batch(
+                [
+                    pa.array([f"{v}" if v % 9 else None for v in draw.integers(0, 90, size).tolist()]),
+                    pa.array([v / 2 if v % 7 else float("nan") for v in draw.integers(0, 20, size).tolist()]),
+                    pa.nulls(size),
+                ],
+                schema=schema,
+            )
+            for size in sizes
+        ]
+        if draw.random() < 0.5:
+            coded = [batch.column(0).dictionary_encode() for batch in batches]
+            batches = [batch.set_column(0, "text", c) for batch, c in zip(batches, coded, strict=True)]
+
+        told = []
+        for most in (0, 100, 1 << 25):
+            monkeypatch.setattr(survey, "MOST_WAITING_BYTES", most)
+            found = survey.survey(batches, schema, schema.names, limit=limit)
+            told.append(
+                [
+                    (
+                        c.kind,
+                        c.distinct,
+                        c.missing,
+                        c.values,
+                        c.counts.tolist(),
+                        c.complete,
+                        c.repeats,
+                        c.is_text,
+                    )
+                    for c in found.columns.values()
+                ]
+            )
+        assert told[0] == told[1] == told[2]
