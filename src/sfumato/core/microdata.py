@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.joint_columns import JointColumn, joined
-from sfumato.core.packing import Packing, Words, sort_and_count
+from sfumato.core.packing import BLOCK_ROWS, Packing, Words, sort_and_count
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
 
@@ -159,6 +159,30 @@ class Microdata:
         if name in self._joined:
             return self._joined[name][1]
         return self.packing.unpack(self.words, self._index(name))
+
+    def held_codes(self, name: str) -> Codes:
+        """The leaf ranks that occur in this column, ascending: `np.unique(self.codes(name))`, found once."""
+        if name not in self._held:
+            self._held[name] = self._find_held(name)
+        return self._held[name]
+
+    @cached_property
+    def _held(self) -> dict[str, Codes]:
+        """The leaf ranks that occur, of the columns that somebody asked for."""
+        return {}
+
+    def _find_held(self, name: str) -> Codes:
+        """Looks at block after block of rows until every leaf was found."""
+        held = np.zeros(len(self.column(name).taxonomy.leaves), bool)
+        if name in self._joined:
+            held[self.codes(name)] = True
+        else:
+            place = self._index(name)
+            for start in range(0, self.distinct, BLOCK_ROWS):
+                held[self.packing.unpack(self.words[:, start : start + BLOCK_ROWS], place)] = True
+                if held.all():
+                    break
+        return np.flatnonzero(held).astype(np.int32)
 
     @cached_property
     def _joined(self) -> dict[str, tuple[Column, Codes]]:

@@ -47,6 +47,7 @@ class Dictionary:
         self.kind = published_type(kind)
         self.missing = 0
         self._known = pa.nulls(0, self.kind)
+        self._last: tuple[pa.Array | None, NDArray[np.int64]] = None, np.zeros(0, np.int64)
         self._more: list[pa.Array] = []
         self._more_count = self._more_bytes = 0
 
@@ -76,16 +77,27 @@ class Dictionary:
         empty = len(local)
         index = to_numpy(indices, missing=empty)
         occurring = np.flatnonzero(_used(index, empty))
-        numbers = np.zeros(empty + 1, np.int64)
-        if len(occurring):
-            numbers[occurring] = self._numbers(
-                local if len(occurring) == empty else local.take(to_arrow(occurring))
-            )
+        numbers = self._known_of(local)
+        asked = occurring[numbers[occurring] == NO_VALUE]
+        if len(asked):
+            numbers[asked] = self.numbers(local if len(asked) == empty else local.take(to_arrow(asked)))
+        if coded is cells:
+            self._last = local, numbers
         if local.null_count or (len(index) and int(index.max()) == empty):
             self.missing += int(np.count_nonzero(numbers.take(index) == NO_VALUE))
         return numbers, index
 
-    def _numbers(self, values: pa.Array) -> NDArray[np.int64]:
+    def _known_of(self, local: pa.Array) -> NDArray[np.int64]:
+        """Numbers of the values of a dictionary, as far as it is the one before; `NO_VALUE` for the others.
+
+        Batches of one row group come with the same dictionary.
+        """
+        before, numbers = self._last
+        if before is not None and len(before) == len(local) and before.equals(local):
+            return numbers.copy()
+        return np.full(len(local) + 1, NO_VALUE, np.int64)
+
+    def numbers(self, values: pa.Array) -> NDArray[np.int64]:
         """Numbers of some values (perhaps repeated, perhaps missing), new ones included."""
         if values.type != self.kind:
             values = values.cast(self.kind)
@@ -105,6 +117,38 @@ class Dictionary:
             self._more_bytes += unseen.nbytes
         more = to_numpy(place, missing=-1 - start).astype(np.int64) + start
         return np.asarray(np.maximum(known, more) + 1)
+
+    def values_among(self, array: pa.Array) -> tuple[pa.Array, NDArray[np.int64], int]:
+        """The values of some cells, how often each occurs, and how many cells are missing; none is numbered.
+
+        A value may come twice.
+        """
+        cells = comparable(array, self.name)
+        if pa.types.is_null(cells.type):
+            return self._known[:0], np.zeros(0, np.int64), len(cells)
+        coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+        local = coded.dictionary
+        times = np.bincount(to_numpy(coded.indices, missing=len(local)), minlength=len(local) + 1)
+        valid = times[:-1] > 0
+        if local.null_count:
+            valid &= to_numpy(local.is_valid().cast(pa.int32())) == 1
+        occurring = np.flatnonzero(valid)
+        values = local if len(occurring) == len(local) else local.take(to_arrow(occurring))
+        if values.type != self.kind:
+            values = values.cast(self.kind)
+        often = times[occurring]
+        return values, often, len(cells) - int(often.sum())
+
+    def take_in(self, several: Sequence[pa.Array], most: int) -> NDArray[np.int64] | None:
+        """The numbers of the values of several arrays, as if these came one after the other.
+
+        Where all values together would be more than `most`, nothing is numbered, and the answer is `None`.
+        """
+        coded = pa.concat_arrays([self._known, *several]).dictionary_encode()
+        if self._more or len(coded.dictionary) > min(most, MOST_LOOKED_UP):
+            return None
+        before, self._known = len(self._known), coded.dictionary
+        return to_numpy(coded.indices)[before:].astype(np.int64) + 1
 
     def missing_among(self, array: pa.Array) -> int:
         """How many of these cells are missing; their values get no numbers."""

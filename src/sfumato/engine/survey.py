@@ -22,6 +22,11 @@ FIRST_ROWS = 10_000
 MOST_LISTED_VALUES = 200_000
 """Columns with more distinct values than this are not listed value by value."""
 
+VALUES_PER_KNOWN = 4
+"""Values wait until so many came for each known one: telling them apart looks at all known ones, too."""
+MOST_WAITING_BYTES = 1 << 25
+"""Values wait while they take no more memory than this; where memory is limited, none waits."""
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnSurvey:
@@ -91,6 +96,9 @@ class Surveyor:
         self._tallies = [_ColumnTally(name, kind, limit) for name, kind in columns.items()]
         self._memory = memory
         self.rows = 0
+        if memory is not None and memory.limit is not None:
+            for tally in self._tallies:
+                tally.most_waiting = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Survey some more rows; the batch may hold other columns, too."""
@@ -128,34 +136,51 @@ class _ColumnTally:
         self.missing = 0
         self.checked = 0
         self.complete = not self.nested
+        self.most_waiting = MOST_WAITING_BYTES
+        self._waiting: list[tuple[pa.Array, NDArray[np.int64]]] = []
+        self._waiting_values = self._waiting_bytes = 0
 
     def add(self, cells: pa.Array) -> None:
         if self.nested:
             self.missing += cells.null_count
-            return
-        if not self.complete and self.guess.settled:
+        elif not self.complete and self.guess.settled:
             self.missing += self.seen.missing_among(cells)
-            return
-        if not self.complete:
-            fresh = Dictionary(self.name, cells.type)
-            fresh.encode(cells)
-            self.missing += fresh.missing
-            self.guess.observe(fresh.texts(fresh.distinct_values()[0]))
-            return
-        numbers = self.seen.encode(cells)
-        grown = np.bincount(numbers, minlength=max(self.seen.size, len(self.counts)))
-        grown[: len(self.counts)] += self.counts
-        self.counts = grown
-        self.missing = self.seen.missing
-        self._guess_kind()
+        else:
+            values, times, missing = self.seen.values_among(cells)
+            self.missing += missing
+            self._waiting.append((values, times))
+            self._waiting_values += len(values)
+            self._waiting_bytes += values.nbytes
+            many = self._waiting_values > max(self.limit, VALUES_PER_KNOWN * self.seen.size)
+            if many or self._waiting_bytes > self.most_waiting:
+                self._settle()
 
-    def _guess_kind(self) -> None:
+    def _settle(self) -> None:
+        """Counts the values that wait: together, unless they are too many; then it is found out where."""
+        waiting, self._waiting, self._waiting_values, self._waiting_bytes = self._waiting, [], 0, 0
+        if self.complete and len(waiting) > 1:
+            numbers = self.seen.take_in([values for values, _ in waiting], self.limit)
+            if numbers is not None:
+                self._count(numbers, np.concatenate([times for _, times in waiting]))
+                return
+        for values, times in waiting:
+            if self.complete:
+                self._count(self.seen.numbers(values), times)
+            else:
+                self.guess.observe(self.seen.texts(values))
+
+    def _count(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        grown = np.zeros(self.seen.size, np.int64)
+        grown[: len(self.counts)] = self.counts
+        np.add.at(grown, numbers, times)
+        self.counts = grown
         values, _ = self.seen.distinct_values()
         self.guess.observe(self.seen.texts(values[self.checked :]))
         self.checked = len(values)
         self.complete = len(values) <= self.limit
 
     def result(self) -> ColumnSurvey:
+        self._settle()
         if self.nested:
             return ColumnSurvey(self.name, "list", 0, self.missing, (), np.zeros(0, np.int64), False)
         values, index = self.seen.distinct_values()
@@ -175,6 +200,7 @@ class _ColumnTally:
         texts = self.seen.texts(values)
         sums = np.zeros(len(texts) + 1, np.int64)
         np.add.at(sums, index, self.counts[: len(index)])
+        sums[-1] = self.missing
         order = sorted(range(len(texts)), key=texts.__getitem__)
         labels: list[Label] = [texts[i] for i in order]
         if self.missing:

@@ -65,8 +65,7 @@ def lost_columns(recoding: Recoding) -> tuple[str, ...]:
             bool((recoding.low[:, j] == low).all() and (recoding.high[:, j] == high).all())
             for low, high in ends
         )
-        codes = recoding.table.codes(column.name)
-        if same and len(codes) and int(codes.min()) < int(codes.max()):
+        if same and len(recoding.table.held_codes(column.name)) > 1:
             lost.append(column.name)
     return tuple(lost)
 
@@ -75,14 +74,14 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShap
     """Returns the shape of key column j."""
     column = recoding.table.keys[j]
     taxonomy = column.taxonomy
-    boxes = np.unique(np.stack([recoding.low[:, j], recoding.high[:, j]], axis=1), axis=0)
+    boxes = _different_intervals(recoding.low[:, j], recoding.high[:, j])
     nodes = covering_nodes(recoding, j, boxes)
     depths: dict[int, int] = {}
     for depth in taxonomy.depth[nodes].tolist():
         depths[depth] = depths.get(depth, 0) + 1
     return ColumnShape(
         column.name,
-        len(np.unique(recoding.table.codes(column.name))),
+        len(recoding.table.held_codes(column.name)),
         len(boxes),
         int((taxonomy.end[nodes] == nodes + 1).sum()),
         dict(sorted(depths.items())),
@@ -91,6 +90,16 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShap
         taxonomy.start,
         _everything(recoding, j, boxes),
     )
+
+
+def _different_intervals(low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Returns the intervals that differ, each once and in order, as rows of a low and a high end.
+
+    >>> _different_intervals(np.array([3, 0, 3], np.int32), np.array([4, 3, 4], np.int32)).tolist()
+    [[0, 3], [3, 4]]
+    """
+    ends = np.unique(low.astype(np.int64) << 32 | high)
+    return np.stack([ends >> 32, ends & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
 def _everything(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> str | None:

@@ -379,6 +379,6 @@ class NodeCounter:
 def _groups_by_level(table: Microdata) -> tuple[tuple[int, ...], ...]:
     """Returns for every key column how many groups the values that occur fall into, level by level."""
     return tuple(
-        tuple(len(np.unique(level[np.unique(table.codes(c.name))])) for level in c.taxonomy.levels)
+        tuple(len(np.unique(level[table.held_codes(c.name)])) for level in c.taxonomy.levels)
         for c in table.keys
     )

@@ -33,7 +33,7 @@ class LostCells:
         for j, column in enumerate(table.keys):
             low, high = recoding.low[:, j], recoding.high[:, j]
             root = (low == 0) & (high == len(column.taxonomy.leaves))
-            values = len(np.unique(table.codes(column.name)))
+            values = len(table.held_codes(column.name))
             one_group = (
                 values > 1 and len(rows) > 0 and bool((low == low[0]).all() and (high == high[0]).all())
             )

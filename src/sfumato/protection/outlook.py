@@ -118,7 +118,7 @@ def outlook_of(plan: PlannedTable, replan: Replan) -> Outlook:
     looked for by the one that found the plan; what is offered was planned by all of them.
     """
     table = plan.recoding.table
-    several_values = [c for c in table.keys if len(np.unique(table.codes(c.name))) > 1]
+    several_values = [c for c in table.keys if len(table.held_codes(c.name)) > 1]
     bare = Outlook(lost_columns(plan.recoding), len(several_values), plan.loss)
     policy = plan.policy
     tied = policy.recipients is not None or policy.promises.of_table or table.joints

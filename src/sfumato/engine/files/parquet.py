@@ -28,7 +28,7 @@ COPIES_OF_A_PAGE = 3
 
 @dataclass(frozen=True, eq=False)
 class ParquetReader:
-    """A Parquet file; text is read as dictionaries, straight from its pages.
+    """A Parquet file; text is read as dictionaries, straight from its pages, where these hold any.
 
     Its own figures say how much its pages unpack to: a page that `memory` has no room for is not begun.
     """
@@ -64,8 +64,9 @@ class ParquetReader:
         if not names:
             yield from batches_of(no_columns(self.total or 0))
             return
-        text = [n for n in names if _is_text(self.schema.field(n).type)]
         try:
+            coded = self._dictionaries_of(pq.read_metadata(self.path))
+            text = [n for n in names if n in coded and _is_text(self.schema.field(n).type)]
             with pq.ParquetFile(self.path, read_dictionary=text, pre_buffer=False) as file:
                 rows = self._rows_at_a_time(file.metadata, set(names))
                 for batch in file.iter_batches(rows, columns=list(names)):
@@ -73,6 +74,16 @@ class ParquetReader:
                     yield batch
         except (pa.ArrowException, OSError):
             raise self._unreadable() from None
+
+    @staticmethod
+    def _dictionaries_of(told: pq.FileMetaData) -> set[str]:
+        """The columns of which some pages hold a dictionary.
+
+        Of any other column, Arrow would put together one dictionary of all values up to each batch.
+        """
+        groups = [told.row_group(number) for number in range(told.num_row_groups)]
+        columns = [group.column(j) for group in groups for j in range(group.num_columns)]
+        return {column.path_in_schema for column in columns if column.has_dictionary_page}
 
     def _rows_at_a_time(self, told: pq.FileMetaData, names: set[str]) -> int:
         """How many rows are read at once, by how much they unpack to; raises where a page is too long."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 
 from sfumato.core.errors import BadTaxonomy
 from sfumato.judge.taxonomies.value_tree import ANY, Text, ValueTree
@@ -16,6 +17,8 @@ _MOMENT = re.compile(
     r"[ \t\n\r\f\v]?(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?)?"  # the zone
 )
 
+REMEMBERED = 1 << 14
+"""So many texts are not read again: ranges share their ends."""
 
 _UNIT = re.compile(
     r"(?P<year>[0-9]{4})(?:-(?:W(?P<week>[0-9]{2})|Q(?P<quarter>[1-4])|(?P<last>[0-9]{4})|(?P<month>[0-9]{2})))?"
@@ -65,6 +68,7 @@ def is_moment(text: str, form: str | None = None) -> bool:
     return _day(text, form) is not None
 
 
+@lru_cache(REMEMBERED)
 def span(label: str) -> tuple[date | None, date | None]:
     """Returns the first and the last day of a calendar unit, a day or a moment; `None` where it is none.
 
@@ -95,6 +99,7 @@ def span(label: str) -> tuple[date | None, date | None]:
         return None, None
 
 
+@lru_cache(REMEMBERED)
 def _day(text: str, form: str | None = None) -> date | None:
     """Returns the day that a cell names, `None` where it names none; of a month, the first."""
     if form is not None:
