@@ -197,7 +197,7 @@ def test_more_sets_than_memory_has_room_for(large):
     ],
 )
 def test_discovery_of_more_than_memory_has_room_for(tmp_path, columns, more, said, remedy):
-    rng, rows = np.random.default_rng(6), {12: 265_000, 2: 100_000}.get(len(columns), 1_200_000)
+    rng, rows = np.random.default_rng(6), {12: 320_000, 2: 100_000}.get(len(columns), 1_200_000)
     table = {name: rng.integers(0, size, rows) for name, size in columns.items()}
     # Long texts on few rows: their values do not fit long before the search of the rows would not.
     table |= {"name": pc.utf8_lpad(texts(rows), 1500, "x")} if len(columns) == 2 else {}

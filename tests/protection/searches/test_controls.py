@@ -73,7 +73,7 @@ def test_no_class_is_above_a_ceiling_and_what_can_be_kept_is_found(name, table, 
         assert not broken_control(outcome.recoding, Aim())
 
 
-@pytest.mark.parametrize("few_nodes", [full_domain.FEW_NODES, 0])
+@pytest.mark.parametrize("limit", [None, "FEW_NODES", "FEWEST_FOR_SMALL_CLASSES"])
 @given(
     table=limited(tables(rows=10, keys=2, leaves=4)),
     promises=class_promises(),
@@ -83,9 +83,7 @@ def test_no_class_is_above_a_ceiling_and_what_can_be_kept_is_found(name, table, 
     moves=st.booleans(),
     data=st.data(),
 )
-def test_the_lattice_finds_the_best_permitted_node(
-    few_nodes, table, promises, loss, share, weights, moves, data
-):
+def test_the_lattice_finds_the_best_permitted_node(limit, table, promises, loss, share, weights, moves, data):
     labels = [(c.name, label) for c in table.keys for label in c.taxonomy.labels]
     named = data.draw(st.lists(st.sampled_from(labels), max_size=2))
     never = {name: tuple(label for column, label in named if column == name) for name, _ in named}
@@ -98,7 +96,8 @@ def test_the_lattice_finds_the_best_permitted_node(
     )
     wanted = best_permitted_node(table, promises, aim)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(full_domain, "FEW_NODES", few_nodes)
+        if limit:
+            patch.setattr(full_domain, limit, 0)
         outcome = outcome_of("lattice", table, promises, aim)
     assert (outcome is None) == (wanted is None)
     if outcome is not None and wanted is not None:

@@ -75,11 +75,12 @@ def named(levels):
     return {c.name: i for c, i in zip(patients().keys, levels, strict=True)}
 
 
-@pytest.mark.parametrize("few_nodes", [full_domain.FEW_NODES, 0])
+@pytest.mark.parametrize("lowered", [None, "FEW_NODES", "FEWEST_FOR_SMALL_CLASSES"])
 @pytest.mark.parametrize("name", PROMISES)
 @pytest.mark.parametrize("loss", MEASURES)
-def test_pruned_search_equals_a_full_pass(name, loss, few_nodes, monkeypatch):
-    monkeypatch.setattr(full_domain, "FEW_NODES", few_nodes)
+def test_pruned_search_equals_a_full_pass(name, loss, lowered, monkeypatch):
+    if lowered:
+        monkeypatch.setattr(full_domain, lowered, 0)
     table = patients()
     nodes = {levels: (measure(loss, r, named(levels)), r.suppressed) for levels, r in full_pass(name).items()}
     for limit in LIMITS:

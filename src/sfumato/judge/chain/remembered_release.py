@@ -87,7 +87,7 @@ def _laid_out(parent_text: str, marks_text: str) -> tuple[Numbers, NDArray[np.ui
     before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
     found = parent, marks, before[numbers], before[end]
     for array in found:
-        array.flags.writeable = False
+        array.setflags(write=False)
     return found
 
 

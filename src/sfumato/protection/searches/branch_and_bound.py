@@ -79,7 +79,7 @@ class BranchAndBound:
         self.best = inf
         self.checked = 0
         self._looked, self._end = 0, 0
-        self._least = _least_rows(judge)
+        self._least = judge.least_rows
         self._asks = any(not p.by_size for p in judge.lasting.of_class)
         self._step = judge.budget // AMOUNTS + 1
         amounts = np.array([*range(0, judge.budget + 1, self._step), judge.budget])
@@ -102,7 +102,7 @@ class BranchAndBound:
         return (
             cost.adds_up
             and cost.price >= 1
-            and (_least_rows(judge) > 1 or bool(judge.lasting.members))
+            and (judge.least_rows > 1 or bool(judge.lasting.members))
             and all(levels for _, levels in rungs)
             and 0 < judge.table.distinct * levels <= MOST_CODES
         )
@@ -322,8 +322,3 @@ class BranchAndBound:
     @property
     def _over(self) -> bool:
         return self.work > self._end
-
-
-def _least_rows(judge: NodeJudge) -> int:
-    """Returns how many rows a class has at least that keeps the promises, whoever they belong to."""
-    return max([1, *(p.least_people for p in judge.promises.of_class)])

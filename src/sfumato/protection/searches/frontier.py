@@ -126,7 +126,11 @@ class Frontier:
         if self._start:
             self._point = 1 - (1 - self._point) * REFUSAL_FACTOR
         if finer_too:
-            self._open[tuple(slice(0, level + 1) for level in levels)] = False
+            self.close_finer(levels)
+
+    def close_finer(self, levels: Levels) -> None:
+        """Notes that neither this node nor anything finer is allowed, whichever node was picked."""
+        self._open[tuple(slice(0, level + 1) for level in levels)] = False
 
     def allowed(self, levels: Levels, *, final: bool) -> None:
         """Notes that this node is allowed; `final`: nothing more general can be preferred to it."""

@@ -10,7 +10,8 @@ loss adds up columns. That needs no list of nodes; whatever it rules out or judg
 small, or not done by then, is looked through: three things rule nodes out without a look at them. They cost
 at least more than a node already found; they are finer than a node at which too many rows are in classes that
 break a promise, where that can only get worse; they are more general than a node that nothing more general
-can beat (see `node_cost`).
+can beat (see `node_cost`). In a large table of which nothing may be suppressed, classes that were too small
+at other nodes refuse most of the rest (see `small_classes`).
 
 All of this is counted: where the steps run out, and where a lattice has too many nodes to be held, the best
 so far is returned with a bound, and it is the best there is if the two meet. Where no other way finds an
@@ -40,6 +41,7 @@ from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ti
 from sfumato.protection.searches.node_cost import NodeCost, node_cost
 from sfumato.protection.searches.node_judge import NodeJudge
 from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.small_classes import SmallClasses
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.wide_lattice import Walk, rungs_of
 from sfumato.protection.suppression import recoded
@@ -52,6 +54,9 @@ MOST_GROUPED = 2_000_000_000
 
 FEW_NODES = 20_000
 """Smaller lattices are looked through at once; others from the most general node on first."""
+
+FEWEST_FOR_SMALL_CLASSES = 50_000
+"""So many distinct rows a table has at least whose nodes are refused by single classes first."""
 
 STEPS_TO_GUESS = 400_000_000
 """So many rows are looked at for a good node to begin with: a second at most."""
@@ -100,11 +105,11 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
     cost, spared = node_cost(table, aim), spared_rows(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
     nodes, rungs = prod(c.taxonomy.height + 1 for c in table.keys), rungs_of(table, aim)
-    met = Met()
-    if nodes > FEW_NODES and BranchAndBound.fits(judge, cost, rungs):
+    met, small = Met(), _small_classes(judge, cost, nodes)
+    if nodes > FEW_NODES and small is None and BranchAndBound.fits(judge, cost, rungs):
         met = _branched(judge, cost, aim, held=nodes <= MOST_NODES, progress=progress)
     if met.bound < inf and nodes <= MOST_NODES:
-        met = _looked_through(judge, cost, aim, met, progress)
+        met = _looked_through(judge, cost, aim, met, small, progress)
     if met.bound < inf and not met.candidates:
         met = met.joined(_walked(judge, cost, aim, progress))
     if not met.candidates:
@@ -132,27 +137,52 @@ def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> M
     return Met() if found is None else Met([(found.score, found.suppressed, found.levels)], found.checked)
 
 
-def _looked_through(judge: NodeJudge, cost: NodeCost, aim: Aim, met: Met, progress: Progress) -> Met:
+def _small_classes(judge: NodeJudge, cost: NodeCost, nodes: int) -> SmallClasses | None:
+    """Returns what refuses nodes by single classes, where one is enough and grouping all rows takes long."""
+    table, least = judge.table, judge.least_rows
+    if judge.budget or least == 1 or nodes > MOST_NODES or table.distinct < FEWEST_FOR_SMALL_CLASSES:
+        return None
+    return SmallClasses(table, cost.steps, least)
+
+
+def _looked_through(
+    judge: NodeJudge, cost: NodeCost, aim: Aim, met: Met, small: SmallClasses | None, progress: Progress
+) -> Met:
     """Looks through a lattice that can be held, given what was met before."""
     permitted = permitted_levels(judge.table, aim)
-    frontier = Frontier(permitted.shape, cost, halfway=bool(judge.lasting.members), permitted=permitted)
-    looked = met.joined(_searched(judge, cost, frontier, met.best, progress))
+    cheapest_first = small is not None and cost.adds_up and judge.asks_sizes_alone
+    halfway = bool(judge.lasting.members) and not cheapest_first
+    frontier = Frontier(permitted.shape, cost, halfway=halfway, permitted=permitted)
+    looked = met.joined(_searched(judge, cost, frontier, met.best, small, progress))
     least = frontier.least_open(looked.best)
     if least == inf:
         return replace(looked, bound=inf)
     return replace(looked.joined(_walked(judge, cost, aim, progress)), bound=max(least, met.bound))
 
 
-def _searched(judge: NodeJudge, cost: NodeCost, frontier: Frontier, best: float, progress: Progress) -> Met:
+def _searched(
+    judge: NodeJudge,
+    cost: NodeCost,
+    frontier: Frontier,
+    best: float,
+    small: SmallClasses | None,
+    progress: Progress,
+) -> Met:
     """Returns the allowed nodes that were met until no step is left, or no node that may tie with `best`."""
     candidates: list[Candidate] = []
     checked, whole = 0, frontier.left
     progress("lattice", 0, whole)
-    while judge.rollup.work <= MOST_GROUPED and (levels := frontier.pick(best)) is not None:
+    while _work(judge, small) <= MOST_GROUPED and (levels := frontier.pick(best)) is not None:
         checked += 1
-        node = judge.judge_node(levels)
-        if node is None:
+        raised = small.refused(levels) if small else None
+        node = judge.judge_node(levels) if raised is None else None
+        if raised is not None:
+            frontier.refused(raised, finer_too=True)
+        elif node is None:
             frontier.refused(levels, finer_too=True)
+            if small:
+                for raised in small.met(judge.rollup, judge.rollup.at(levels), levels):
+                    frontier.close_finer(raised)
         else:
             frontier.bound(levels, cost.lower_bound(node))
             if node.suppressed > judge.budget:
@@ -170,6 +200,10 @@ def _searched(judge: NodeJudge, cost: NodeCost, frontier: Frontier, best: float,
             progress("lattice", whole - frontier.left, whole)
     progress("lattice", whole, whole)
     return Met(candidates, checked)
+
+
+def _work(judge: NodeJudge, small: SmallClasses | None) -> int:
+    return judge.rollup.work + (small.work if small else 0)
 
 
 def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int, *, bound: float | None) -> Outcome:

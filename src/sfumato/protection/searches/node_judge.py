@@ -41,6 +41,16 @@ class NodeJudge:
         self.by_size = Promises(tuple(p for p in self.lasting.of_class if not p.sensitive))
         self.watches = [p.watch(table) for p in promises.of_table]
 
+    @property
+    def least_rows(self) -> int:
+        """How many rows a class has at least that keeps the promises, whoever they belong to."""
+        return max([1, *(p.least_people for p in self.promises.of_class)])
+
+    @property
+    def asks_sizes_alone(self) -> bool:
+        """Whether classes of enough people are all that is promised."""
+        return not self.watches and all(p.by_size for p in self.promises.of_class)
+
     def judge_node(self, levels: Levels) -> JudgedNode | None:
         """Judges the classes of a node; returns `None` if it and every finer one break the budget.
 

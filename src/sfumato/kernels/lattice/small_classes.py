@@ -1,0 +1,47 @@
+"""Rows as bits, 64 in a word: which rows hold a node, and whether enough rows hold several nodes at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+Words = NDArray[np.uint64]
+
+
+@njit(cache=True)
+def mark_rows(codes: Small, low: int, high: int, marks: Words) -> None:
+    """Set the bits of the rows whose codes are from `low` up to `high`, and clear all others."""
+    for w in range(len(marks)):
+        word = np.uint64(0)
+        for i in range(64 * w, min(64 * w + 64, len(codes))):
+            if low <= codes[i] < high:
+                word |= np.uint64(1) << np.uint64(i & 63)
+        marks[w] = word
+
+
+@njit(cache=True)
+def have_enough(marks: Words, lines: Ints, counts: Ints, least: int) -> tuple[bool, int]:
+    """Return whether the rows that all these lines of bits mark count `least` together, and the words seen.
+
+    There is at least one line; it is fastest to have the one with the fewest rows first.
+    """
+    total, words = 0, marks.shape[1]
+    for w in range(words):
+        common = marks[lines[0], w]
+        for q in range(1, len(lines)):
+            if common == 0:
+                break
+            common &= marks[lines[q], w]
+        i = 64 * w
+        while common != 0:
+            if common & np.uint64(1):
+                total += counts[i]
+                if total >= least:
+                    return True, w + 1
+            common >>= np.uint64(1)
+            i += 1
+    return False, words
