@@ -64,13 +64,19 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     held = 0
     if "lattice" in names:
         from sfumato.protection.searches.branch_and_bound import MOST_CODES  # noqa: PLC0415  # it is compiled
-        from sfumato.protection.searches.lattice import FEW_NODES  # noqa: PLC0415  # it is compiled
+        from sfumato.protection.searches.lattice import (  # noqa: PLC0415  # it is compiled
+            FEW_NODES,
+            FEWEST_FOR_SMALL_CLASSES,
+        )
         from sfumato.protection.searches.rollup import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled
+        from sfumato.protection.searches.small_classes import SmallClasses  # noqa: PLC0415  # it is compiled
 
         nodes = prod(len(c.taxonomy.levels) for c in table.keys)
         codes = table.distinct * sum(len(c.taxonomy.levels) for c in table.keys)
         held = min(MOST_HELD_ENTRIES, nodes * table.distinct) * (width + 8)
-        held += BYTES_PER_CODE * min(MOST_CODES, codes) if nodes > FEW_NODES else 0
+        general_first = BYTES_PER_CODE * min(MOST_CODES, codes) if nodes > FEW_NODES else 0
+        large = table.distinct >= FEWEST_FOR_SMALL_CLASSES
+        held += max(general_first, SmallClasses.bytes_held(table) if large else 0)
     if "local" in names:
         from sfumato.protection.searches.box_walk import most_entries  # noqa: PLC0415  # it is compiled
 

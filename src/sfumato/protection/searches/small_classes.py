@@ -23,7 +23,7 @@ from sfumato.protection.loss import Reals
 from sfumato.protection.searches.frontier import Levels
 from sfumato.protection.searches.rollup import NodeClasses, RollUp
 
-MOST_WORDS = 32_000_000
+MOST_WORDS = 8_000_000
 """So many words of marks are held, 8 bytes each; then all are made anew as they are asked for."""
 
 FEWEST_LINES = 512
@@ -59,11 +59,16 @@ class SmallClasses:
             )
             for c, codes in zip(table.keys, self._codes, strict=True)
         ]
-        words = -(-table.distinct // 64)
-        self._marks = np.empty((max(FEWEST_LINES, MOST_WORDS // max(1, words)), words), np.uint64)
+        self._marks = np.empty(_shape_of_marks(table), np.uint64)
         self._lines: dict[tuple[int, int], int] = {}
         self._known: list[Member] = []
         self._looked = 0
+
+    @staticmethod
+    def bytes_held(table: Microdata) -> int:
+        """Returns how much memory such classes take at most: marks, and the codes of all key columns."""
+        lines, words = _shape_of_marks(table)
+        return 8 * lines * words + 4 * len(table.keys) * table.distinct
 
     @property
     def work(self) -> int:
@@ -140,3 +145,9 @@ class SmallClasses:
             self._looked += len(self._codes[j])
             self._lines[j, node] = line
         return line
+
+
+def _shape_of_marks(table: Microdata) -> tuple[int, int]:
+    """Returns how many nodes have marks at once, and the words of each."""
+    words = -(-table.distinct // 64)
+    return max(FEWEST_LINES, MOST_WORDS // max(1, words)), words
