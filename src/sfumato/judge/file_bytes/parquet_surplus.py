@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -148,10 +149,8 @@ class _Held:
     def _settle(self, found: set[bytes]) -> None:
         for which, left in self._left.items():
             left.difference_update(found)
-            shortened = {"low": _begins, "high": _ends}.get(which)
-            if left and shortened is not None:
-                cut = {claim for claim in left if any(shortened(value, claim) for value in found)}
-                left.difference_update(cut)
+            if left and which in SHORTENED:
+                left.difference_update(shortened(left, found, SHORTENED[which]))
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -169,20 +168,33 @@ def _used(cells: pa.Array) -> pa.Array:
     return cells.dictionary.take(cells.indices.unique().drop_null())
 
 
-def _begins(value: bytes, claim: bytes) -> bool:
-    """Tells whether a lower bound is a value cut short."""
-    return value.startswith(claim)
+def shortened(
+    claims: set[bytes], values: set[bytes], beginnings: Callable[[bytes], Iterable[bytes]]
+) -> set[bytes]:
+    """Returns the claims that are bounds cut short of some value: one that has one of their beginnings."""
+    asked = {claim: tuple(beginnings(claim)) for claim in claims}
+    lengths = {len(beginning) for each in asked.values() for beginning in each}
+    there = {value[:length] for length in lengths for value in values}
+    return {claim for claim, each in asked.items() if not there.isdisjoint(each)}
 
 
-def _ends(value: bytes, claim: bytes) -> bool:
-    """Tells whether an upper bound is a value cut short, its last byte or letter one higher."""
-    if claim and value[: len(claim)] == claim[:-1] + bytes([max(claim[-1] - 1, 0)]):
-        return True
-    try:
-        text, cut = value.decode(), claim.decode()
-    except UnicodeDecodeError:
-        return False
-    return bool(cut) and text[: len(cut)] == cut[:-1] + chr(max(ord(cut[-1]) - 1, 0))
+def of_lower_bound(claim: bytes) -> Iterator[bytes]:
+    """Yields how a value begins of which this is a lower bound."""
+    yield claim
+
+
+def of_upper_bound(claim: bytes) -> Iterator[bytes]:
+    """Yields how a value begins of which this is an upper bound: its last byte or letter is one lower."""
+    if not claim:
+        return
+    yield claim[:-1] + bytes([max(claim[-1] - 1, 0)])
+    with suppress(UnicodeError):  # no letters
+        text = claim.decode()
+        yield (text[:-1] + chr(max(ord(text[-1]) - 1, 0))).encode()
+
+
+SHORTENED = {"low": of_lower_bound, "high": of_upper_bound}
+"""Bounds that writers cut short, and how values begin that are within them."""
 
 
 def _cells(file: pq.ParquetFile, row_group: int, path: tuple[str, ...]) -> pa.Array | None:
