@@ -7,15 +7,17 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive
 from protection.searches.test_wide_lattice import WANTED, WEIGHTS, found_within
 from sfumato.core.cut import Cut
+from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import classes_under
-from sfumato.kernels.lattice.small_classes import have_enough, mark_rows
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.kernels.lattice.small_classes import first_row, have_enough, mark_rows
 from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.protection.loss import MEASURES
 from sfumato.protection.searches import small_classes
@@ -34,6 +36,14 @@ def sizes_at(table, levels):
     cuts = {c.name: Cut.level(c.taxonomy, i) for c, i in zip(table.keys, levels, strict=True)}
     owner, _ = classes_under(table, cuts)
     return np.bincount(owner, table.counts, owner.max(initial=-1) + 1).astype(np.int64), owner
+
+
+def small_at_a_coarser_node():
+    """A table with a class that is small where one column is general, and is not of its lowest leaves."""
+    key = Taxonomy.grow(["*", "a", "b"], [-1, 0, 0])
+    columns = [Column(f"q{j}", Role.QUASI, key) for j in range(3)]
+    rows = np.repeat([[0, 0, 0], [0, 1, 1], [1, 1, 1]], [14, 1, 1], axis=0)
+    return Microdata.of_codes(columns, [column.astype(np.int32) for column in rows.T])
 
 
 def above(levels, tops):
@@ -80,6 +90,7 @@ def test_without_steps_the_best_so_far_is_between_the_bound_and_what_else_there_
         assert not found.optimal or found.loss == pytest.approx(expected.score)
 
 
+@example(table=small_at_a_coarser_node(), least=2)
 @given(table=tables(rows=16, keys=3, min_rows=1), least=st.integers(2, 5))
 def test_a_class_is_raised_as_far_as_it_stays_too_small(table, least):
     cost, rollup = node_cost(table, Aim()), RollUp(table, ())
@@ -127,4 +138,5 @@ def test_rows_that_two_nodes_have_in_common_are_counted(codes, spans, least):
     inside = (first >= spans[0]) & (first < spans[1]) & (second >= spans[2]) & (second < spans[3])
     enough, words = have_enough(marks, np.array([0, 1]), counts.astype(np.int64), least)
     assert enough == (counts[inside].sum() >= least)
+    assert first_row(marks, np.array([0, 1])) == (np.flatnonzero(inside)[0] if inside.any() else -1)
     assert 1 <= words <= marks.shape[1]

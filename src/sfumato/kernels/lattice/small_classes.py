@@ -45,3 +45,19 @@ def have_enough(marks: Words, lines: Ints, counts: Ints, least: int) -> tuple[bo
             common >>= np.uint64(1)
             i += 1
     return False, words
+
+
+@njit(cache=True)
+def first_row(marks: Words, lines: Ints) -> int:
+    """Return the first row that all these lines of bits mark; -1 if there is none."""
+    for w in range(marks.shape[1]):
+        common = marks[lines[0], w]
+        for q in range(1, len(lines)):
+            common &= marks[lines[q], w]
+        if common != 0:
+            i = 64 * w
+            while not common & np.uint64(1):
+                common >>= np.uint64(1)
+                i += 1
+            return i
+    return -1

@@ -6,19 +6,20 @@ raised, one column after the other, as far as it stays too small: the node it co
 the one it was met at. Columns go first whose general levels cost least; what is left to be raised then is
 dear, and so is the cheapest node that stays open.
 
-A class is known by the leaves of one of its rows. How many rows it has at a node is counted from bits, one
-for every distinct row and every node of a column that was asked for: a word holds 64 rows, and no other class
-is looked at. That takes a hundredth of the time of grouping all rows.
+A class is known by the leaves of one of its rows, so that it has a row at every node. How many rows it has is
+counted from bits, one for every distinct row and every node of a column that was asked for: a word holds 64
+rows, and no other class is looked at. That takes a hundredth of the time of grouping all rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.microdata import Microdata
-from sfumato.kernels.lattice.small_classes import have_enough, mark_rows
+from sfumato.kernels.lattice.small_classes import first_row, have_enough, mark_rows
 from sfumato.protection.loss import Reals
 from sfumato.protection.searches.frontier import Levels
 from sfumato.protection.searches.rollup import NodeClasses, RollUp
@@ -87,9 +88,9 @@ class SmallClasses:
         small = np.flatnonzero(grouped.rows < self._least)
         spread = np.unique(np.arange(MET_PER_NODE) * len(small) // MET_PER_NODE)
         entries = grouped.keys[small[spread[: len(small)]]]
-        nodes = [rollup.fields.codes(entries, j) for j in range(len(levels))]
-        ranks = [c.taxonomy.low[of_column] for c, of_column in zip(self._table.keys, nodes, strict=True)]
-        for member in zip(*(of_column.tolist() for of_column in ranks), strict=True):
+        nodes = np.stack([rollup.fields.codes(entries, j) for j in range(len(levels))])
+        for of_class in nodes.T.tolist():
+            member = self._member(of_class)
             self._known.insert(0, member)
             yield self._raised(member, levels)
         del self._known[MOST_TRIED:]
@@ -114,22 +115,30 @@ class SmallClasses:
 
     def _is_small(self, member: Member, levels: Levels | list[int]) -> bool:
         """Whether too few rows hold the nodes that this row has at these levels."""
-        asked: list[tuple[int, int, int]] = []
-        for j, (column, rank, level) in enumerate(zip(self._table.keys, member, levels, strict=True)):
-            node = int(column.taxonomy.levels[level, rank])
-            rows = self._rows_of(j, node)
-            if rows < self._least:
-                return True
-            if rows < self._rows:
-                asked.append((rows, j, node))
-        if not asked:
+        keys = self._table.keys
+        nodes = [int(c.taxonomy.levels[i, rank]) for c, i, rank in zip(keys, levels, member, strict=True)]
+        if any(self._rows_of(j, node) < self._least for j, node in enumerate(nodes)):
+            return True
+        lines = self._lines_of(nodes)
+        if not len(lines):
             return False
-        if len(self._lines) + len(asked) > len(self._marks):
-            self._lines.clear()
-        lines = np.array([self._line(j, node) for _, j, node in sorted(asked)], np.int64)
         enough, words = have_enough(self._marks, lines, self._table.counts, self._least)
         self._looked += words * len(lines)
         return not enough
+
+    def _member(self, nodes: Sequence[int]) -> Member:
+        """Returns the leaves of a row that holds these nodes, of which there is one."""
+        lines = self._lines_of(nodes)
+        row = first_row(self._marks, lines) if len(lines) else 0
+        return tuple(int(codes[row]) for codes in self._codes)
+
+    def _lines_of(self, nodes: Sequence[int]) -> NDArray[np.int64]:
+        """Returns the lines that mark the rows of these nodes, rare ones first, without nodes of all rows."""
+        asked = [(self._rows_of(j, node), j, node) for j, node in enumerate(nodes)]
+        asked = sorted(each for each in asked if each[0] < self._rows)
+        if len(self._lines) + len(asked) > len(self._marks):
+            self._lines.clear()
+        return np.array([self._line(j, node) for _, j, node in asked], np.int64)
 
     def _rows_of(self, j: int, node: int) -> int:
         taxonomy, up_to = self._table.keys[j].taxonomy, self._rows_up_to[j]
