@@ -164,7 +164,7 @@ class Measured:
 
     def whole(self, folder: Path, rows: int) -> None:
         """The whole program from CSV to CSV, start included, beside Polars reading and writing the file."""
-        name = f"protect -o from CSV, {rows:,} people of the demo (peer: Polars, scan and write)"
+        name = f"protect -o by top-down from CSV, {rows:,} people of the demo (peer: Polars, scan and write)"
         place, peer = folder / str(rows), ("-c", SCAN_AND_WRITE, "hospital.csv", "copy.csv")
         given = (
             "-c",
