@@ -166,17 +166,7 @@ class Measured:
         """The whole program from CSV to CSV, start included, beside Polars reading and writing the file."""
         name = f"protect -o by top-down from CSV, {rows:,} people of the demo (peer: Polars, scan and write)"
         place, peer = folder / str(rows), ("-c", SCAN_AND_WRITE, "hospital.csv", "copy.csv")
-        given = (
-            "-c",
-            PROGRAM,
-            "protect",
-            "hospital.csv",
-            "-p",
-            "policy.yaml",
-            "-o",
-            "safe.csv",
-            "--overwrite",
-        )
+        names = ("protect", "hospital.csv", "-p", "cold.yaml", "-o", "safe.csv", "--overwrite")
         sources = {"after": ROOT, "before": self.before, "peer": ROOT}
         wanted = {
             which: root for which, root in sources.items() if root and which not in self.found.get(name, {})
@@ -184,7 +174,7 @@ class Measured:
         if wanted:
             make_table(place, rows)
         for which, root in wanted.items():
-            command = peer if which == "peer" else given
+            command = peer if which == "peer" else ("-c", PROGRAM, *names)
             self.note(name, which, {"seconds": seconds(root / "src", *command, folder=place)})
 
 
