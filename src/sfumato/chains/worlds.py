@@ -134,12 +134,13 @@ class Worlds:
 
     def narrow_by_search(self, entries: NDArray[np.intp], tries: int, budget: StepBudget) -> None:
         """Narrow entries one by one by looking for worlds; each that is found tells something of many."""
-        for entry in entries[self.least[entries] < self.most[entries]].tolist():
-            if self.least[entry] < self.most[entry] and budget.left > 0:
-                self._search(entry, tries, budget)
+        for entry in entries.tolist():
+            self._search(entry, tries, budget)
 
     def _search(self, entry: int, tries: int, budget: StepBudget) -> None:
         """Whether there can be as many as `most`, or else fewer; what takes too many steps stays open."""
+        if self.least[entry] == self.most[entry] or budget.left <= 0:
+            return
         part, owner, begin = self._part(int(self.equations.component[entry]))
         target, here = int(np.searchsorted(part.entries, entry)), part.entries
         bounds = self.least[here], self.most[here], self._found[here]
@@ -216,8 +217,7 @@ class Worlds:
                 for entry in entries.tolist():
                     if not undecided(self.least[entries].sum(), self.most[entries].sum(), k):
                         break
-                    if self.least[entry] < self.most[entry] and budget.left > 0:
-                        self._search(entry, tries, budget)
+                    self._search(entry, tries, budget)
 
     def solve_fewest(self, asked: NDArray[np.bool_], budget: StepBudget) -> None:
         """Narrow the asked targets until the fewest candidates of one that exists are known exactly.

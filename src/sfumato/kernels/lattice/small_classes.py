@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
+from sfumato.kernels.sets.bitsets import ones
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -36,14 +37,11 @@ def have_enough(marks: Words, lines: Ints, counts: Ints, least: int) -> tuple[bo
             if common == 0:
                 break
             common &= marks[lines[q], w]
-        i = 64 * w
         while common != 0:
-            if common & np.uint64(1):
-                total += counts[i]
-                if total >= least:
-                    return True, w + 1
-            common >>= np.uint64(1)
-            i += 1
+            total += counts[64 * w + _lowest(common)]
+            if total >= least:
+                return True, w + 1
+            common &= common - np.uint64(1)
     return False, words
 
 
@@ -55,9 +53,11 @@ def first_row(marks: Words, lines: Ints) -> int:
         for q in range(1, len(lines)):
             common &= marks[lines[q], w]
         if common != 0:
-            i = 64 * w
-            while not common & np.uint64(1):
-                common >>= np.uint64(1)
-                i += 1
-            return i
+            return 64 * w + _lowest(common)
     return -1
+
+
+@njit(cache=True)
+def _lowest(word: int) -> int:
+    """The place of the lowest bit of a word that is not 0."""
+    return ones((word & (~word + np.uint64(1))) - np.uint64(1))
