@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
+from sfumato.system.stop_request import stop_request
 
 try:
     import fcntl
@@ -27,17 +28,22 @@ def private_folder(parent: Path | None = None, *, hidden: bool = False) -> Itera
 
     A process that is killed cannot clean up; the next call does it. Whoever uses a folder holds a lock on
     it, which ends with the process however it ends: a folder without one is left over, and is removed.
+    A request to stop is heeded once the folder is made, and once it is removed, never halfway.
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     prefix = f".{PREFIX}" if hidden else PREFIX
     remove_abandoned(place, prefix)
-    folder, handle = _locked(place, prefix)
+    folder, handle = None, None
     try:
+        with stop_request.hold():
+            folder, handle = _locked(place, prefix)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
+        with stop_request.hold():
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            if handle is not None:
+                os.close(handle)
 
 
 def remove_abandoned(parent: Path, prefix: str = PREFIX) -> None:

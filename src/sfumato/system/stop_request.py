@@ -62,17 +62,18 @@ class StopRequest:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Only notes a request meanwhile, and heeds it after.
+        """Only notes a request meanwhile, and heeds it after, unless an error is on its way already.
 
-        For short work that would go on without what was being made: loading machine code calls back, and what
-        is raised there is dropped.
+        For short work that would go on without what was being made, or leave it behind: loading machine code
+        calls back, and what is raised there is dropped; a folder that is made is not known by name yet.
         """
         self.held += 1
         try:
             yield
         finally:
             self.held -= 1
-        self.heed()
+        if sys.exc_info()[0] is None:
+            self.heed()
 
     def note(self) -> None:
         """Notes that a signal came while nothing could be cancelled; only where signals are watched."""
