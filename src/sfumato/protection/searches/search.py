@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
@@ -18,6 +18,8 @@ from sfumato.show.card import figure, several
 
 Made = TypeVar("Made")
 
+Descend = Callable[[Sequence[Fraction]], "Iterable[tuple[int, Outcome | Infeasible]]"]
+"""Finds what top-down finds for each of some limits of suppression, in any order, with its place."""
 
 MOST_LEVEL_VECTORS = 40_000
 """Lattices up to this size are walked whole by local recoding."""
@@ -130,18 +132,14 @@ class Descents:
         self.table = table
         self._made: dict[tuple[Promises, Fraction], Outcome | Infeasible] = {}
 
-    def find(self, promises: Promises, share: Fraction, descend: Callable[[], Outcome]) -> Outcome:
-        """Returns what was found, or finds it; what was refused is refused again."""
-        key = (promises, share)
-        if key not in self._made:
-            try:
-                self._made[key] = descend()
-            except Infeasible as reason:
-                self._made[key] = reason
-        made = self._made[key]
-        if isinstance(made, Infeasible):
-            raise made
-        return made
+    def find(
+        self, promises: Promises, shares: Sequence[Fraction], descend: Descend
+    ) -> list[Outcome | Infeasible]:
+        """Returns what was found for each share, and finds what was not; a refusal is found as well."""
+        missing = [share for share in shares if (promises, share) not in self._made]
+        for number, found in descend(missing) if missing else ():
+            self._made[promises, missing[number]] = found
+        return [self._made[promises, share] for share in shares]
 
 
 class Preparations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,12 +13,11 @@ from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promises
-from sfumato.core.watch import Answer, Watch
 from sfumato.protection.loss import find_measure
-from sfumato.protection.searches.branching_nodes import BranchingNodes
-from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
-from sfumato.protection.searches.ranks import Ranking
-from sfumato.protection.searches.refinement import Refinement, Specialization
+from sfumato.protection.searches.descents import Descent, begin, go_down, make
+from sfumato.protection.searches.first_steps import steps_to_ceilings
+from sfumato.protection.searches.placed_rows import PlacedRows
+from sfumato.protection.searches.refinement import Specialization
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import StepJudge
 
@@ -40,23 +40,17 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
         for limit in (max(limit, least) for limit in SMALLER_LIMITS if max(limit, least) < aim.suppress):
             limits.setdefault(replace(aim, suppress=limit).allowed(table), limit)
     best, refused, checked = None, None, 0
-    for limit in limits.values():
-        try:
-            outcome = specialize(table, promises, replace(aim, suppress=limit), progress=progress)
-        except Infeasible as reason:
-            refused = refused or reason
-            if limit == aim.suppress:
-                break
+    for number, found in specialize_each(table, promises, aim, tuple(limits.values()), progress=progress):
+        if isinstance(found, Infeasible):
+            refused = found if number == 0 else refused
             continue
-        checked += outcome.checked
-        if best is None or (outcome.loss, outcome.recoding.suppressed) < (
-            best.loss,
-            best.recoding.suppressed,
-        ):
-            best = outcome
+        checked += found.checked
+        rank = (found.loss, found.recoding.suppressed, number)
+        if best is None or rank < best[0]:
+            best = rank, found
     if best is None:
         raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
-    return replace(best, checked=checked)
+    return replace(best[1], checked=checked)
 
 
 def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
@@ -88,22 +82,56 @@ def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
 
     Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
     """
+    ((_, found),) = specialize_each(table, promises, aim, (aim.suppress,), progress=progress)
+    if isinstance(found, Infeasible):
+        raise found
+    return found
+
+
+def specialize_each(
+    table: Microdata,
+    promises: Promises,
+    aim: Aim,
+    shares: Sequence[Fraction],
+    *,
+    progress: Progress = silent,
+) -> Iterator[tuple[int, Outcome | Infeasible]]:
+    """Yields what `specialize` finds with each of some limits of suppression, or why it finds nothing.
+
+    The largest limit is the first, and where it is refused all are. Each comes with its place among the
+    limits, as soon as it is found.
+    """
     find_measure(aim.loss)
 
-    def descend() -> Outcome:
-        return _specialize(table, promises, aim, progress)
+    def descend(some: Sequence[Fraction]) -> Iterator[tuple[int, Outcome | Infeasible]]:
+        return _descend(table, promises, [replace(aim, suppress=share) for share in some], progress)
 
     if aim.descents is None or aim.descents.table is not table:
-        return descend()
-    return aim.descents.find(promises, aim.suppress, descend)
+        return descend(shares)
+    return iter(enumerate(aim.descents.find(promises, shares, descend)))
 
 
-def _specialize(table: Microdata, promises: Promises, aim: Aim, progress: Progress) -> Outcome:
-    outcome, path, judge = _descend(table, promises, aim, progress=progress)
-    if not judge.watches or judge.certain(_cuts_after(table, path)):
-        return outcome
-    few = _certain_steps(table, path, judge, least=len(steps_to_ceilings(table)))
-    return _descend(table, promises, aim, exactly=(path[:few], judge.watches), progress=progress)[0]
+def _descend(
+    table: Microdata, promises: Promises, aims: Sequence[Aim], progress: Progress
+) -> Iterator[tuple[int, Outcome | Infeasible]]:
+    companies, refused = begin(table, promises, aims)
+    yield from refused.items()
+    for ended in go_down(companies, progress=progress):
+        yield ended.number, _certain(ended, promises, progress)
+
+
+def _certain(ended: Descent, promises: Promises, progress: Progress) -> Outcome:
+    """Returns what was found, or as many of its steps as are certain, and what exact answers add to them."""
+    table, judge = ended.classes.table, ended.judge
+    if not judge.watches or judge.certain(_cuts_after(table, ended.path)):
+        return ended.outcome()
+    few = _certain_steps(table, ended.path, judge, least=len(steps_to_ceilings(table)))
+    again = Descent(PlacedRows.of(table), table, promises, ended.aim, watches=judge.watches)
+    for step in ended.path[:few]:
+        make([again], step)
+    again.judge.deliberate(MOST_EXACT_ANSWERS)
+    (again,) = go_down([[again]], progress=progress)
+    return again.outcome()
 
 
 def _cuts_after(table: Microdata, path: list[Specialization]) -> Cuts:
@@ -124,57 +152,3 @@ def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudg
         else:
             many = middle
     return few
-
-
-def _descend(
-    table: Microdata,
-    promises: Promises,
-    aim: Aim,
-    *,
-    exactly: tuple[list[Specialization], list[Watch]] | None = None,
-    progress: Progress,
-) -> tuple[Outcome, list[Specialization], StepJudge]:
-    """Returns the outcome, the steps to it, and the judge; `exactly` after these steps, by these watches."""
-    classes = Refinement(table)
-    known, watches = exactly or ([], None)
-    judge = StepJudge(classes, promises, aim, watches=watches)
-    ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
-
-    def make(step: Specialization) -> None:
-        split = classes.split(step)
-        judge.force(split)
-        classes.accept(split)
-        ranking.follow(split)
-        path.append(step)
-
-    path: list[Specialization] = []
-    for first in known or steps_to_ceilings(table):
-        make(first)
-    if exactly is None:
-        judge.check_start()
-        for first in steps_to_valid(table, promises, aim, judge):
-            make(first)
-    checked, nodes, settled = 1, BranchingNodes(classes), len(path)
-    if exactly is not None:
-        judge.deliberate(MOST_EXACT_ANSWERS)
-    while (step := ranking.best()) is not None:
-        split = classes.split(step)
-        answer = judge.ask(split)
-        if answer is Answer.YES:
-            judge.accept(split)
-            classes.accept(split)
-            ranking.follow(split)
-            path.append(step)
-        elif answer is Answer.LATER:
-            ranking.set_aside(step)
-        else:
-            ranking.drop(step)
-        settled += nodes.settled_by(step, answer)
-        checked += 1
-        progress("top-down", settled, nodes.total)
-    progress("top-down", nodes.total, nodes.total)
-    if not judge.watches:
-        classes.open_empty_nodes()
-    recoding = judge.recoding()
-    outcome = Outcome(recoding, aim.loss_of(recoding), checked=checked)
-    return outcome, path, judge

@@ -1,0 +1,161 @@
+"""Descents of a top-down search: those that answer alike go down together, and rows are looked at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from sfumato.core.errors import Infeasible
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress
+from sfumato.core.promise import Promises
+from sfumato.core.watch import Answer, Watch
+from sfumato.protection.searches.branching_nodes import BranchingNodes
+from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
+from sfumato.protection.searches.placed_rows import PlacedRows
+from sfumato.protection.searches.ranks import Ranking
+from sfumato.protection.searches.refinement import Refinement, Specialization, Split
+from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.step_check import StepJudge
+
+
+class Descent:
+    """One way down from the roots: its classes, its judge, its candidates, and the steps that it made.
+
+    `number` is that of its aim among those that are tried; `settled` counts nodes (`BranchingNodes`).
+    """
+
+    def __init__(
+        self,
+        placed: PlacedRows,
+        table: Microdata,
+        promises: Promises,
+        aim: Aim,
+        *,
+        number: int = 0,
+        watches: Sequence[Watch] | None = None,
+    ) -> None:
+        self.number, self.aim = number, aim
+        self.classes = Refinement(table, placed)
+        self.judge = StepJudge(self.classes, promises, aim, watches=watches)
+        self._ranking = Ranking(self.classes, aim.loss, aim.weights, skip_empty=not self.judge.watches)
+        self.path: list[Specialization] = []
+        self.settled = 0
+        self._checked = 1
+
+    def best(self) -> Specialization | None:
+        """Returns the step to try next; `None`: none is left."""
+        return self._ranking.best()
+
+    def make(self, split: Split) -> None:
+        """Makes a step that leads to where the search starts."""
+        self.judge.force(split)
+        self._follow(split)
+
+    def heed(self, split: Split, answer: Answer) -> None:
+        """Makes the step that was asked about, sets it aside, or drops it for good."""
+        if answer is Answer.YES:
+            self.judge.accept(split)
+            self._follow(split)
+        elif answer is Answer.LATER:
+            self._ranking.set_aside(split.step)
+        else:
+            self._ranking.drop(split.step)
+        self._checked += 1
+
+    def outcome(self) -> Outcome:
+        """Returns the classes as they are."""
+        if not self.judge.watches:
+            self.classes.open_empty_nodes()
+        recoding = self.judge.recoding()
+        return Outcome(recoding, self.aim.loss_of(recoding), checked=self._checked)
+
+    def _follow(self, split: Split) -> None:
+        self.classes.accept(split)
+        self._ranking.follow(split)
+        self.path.append(split.step)
+
+
+Company = list[Descent]
+"""Descents that have made the same steps, and share their rows."""
+
+
+def begin(
+    table: Microdata, promises: Promises, aims: Sequence[Aim]
+) -> tuple[list[Company], dict[int, Infeasible]]:
+    """Returns descents for some aims, by number, each where its search starts, or why there is no such place.
+
+    Where the first one is refused all are: it is the one that allows most.
+    """
+    placed, together, refused = PlacedRows.of(table), Company(), dict[int, Infeasible]()
+    for number, aim in enumerate(aims):
+        try:
+            together.append(Descent(placed, table, promises, aim, number=number))
+        except Infeasible as reason:
+            refused[number] = reason
+            if number == 0:
+                return [], dict.fromkeys(range(len(aims)), reason)
+    for step in steps_to_ceilings(table):
+        make(together, step)
+    started = defaultdict[tuple[Specialization, ...], Company](Company)
+    for each in together:
+        try:
+            each.judge.check_start()
+            started[tuple(steps_to_valid(table, promises, each.aim, each.judge))].append(each)
+        except Infeasible as reason:
+            refused[each.number] = reason
+            if each.number == 0:
+                return [], dict.fromkeys(range(len(aims)), reason)
+    companies = _parted(started.values())
+    for steps, company in zip(started, companies, strict=True):
+        for step in steps:
+            make(company, step)
+    return companies, refused
+
+
+def make(together: Company, step: Specialization) -> None:
+    """Makes a step that leads to where the search starts."""
+    split = together[0].classes.split(step)
+    for each in together:
+        each.make(split)
+
+
+def go_down(companies: list[Company], *, progress: Progress) -> Iterator[Descent]:
+    """Goes down as far as the promises hold; yields each descent where it ends. The list is emptied.
+
+    A step is split once and judged for each descent of a company. Where they answer differently they part,
+    and those that answered alike go on together.
+    """
+    if not companies:
+        return
+    nodes = BranchingNodes(companies[0][0].classes)
+    total, settled = nodes.total * sum(len(company) for company in companies), 0
+    while companies:
+        together = companies.pop()
+        while (step := together[0].best()) is not None:
+            split = together[0].classes.split(step)
+            answers = defaultdict[Answer, Company](Company)
+            for each in together:
+                answers[each.judge.ask(split)].append(each)
+            together, *others = _parted(answers.values())
+            companies += others
+            for answer, company in answers.items():
+                for each in company:
+                    each.heed(split, answer)
+                    each.settled += nodes.settled_by(step, answer)
+                    settled += nodes.settled_by(step, answer)
+            progress("top-down", settled, total)
+        for each in together:
+            settled += nodes.total - each.settled
+            yield each
+    progress("top-down", total, total)
+
+
+def _parted(companies: Iterable[Company]) -> list[Company]:
+    """Gives each company but the first rows of its own; until now they shared them."""
+    parted = list(companies)
+    for others in parted[1:]:
+        placed = others[0].classes.placed.copy()
+        for each in others:
+            each.classes.placed = placed
+    return parted
