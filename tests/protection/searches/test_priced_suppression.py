@@ -25,7 +25,8 @@ from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import specialize, top_down
-from strategies import tables
+from sfumato.protection.suppression import recoded
+from strategies import all_recodings, tables
 
 SEARCHES = ("top-down", "lattice", "mondrian", "optimum", "local")
 FAMILIES = {"top-down": global_recodings, "optimum": global_recodings, "local": local_recodings}
@@ -77,8 +78,24 @@ def test_no_search_is_better_than_enumeration(name, table, promises, share, pric
     least = least_loss(table, promises, aim, FAMILIES[name])
     if outcome is not None:
         assert least is not None and outcome.loss >= least - 1e-12
+        assert outcome.loss <= least + 1e-12 or not outcome.optimal
+        assert outcome.bound is None or outcome.bound <= least + 1e-12
     elif name != "optimum" and least is not None:
         assert not promises.holds_on(Classes.of(table, np.zeros(table.distinct, np.int32))).all()
+
+
+@pytest.mark.parametrize(("seed", "price"), [(5, 1), (18, 1), (57, Fraction(1, 2)), (58, Fraction(1, 4))])
+def test_cuts_without_suppressed_rows_are_not_called_the_best_where_rows_may_be(seed, price):
+    """The best cuts lose more there than others that suppress rows, which no guess found."""
+    table, promises = crowded(seed, rows=14, keys=2), Promises((KAnonymity(3),))
+    aim = Aim(Fraction(1, 4), price=Fraction(price))
+    outcome = find("optimum")(table, promises, aim)
+    recodings = [recoded(table, cuts, promises) for cuts in all_recodings(table)]
+    least = min(aim.loss_of(r) for r in recodings if r.suppressed <= aim.allowed(table))
+    assert outcome.loss > least + 1e-9
+    assert not outcome.optimal and outcome.bound is None
+    alone = find("optimum")(table, promises, replace(aim, suppress=Fraction(0)))
+    assert alone.optimal and alone.bound == alone.loss
 
 
 @given(

@@ -39,7 +39,7 @@ from sfumato.protection.searches.conflicts import conflict_sources
 from sfumato.protection.searches.search import Aim, Outcome, Steps
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.top_down import top_down
-from sfumato.protection.searches.withheld import with_suppression
+from sfumato.protection.searches.withheld import unproved_if_suppressed, with_suppression
 
 Ints = NDArray[np.int64]
 State = tuple[int, ...]
@@ -86,8 +86,7 @@ def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress
     for other measures than `loss`, nothing is suppressed.
     """
     if aim.loss != "loss":
-        found = best_cuts(table, promises, aim, progress=progress)
-        return replace(found, optimal=found.optimal and aim.allowed(table) <= table.dropped)
+        return unproved_if_suppressed(best_cuts(table, promises, aim, progress=progress), table, aim)
     return with_suppression(
         best_cuts,
         table,

@@ -57,14 +57,14 @@ def with_suppression(
     Rows are withheld only where suppressed rows have a price, and no more than the aim allows: those whose
     departure frees most (`by_relief`), those that top-down suppresses (`by_top_down`, and wherever the search
     finds nothing at first). The searches look at no more than `most` distinct rows together, counted, the
-    first one aside.
+    first one aside. Nothing is proved where rows may be suppressed.
     """
     best, refused = None, None
     try:
         best = search(table, promises, aim, progress=progress)
     except Infeasible as reason:
         refused = reason
-    if aim.price is not None and table.keys and table.rows:
+    if aim.price is not None and table.keys and 0 < table.distinct <= most:
         checked = 0 if best is None else best.checked
         tried: set[bytes] = set()
         spared = spared_rows(table, aim)
@@ -74,16 +74,21 @@ def with_suppression(
             if key in tried or _costs_more(table, aim, rows, best):
                 continue
             tried.add(key)
-            if len(tried) * table.distinct > most:
-                break
             outcome = _without(search, table, promises, aim, (rows, spared), progress)
             if outcome is not None:
                 checked += outcome.checked
                 best = outcome if _is_better(outcome, best) else best
-        best = best and replace(best, checked=checked, optimal=best.optimal and not tried)
+            if (len(tried) + 1) * table.distinct > most:
+                break
+        best = best and replace(best, checked=checked)
     if best is None:
         raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
-    return best
+    return unproved_if_suppressed(best, table, aim)
+
+
+def unproved_if_suppressed(outcome: Outcome, table: Microdata, aim: Aim) -> Outcome:
+    """Returns what was found without a proof where rows may be suppressed: which ones was only guessed."""
+    return replace(outcome, optimal=False, bound=None) if aim.allowed(table) > table.dropped else outcome
 
 
 def _guesses(

@@ -1,0 +1,138 @@
+"""Descents with several limits of suppression find together what each of them finds alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protection.searches.checks import class_promises, crowded
+from protection.searches.test_controls import limited
+from protection.searches.test_people_with_several_rows import visits
+from sfumato.core.errors import Infeasible
+from sfumato.core.promise import Promises
+from sfumato.promises import KAnonymity, TCloseness
+from sfumato.protection.searches import mondrian, withheld
+from sfumato.protection.searches.placed_rows import PlacedRows
+from sfumato.protection.searches.search import Aim, Descents
+from sfumato.protection.searches.top_down import SMALLER_LIMITS, specialize, specialize_each, top_down
+from strategies import tables
+
+LIMITS = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 5), Fraction(0))
+PRICES = st.sampled_from([None, Fraction(1, 4), Fraction(1), Fraction(3)])
+LOSSES = st.sampled_from(["loss", "discernibility"])
+SEVERAL = crowded(3, rows=200, keys=4), Promises((KAnonymity(4), TCloseness("s0", Fraction(1, 3))))
+
+
+def told(found):
+    if isinstance(found, Infeasible):
+        return str(found)
+    recoding = found.recoding
+    return recoding.class_of.tolist(), recoding.low.tolist(), recoding.cuts, found.loss, found.checked
+
+
+def alone(table, promises, aim):
+    try:
+        return told(specialize(table, promises, aim))
+    except Infeasible as refused:
+        return told(refused)
+
+
+def agree(table, promises, aim):
+    together = dict(specialize_each(table, promises, aim, LIMITS))
+    first = alone(table, promises, replace(aim, suppress=LIMITS[0]))
+    if isinstance(first, str):
+        assert {told(found) for found in together.values()} == {first}
+        return
+    for number, limit in enumerate(LIMITS):
+        assert told(together[number]) == alone(table, promises, replace(aim, suppress=limit))
+
+
+@given(tables(rows=14, keys=3, leaves=4, people=True), class_promises(), PRICES, LOSSES)
+def test_each_finds_what_it_finds_alone(table, promises, price, loss):
+    agree(table, promises, Aim(price=price, loss=loss))
+
+
+@given(visits(), class_promises(), PRICES)
+def test_also_where_people_have_several_rows(table, promises, price):
+    agree(table, promises, Aim(price=price))
+
+
+@given(limited(tables(rows=12, keys=2, leaves=4)), class_promises(), st.data())
+def test_also_where_some_rows_have_to_stay_and_columns_have_ceilings(table, promises, data):
+    spared = data.draw(st.sampled_from(table.keys[1].taxonomy.labels))
+    aim = Aim(price=Fraction(1), never_suppress={table.keys[1].name: (spared,)})
+    agree(table, promises, aim)
+
+
+def test_they_part_and_are_still_those_that_go_alone():
+    table, promises = SEVERAL
+    aim = Aim(Fraction(1, 10), price=Fraction(1))
+    limits = (Fraction(1, 10), *SMALLER_LIMITS[1:-1])  # of 200 rows a thousandth is none
+    together = dict(specialize_each(table, promises, aim, limits))
+    single = [specialize(table, promises, replace(aim, suppress=limit)) for limit in limits]
+    assert len({told(one)[3] for one in single}) > 1  # limits that matter
+    assert [told(together[n]) for n in range(len(limits))] == [told(one) for one in single]
+    best = min(single, key=lambda one: (one.loss, one.recoding.suppressed))
+    chosen = top_down(table, promises, aim)
+    assert np.array_equal(chosen.recoding.class_of, best.recoding.class_of)
+    assert chosen.checked == sum(one.checked for one in single)
+
+
+def test_rows_are_looked_at_once_for_all_that_agree(monkeypatch):
+    looked = []
+    split = PlacedRows.split
+
+    def noted(self, column, bounds):
+        looked.append(int(bounds[-1] - bounds[0]))
+        return split(self, column, bounds)
+
+    monkeypatch.setattr(PlacedRows, "split", noted)
+    table, promises = SEVERAL
+    aim = Aim(Fraction(1, 10), price=Fraction(1))
+    limits = (Fraction(1, 10), *SMALLER_LIMITS[:-1])
+    list(specialize_each(table, promises, aim, limits))
+    together = sum(looked)
+    looked.clear()
+    for limit in limits:
+        specialize(table, promises, replace(aim, suppress=limit))
+    assert together < sum(looked)
+
+
+def test_what_was_found_before_is_not_looked_for_again(monkeypatch):
+    table, promises = SEVERAL
+    aim = Aim(price=Fraction(1), descents=Descents(table))
+    first = dict(specialize_each(table, promises, aim, LIMITS[:2]))
+    again = dict(specialize_each(table, promises, aim, LIMITS))
+    assert again[0] is first[0] and again[1] is first[1]
+    monkeypatch.setattr(PlacedRows, "of", None)
+    assert dict(specialize_each(table, promises, aim, LIMITS)) == again
+
+
+def test_progress_only_grows_and_ends_whole():
+    table, promises = SEVERAL
+    told_of = []
+    aim = Aim(Fraction(1, 10), price=Fraction(1))
+    top_down(table, promises, aim, progress=lambda what, done, total: told_of.append((what, done, total)))
+    done = [done for _, done, _ in told_of]
+    assert done == sorted(done) and done[-1] == told_of[-1][2]
+    assert {(what, total) for what, _, total in told_of} == {("top-down", told_of[-1][2])}
+
+
+@pytest.mark.parametrize(("most", "asked"), [(0, 0), (1 << 40, 1)])
+def test_no_rows_are_guessed_that_could_not_be_tried(monkeypatch, most, asked):
+    calls = []
+
+    def guesses(*_, **__):
+        calls.append(1)
+        return iter(())
+
+    monkeypatch.setattr(withheld, "_guesses", guesses)
+    monkeypatch.setattr(mondrian, "MOST_WITHHELD_TRIED", most)
+    table, promises = SEVERAL
+    assert mondrian.mondrian(table, promises, Aim(Fraction(1, 10), price=Fraction(1))).recoding.count
+    assert len(calls) == asked
