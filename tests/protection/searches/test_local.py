@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +33,33 @@ from strategies import tables
 
 def recode(table, promises, **aim):
     return local(table, promises, Aim(**aim))
+
+
+@pytest.mark.parametrize("most", [0, group_neighbours.MOST_VECTORS_COUNTED])
+@given(table=tables(rows=12, keys=3, leaves=5, min_rows=1))
+def test_neighbours_meet_at_the_lowest_levels_at_which_they_look_alike(most, table):
+    """Whether combinations of levels have a count each, or pairs are sorted by theirs."""
+    groups = KeyGroups.of(table, {})
+    near = neighbours_of(groups)
+    trees = [table.keys[j].taxonomy for j in groups.order]
+    leaf = groups.leaf - np.array(groups.first_node, np.int32)
+    expected = Counter()
+    for one, others in enumerate(near):
+        for other in others[others >= 0]:
+            pairs = zip(trees, leaf[one], leaf[other], strict=True)
+            expected[tuple(lowest_common_level(tree, a, b) for tree, a, b in pairs)] += 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_neighbours, "MOST_VECTORS_COUNTED", most)
+        found, counts = group_neighbours.meeting_levels(groups, near)
+    assert found.dtype == np.int32 and counts.dtype == np.int64
+    assert dict(zip(map(tuple, found.tolist()), counts.tolist(), strict=True)) == expected
+    assert found.tolist() == sorted(found.tolist())
+
+
+def lowest_common_level(tree, one, other):
+    leaves = tree.leaves.tolist()
+    a, b = leaves.index(one), leaves.index(other)
+    return next(level for level, nodes in enumerate(tree.levels) if nodes[a] == nodes[b])
 
 
 def publishes_nodes(recoding):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,3 +49,39 @@ def _insert(near: Small, cost: Longs, group: int, price: int) -> None:
     for i in range(last, place, -1):
         near[i], cost[i] = near[i - 1], cost[i - 1]
     near[place], cost[place] = group, price
+
+
+class NodeLevels(NamedTuple):
+    """The levels of all columns: what leaf `rank` of column j is at level l is
+    `nodes[first[j] + rank * heights[j] + l]`; the last level is the same for all."""
+
+    nodes: Small
+    first: Longs
+    heights: Longs
+
+
+@njit(cache=True)
+def count_meetings(near: Small, rank: Small, levels: NodeLevels) -> Longs:
+    """How often groups and those near them meet at each combination of levels, the last column's fastest.
+
+    Group g holds leaf `rank[g, j]` in column j. Two groups meet at the lowest levels at which they look
+    alike.
+    """
+    counts = np.zeros(np.prod(levels.heights), np.int64)
+    for group in range(len(near)):
+        for i in range(near.shape[1]):
+            other = near[group, i]
+            if other == NOBODY:
+                break
+            place = 0
+            for j in range(rank.shape[1]):
+                one = levels.first[j] + np.int64(rank[group, j]) * levels.heights[j]
+                two = levels.first[j] + np.int64(rank[other, j]) * levels.heights[j]
+                level = 0
+                while (
+                    level < levels.heights[j] - 1 and levels.nodes[one + level] != levels.nodes[two + level]
+                ):
+                    level += 1
+                place = place * levels.heights[j] + level
+            counts[place] += 1
+    return counts
