@@ -101,6 +101,17 @@ def test_a_process_that_dies_is_told_and_replaced(jobs):
     assert ended(jobs, jobs.start("kind", "double again", "/", double, 5)).value == 10
 
 
+def test_a_process_that_has_ended_gets_no_order_while_it_still_counts_as_alive(monkeypatch):
+    workshop = WorkerProcess()
+    jobs = Jobs(workshop)
+    try:
+        ended(jobs, jobs.start("kind", "die", "/", die))
+        monkeypatch.setattr(workshop._process, "is_alive", lambda: True)
+        assert ended(jobs, jobs.start("kind", "double", "/", double, 5)).value == 10
+    finally:
+        jobs.close()
+
+
 def test_one_job_at_a_time_and_a_newer_question_replaces_the_older():
     held = Held()
     jobs = Jobs(held)

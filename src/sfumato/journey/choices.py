@@ -47,7 +47,7 @@ class Solutions:
     """What each search gave, the chosen one first, and what that one changes.
 
     `why` says per column why it is not finer; `outlook` what is lost and the cheapest way to get some of it
-    back, which is `offer`. `not_tried` says why searches were left out. `optimal`: nothing allowed is better.
+    back, which is `offer`. `not_tried` says why searches were left out; `optimal` is that of the plan.
     """
 
     search: str

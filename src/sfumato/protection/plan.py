@@ -50,9 +50,9 @@ class Plan(Printable):
     """A recoding that keeps every promise of a policy, proved on the classes it publishes.
 
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
-    the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
-    `bound` is what every global recoding (of a full-domain search: every combination of levels) loses at
-    least, where an exact search ran out of steps. `terms` tells what became of term sets, class by class,
+    the policy names; `checked` counts the recodings judged. `optimal` says that no global recoding (of a
+    full-domain search: no combination of levels) loses less; `bound` is what every one loses at least, where
+    an exact search ran out of steps. `terms` tells what became of term sets, class by class,
     where a quasi-sensitive promise had terms removed; `policy` then holds the prior that beliefs are compared
     with. `search` is the search that found it, `compared` what each of several gave, and `left_out` why
     others were not tried. What a plan prints names only values that the published table itself shows.
@@ -195,9 +195,10 @@ class Plan(Printable):
         """Returns the plan on a few lines."""
         levels, keys = self.levels or {}, self.recoding.table.keys
         shapes = [shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(keys)]
-        best = " (the best there is)" if self.optimal else ""
-        if self.bound is not None and not self.optimal:
-            kind = "global recoding" if self.levels is None else "combination of levels"
+        kind, best = "global recoding" if self.levels is None else "combination of levels", ""
+        if self.optimal:
+            best = f" (no {kind} loses less)"
+        elif self.bound is not None:
             best = f" (no {kind} is below {figure(self.bound)})"
         notes = (
             f"{several(self.classes, 'class', 'classes')}, {self._smallest}",

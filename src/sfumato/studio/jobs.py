@@ -206,6 +206,8 @@ class WorkerProcess:
         self._running()
 
     def _running(self) -> Connection:
+        if self._orders is not None and self._orders.poll():  # nothing but its end comes between two orders
+            self.stop()  # a process that has died may still count as alive for a moment
         if self._process is None or self._orders is None or not self._process.is_alive():
             context = multiprocessing.get_context("spawn")  # copies of a process with threads may hang
             ours, theirs = context.Pipe()

@@ -15,9 +15,9 @@ from protection.searches.test_controls import limited
 from protection.searches.test_people_with_several_rows import visits
 from sfumato.core.errors import Infeasible
 from sfumato.core.promise import Promises
-from sfumato.promises import KAnonymity, TCloseness
+from sfumato.promises import EntropyLDiversity, KAnonymity, TCloseness
 from sfumato.protection.searches import mondrian, withheld
-from sfumato.protection.searches.placed_rows import PlacedRows
+from sfumato.protection.searches.classed_rows import ClassedRows
 from sfumato.protection.searches.search import Aim, Descents
 from sfumato.protection.searches.top_down import SMALLER_LIMITS, specialize, specialize_each, top_down
 from strategies import tables
@@ -42,13 +42,13 @@ def alone(table, promises, aim):
         return told(refused)
 
 
-def agree(table, promises, aim):
-    together = dict(specialize_each(table, promises, aim, LIMITS))
-    first = alone(table, promises, replace(aim, suppress=LIMITS[0]))
+def agree(table, promises, aim, limits=LIMITS):
+    together = dict(specialize_each(table, promises, aim, limits))
+    first = alone(table, promises, replace(aim, suppress=limits[0]))
     if isinstance(first, str):
         assert {told(found) for found in together.values()} == {first}
         return
-    for number, limit in enumerate(LIMITS):
+    for number, limit in enumerate(limits):
         assert told(together[number]) == alone(table, promises, replace(aim, suppress=limit))
 
 
@@ -83,15 +83,33 @@ def test_they_part_and_are_still_those_that_go_alone():
     assert chosen.checked == sum(one.checked for one in single)
 
 
+@pytest.mark.parametrize("rest", range(8))
+@pytest.mark.parametrize(
+    "promises",
+    [
+        Promises((KAnonymity(4), TCloseness("s0", Fraction(1, 3)))),
+        Promises((EntropyLDiversity("s0", Fraction(2)),)),
+    ],
+)
+def test_they_part_after_steps_that_were_set_aside_and_tried_again(promises, rest):
+    """What is set aside comes again in all of them; where they part later, each goes on as if alone."""
+    limits = tuple(Fraction(1, one) for one in (5, 10, 20, 50))
+    for seed in range(rest, 40, 8):
+        for rows, keys, leaves in ((60, 3, 4), (200, 4, 4), (300, 3, 8)):
+            table = crowded(seed, rows=rows, keys=keys, leaves=leaves)
+            for price in (None, Fraction(1, 2), Fraction(1)):
+                agree(table, promises, Aim(price=price), (*limits, Fraction(0)))
+
+
 def test_rows_are_looked_at_once_for_all_that_agree(monkeypatch):
     looked = []
-    split = PlacedRows.split
+    split = ClassedRows.split
 
     def noted(self, column, bounds):
         looked.append(int(bounds[-1] - bounds[0]))
         return split(self, column, bounds)
 
-    monkeypatch.setattr(PlacedRows, "split", noted)
+    monkeypatch.setattr(ClassedRows, "split", noted)
     table, promises = SEVERAL
     aim = Aim(Fraction(1, 10), price=Fraction(1))
     limits = (Fraction(1, 10), *SMALLER_LIMITS[:-1])
@@ -109,7 +127,7 @@ def test_what_was_found_before_is_not_looked_for_again(monkeypatch):
     first = dict(specialize_each(table, promises, aim, LIMITS[:2]))
     again = dict(specialize_each(table, promises, aim, LIMITS))
     assert again[0] is first[0] and again[1] is first[1]
-    monkeypatch.setattr(PlacedRows, "of", None)
+    monkeypatch.setattr(ClassedRows, "of", None)
     assert dict(specialize_each(table, promises, aim, LIMITS)) == again
 
 

@@ -27,7 +27,7 @@ from sfumato.promises import (
     TCloseness,
 )
 from sfumato.protection.loss import measure
-from sfumato.protection.searches import group_counts, placed_rows
+from sfumato.protection.searches import classed_rows, group_counts
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim
@@ -106,13 +106,13 @@ def test_the_order_of_the_rows_does_not_matter(table, promises, seed):
 
 
 @pytest.mark.parametrize("cells", [0, group_counts.CELLS_PER_ROW, 1000])
-@pytest.mark.parametrize("most_repeated", [0, placed_rows.MOST_REPEATED, 1 << 40])
+@pytest.mark.parametrize("most_repeated", [0, classed_rows.MOST_REPEATED, 1 << 40])
 @given(tables(rows=12, keys=3, leaves=3, people=True), st.data())
 def test_judging_what_a_step_changes_equals_judging_from_scratch(cells, most_repeated, table, data):
     """Whether parts are counted in one pass or two, and repeated rows apart from the others or with them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(group_counts, "CELLS_PER_ROW", cells)
-        patch.setattr(placed_rows, "MOST_REPEATED", most_repeated)
+        patch.setattr(classed_rows, "MOST_REPEATED", most_repeated)
         judge_step_by_step(table, data)
 
 

@@ -11,15 +11,15 @@ from sfumato.core.progress import Progress
 from sfumato.core.promise import Promises
 from sfumato.core.watch import Answer, Watch
 from sfumato.protection.searches.branching_nodes import BranchingNodes
+from sfumato.protection.searches.classed_rows import ClassedRows
 from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
-from sfumato.protection.searches.placed_rows import PlacedRows
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization, Split
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import StepJudge
 
 
-class Descent:
+class TopDownDescent:
     """One way down from the roots: its classes, its judge, its candidates, and the steps that it made.
 
     `number` is that of its aim among those that are tried; `settled` counts nodes (`BranchingNodes`).
@@ -27,7 +27,7 @@ class Descent:
 
     def __init__(
         self,
-        placed: PlacedRows,
+        classed: ClassedRows,
         table: Microdata,
         promises: Promises,
         aim: Aim,
@@ -36,7 +36,7 @@ class Descent:
         watches: Sequence[Watch] | None = None,
     ) -> None:
         self.number, self.aim = number, aim
-        self.classes = Refinement(table, placed)
+        self.classes = Refinement(table, classed)
         self.judge = StepJudge(self.classes, promises, aim, watches=watches)
         self._ranking = Ranking(self.classes, aim.loss, aim.weights, skip_empty=not self.judge.watches)
         self.path: list[Specialization] = []
@@ -76,7 +76,7 @@ class Descent:
         self.path.append(split.step)
 
 
-Company = list[Descent]
+Company = list[TopDownDescent]
 """Descents that have made the same steps, and share their rows."""
 
 
@@ -87,10 +87,10 @@ def begin(
 
     Where the first one is refused all are: it is the one that allows most.
     """
-    placed, together, refused = PlacedRows.of(table), Company(), dict[int, Infeasible]()
+    classed, together, refused = ClassedRows.of(table), Company(), dict[int, Infeasible]()
     for number, aim in enumerate(aims):
         try:
-            together.append(Descent(placed, table, promises, aim, number=number))
+            together.append(TopDownDescent(classed, table, promises, aim, number=number))
         except Infeasible as reason:
             refused[number] = reason
             if number == 0:
@@ -120,7 +120,7 @@ def make(together: Company, step: Specialization) -> None:
         each.make(split)
 
 
-def go_down(companies: list[Company], *, progress: Progress) -> Iterator[Descent]:
+def go_down(companies: list[Company], *, progress: Progress) -> Iterator[TopDownDescent]:
     """Goes down as far as the promises hold; yields each descent where it ends. The list is emptied.
 
     A step is split once and judged for each descent of a company. Where they answer differently they part,
@@ -132,7 +132,7 @@ def go_down(companies: list[Company], *, progress: Progress) -> Iterator[Descent
     total, settled = nodes.total * sum(len(company) for company in companies), 0
     while companies:
         together = companies.pop()
-        while (step := together[0].best()) is not None:
+        while (step := _next_step(together)) is not None:
             split = together[0].classes.split(step)
             answers = defaultdict[Answer, Company](Company)
             for each in together:
@@ -151,11 +151,17 @@ def go_down(companies: list[Company], *, progress: Progress) -> Iterator[Descent
     progress("top-down", total, total)
 
 
+def _next_step(together: Company) -> Specialization | None:
+    """Returns the best candidate, which is the same for all; each looks for it, as what waits comes again."""
+    steps = [each.best() for each in together]
+    return steps[0]
+
+
 def _parted(companies: Iterable[Company]) -> list[Company]:
     """Gives each company but the first rows of its own; until now they shared them."""
     parted = list(companies)
     for others in parted[1:]:
-        placed = others[0].classes.placed.copy()
+        classed = others[0].classes.classed.copy()
         for each in others:
-            each.classes.placed = placed
+            each.classes.classed = classed
     return parted

@@ -74,8 +74,8 @@ class ClassGroups:
 
     def marked_parts(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
         parts = np.zeros(len(self._proposed.parent), dtype=bool)
-        if self._proposed.placed is not None:
-            parts[self._proposed.placed.part[marked[self._classes.rows_below_step(self._proposed)]]] = True
+        if self._proposed.row_parts is not None:
+            parts[self._proposed.row_parts.part[marked[self._classes.rows_below_step(self._proposed)]]] = True
         return parts
 
     def marked_groups(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -112,7 +112,7 @@ class PositionGroups:
 
     def split(self, step: Split) -> GroupSplit:
         rows = self._classes.rows_below_step(step)
-        part = np.zeros(0, np.int32) if step.placed is None else step.placed.part
+        part = np.zeros(0, np.int32) if step.row_parts is None else step.row_parts.part
         self._who, pattern = multisets(self._person[rows], part, self._classes.table.counts[rows])
         pairs = self._position[self._who].astype(np.int64) * (int(pattern.max(initial=0)) + 1) + pattern
         _, example, part_of = np.unique(pairs, return_index=True, return_inverse=True)

@@ -15,7 +15,7 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Nodes, Taxonomy
-from sfumato.protection.searches.placed_rows import PlacedRows, RowParts
+from sfumato.protection.searches.classed_rows import ClassedRows, RowParts
 
 
 @dataclass(frozen=True)
@@ -68,29 +68,29 @@ class GroupSplit:
 class Split(GroupSplit):
     """A proposed step: the parts of the classes that hold its node, one per class and child.
 
-    Without `placed`, every class stays whole and only its node changes.
+    Without `row_parts`, every class stays whole and only its node changes.
     """
 
     step: Specialization
     children: Nodes
     branch: Codes
-    placed: RowParts | None
+    row_parts: RowParts | None
 
     @property
     def whole(self) -> bool:
-        return self.placed is None
+        return self.row_parts is None
 
 
 class Refinement:
     """Classes that start as one (every key column at its root) and are split by accepted steps.
 
     `count` classes exist; class c has `rows[c]` rows and shows node `nodes[j, c]` in key column j. The rows
-    may be placed for several refinements, as long as these make the same steps.
+    may be classed for several refinements, as long as these make the same steps.
     """
 
-    def __init__(self, table: Microdata, placed: PlacedRows | None = None) -> None:
+    def __init__(self, table: Microdata, classed: ClassedRows | None = None) -> None:
         self.table = table
-        self.placed = PlacedRows.of(table) if placed is None else placed
+        self.classed = ClassedRows.of(table) if classed is None else classed
         self.trees: list[Taxonomy] = [c.taxonomy for c in table.keys]
         self.count = min(1, table.distinct)
         self.rows = np.array([table.rows] * self.count, np.int64)
@@ -100,18 +100,18 @@ class Refinement:
     @property
     def class_of(self) -> Codes:
         """The class of every distinct row."""
-        return self.placed.class_of
+        return self.classed.class_of
 
     @cached_property
     def rows_below(self) -> list[Counts]:
         """The rows below every node, for each key column."""
-        below = zip(self.trees, self.placed.orders, strict=True)
+        below = zip(self.trees, self.classed.orders, strict=True)
         return [each.before[tree.high] - each.before[tree.low] for tree, each in below]
 
     def split(self, step: Specialization) -> Split:
         """Returns a proposed step; nothing changes until it is accepted. It is valid until the next one."""
         tree = self.trees[step.column]
-        start = self.placed.orders[step.column].start
+        start = self.classed.orders[step.column].start
         children = np.array(tree.children(step.node), dtype=np.int32)
         bounds = np.append(start[tree.low[children]], start[tree.high[children[-1]]])
         filled = np.flatnonzero(np.diff(bounds))
@@ -119,22 +119,22 @@ class Refinement:
             holds = np.flatnonzero(self.nodes[step.column] == step.node).astype(np.int32)
             branch = np.full(len(holds), filled[0] if len(filled) else 0, np.int32)
             return Split(holds, self.rows[holds], self.count, step, children, branch, None)
-        parts = self.placed.split(step.column, bounds)
+        parts = self.classed.split(step.column, bounds)
         return Split(parts.parent, parts.rows, self.count, step, children, parts.branch, parts)
 
     def rows_below_step(self, split: Split) -> Codes:
         """Returns the distinct rows below the node of a split, in the order of its parts; none if whole."""
-        return np.zeros(0, np.int32) if split.placed is None else self.placed.below(split.placed)
+        return np.zeros(0, np.int32) if split.row_parts is None else self.classed.below(split.row_parts)
 
     def parts(self, split: Split, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
         """Returns the parts of a split as classes to be judged."""
-        if split.placed is None:
+        if split.row_parts is None:
             raise ValueError("every class stays whole: there are no parts to judge")
-        return self.placed.classes(split.placed, sensitive, overall)
+        return self.classed.classes(split.row_parts, sensitive, overall)
 
     def everything(self, sensitive: Sequence[str]) -> Classes:
         """Returns the table as one class (no class if it is empty)."""
-        return self.placed.everything(sensitive)
+        return self.classed.everything(sensitive)
 
     def accept(self, split: Split) -> None:
         """Makes a proposed step."""
@@ -148,8 +148,8 @@ class Refinement:
         nodes[column, split.ids] = split.children[split.branch]
         rows[split.ids] = split.rows
         self.rows, self.nodes, self.count = rows, nodes, grown
-        if split.placed is not None:
-            self.placed.move(split.placed, split.ids)
+        if split.row_parts is not None:
+            self.classed.move(split.row_parts, split.ids)
 
     def open_empty_nodes(self) -> None:
         """Replaces the nodes that no row is below by their leaves."""

@@ -97,10 +97,10 @@ class Outcome:
     """What a search found: a recoding that keeps every promise, and what is known about it.
 
     `levels` is set by full-domain searches; `loss` is the value of the measure that the aim names;
-    `optimal` says that nothing allowed is better; `bound`, where it is known, is what every recoding of the
-    kind that was searched loses at least; `checked` counts the recodings that were judged. Where
-    several searches were tried, `search` is the one whose result this is, `compared` tells of all, and
-    `left_out` says why others were not tried.
+    `optimal` says that nothing allowed of the kind that was searched, combinations of levels or global
+    recodings, is better; `bound`, where it is known, is what everything of that kind loses at least;
+    `checked` counts the recodings that were judged. Where several searches were tried, `search` is the one
+    whose result this is, `compared` tells of all, and `left_out` says why others were not tried.
     """
 
     recoding: Recoding

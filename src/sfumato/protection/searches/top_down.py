@@ -14,9 +14,9 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promises
 from sfumato.protection.loss import find_measure
-from sfumato.protection.searches.descents import Descent, begin, go_down, make
+from sfumato.protection.searches.classed_rows import ClassedRows
+from sfumato.protection.searches.descents import TopDownDescent, begin, go_down, make
 from sfumato.protection.searches.first_steps import steps_to_ceilings
-from sfumato.protection.searches.placed_rows import PlacedRows
 from sfumato.protection.searches.refinement import Specialization
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import StepJudge
@@ -120,13 +120,13 @@ def _descend(
         yield ended.number, _certain(ended, promises, progress)
 
 
-def _certain(ended: Descent, promises: Promises, progress: Progress) -> Outcome:
+def _certain(ended: TopDownDescent, promises: Promises, progress: Progress) -> Outcome:
     """Returns what was found, or as many of its steps as are certain, and what exact answers add to them."""
     table, judge = ended.classes.table, ended.judge
     if not judge.watches or judge.certain(_cuts_after(table, ended.path)):
         return ended.outcome()
     few = _certain_steps(table, ended.path, judge, least=len(steps_to_ceilings(table)))
-    again = Descent(PlacedRows.of(table), table, promises, ended.aim, watches=judge.watches)
+    again = TopDownDescent(ClassedRows.of(table), table, promises, ended.aim, watches=judge.watches)
     for step in ended.path[:few]:
         make([again], step)
     again.judge.deliberate(MOST_EXACT_ANSWERS)

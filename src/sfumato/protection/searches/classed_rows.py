@@ -35,7 +35,7 @@ class RowParts:
     counted: dict[tuple[str, ...], Classes]
 
 
-class PlacedRows:
+class ClassedRows:
     """The class of every distinct row, all of them in one at first.
 
     Refinements that have made the same steps share it. What only the table decides is shared by copies, too;
@@ -48,12 +48,12 @@ class PlacedRows:
         self._moved: RowParts | None = None
 
     @classmethod
-    def of(cls, table: Microdata) -> PlacedRows:
+    def of(cls, table: Microdata) -> ClassedRows:
         return cls(_SortedRows(table), np.zeros(table.distinct, np.int32))
 
-    def copy(self) -> PlacedRows:
+    def copy(self) -> ClassedRows:
         """Returns the same classes, for refinements that go another way from here."""
-        return PlacedRows(self._rows, self.class_of.copy())
+        return ClassedRows(self._rows, self.class_of.copy())
 
     @property
     def orders(self) -> Sequence[RowOrder]:
