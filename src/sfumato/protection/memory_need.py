@@ -52,7 +52,7 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     named = bool(policy.promises.sensitive)
     names = searches_of(policy)
     by_search = {
-        "top-down": 4 * keys + 60,
+        "top-down": 4 * keys + (95 if named else 80),
         "mondrian": 2 * width + (95 if named else 60),
         "lattice": 4 * width + (95 if named else 85),
         "optimum": 4 * keys + 2 * width + 130,
