@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ from sfumato.policy.searches import COMPARED
 from sfumato.promises import KAnonymity
 from sfumato.protection import expected_time
 from sfumato.protection.expected_time import ExpectedTime, expected_times, in_words
-from sfumato.protection.searches import best
+from sfumato.protection.searches import best, mondrian
 from sfumato.protection.searches.search import Aim
 
 K = Promises((KAnonymity(3),))
@@ -112,3 +113,10 @@ def sfumato_call(hospital_table, tmp_path, capsys):
         return SimpleNamespace(out=out, err=err)
 
     return call
+
+
+def test_tables_too_large_to_be_divided_again_are_told_to_be_divided_once(monkeypatch):
+    table, aim = crowded(1), Aim(Fraction(1, 10), price=Fraction(1))
+    often = steps(table, aim)["mondrian"]
+    monkeypatch.setattr(mondrian, "MOST_WITHHELD_TRIED", 0)
+    assert steps(table, aim)["mondrian"] == steps(table)["mondrian"] < often

@@ -56,14 +56,15 @@ class _Size:
     nodes: int
     least: int
     descents: int
+    divided: int
 
 
 STEPS: Mapping[str, tuple[Callable[[_Size], float], float, bool]] = {
-    "top-down": (lambda s: s.rows * s.levels * s.descents, 0.3, False),
+    "top-down": (lambda s: s.rows * s.levels * s.descents, 0.05, False),
     "lattice": (lambda s: s.rows * s.nodes, 0.15, True),
-    "mondrian": (lambda s: s.rows * s.keys * log2(2 + s.rows / s.least) * s.descents, 0.05, False),
+    "mondrian": (lambda s: s.rows * s.keys * log2(2 + s.rows / s.least) * s.divided, 0.05, False),
     "optimum": (lambda s: s.rows * STATES, 1.0, True),
-    "local": (lambda s: s.rows * (1000 + min(s.nodes, MOST_LEVEL_VECTORS) / 4), 0.3, False),
+    "local": (lambda s: s.rows * (1000 + min(s.nodes, MOST_LEVEL_VECTORS) / 4), 0.2, False),
 }
 """Per search: its steps, how long one is beside the grouping of a row, and whether these are the most."""
 
@@ -81,13 +82,15 @@ def expected_times(
     if len(known) > 1:
         known = [name for name in known if not too_much(name, table, promises, aim)]
     step = seconds_per_row(table)
+    priced = aim.price is not None and aim.suppress > 0
     size = _Size(
         table.distinct,
         len(table.keys),
         sum(c.taxonomy.height for c in table.keys),
         prod(c.taxonomy.ceiling + 1 for c in table.keys),
         max([1, *(p.least_people for p in promises)]),
-        DESCENTS if aim.price is not None and aim.suppress > 0 else 1,
+        DESCENTS if priced else 1,
+        1 + _times_divided_again(table) if priced and "mondrian" in known else 1,
     )
     told = []
     for name in known:
@@ -96,6 +99,13 @@ def expected_times(
         judged = VALUES_JUDGED if promises.sensitive and name in ("mondrian", "top-down") else 1
         told.append(ExpectedTime(name, steps, steps * factor * judged * step, bound))
     return tuple(told)
+
+
+def _times_divided_again(table: Microdata) -> int:
+    """Returns how often Mondrian may divide the table again, without some rows."""
+    from sfumato.protection.searches.mondrian import MOST_WITHHELD_TRIED  # noqa: PLC0415  # it is compiled
+
+    return min(DESCENTS, MOST_WITHHELD_TRIED // max(1, table.distinct))
 
 
 def seconds_per_row(table: Microdata) -> float:
