@@ -16,24 +16,23 @@ from numpy.typing import NDArray
 
 from sfumato.chains.detail import by_cut
 from sfumato.core.aligned_imprints import in_key_order, show_other_columns
-from sfumato.core.chain import Chain, ClassTable, positions
+from sfumato.core.chain import Chain, ClassTable, PresentTrees, positions
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.imprint import Imprint, KeyImprint, grouped
+from sfumato.core.imprint import Imprint, grouped
 from sfumato.core.marks import (
     are_known,
     label_marks,
     leaf_marks,
     matching,
     numbered_together,
-    tree_marks,
 )
 from sfumato.core.microdata import Codes, Microdata, Role
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.person_keys import keys_written_twice, rewritten_keys
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Nodes, Taxonomy
+from sfumato.core.taxonomy import Nodes
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
 
@@ -248,46 +247,6 @@ def came_with(
         before = here
     came: Codes = first[now][table.codes(since)]
     return came
-
-
-class PresentTrees:
-    """The trees of a table, and what nodes and cuts of earlier releases are on them, each found once.
-
-    `marks` are those of trees whose labels are not at hand.
-    """
-
-    def __init__(
-        self, trees: Sequence[Taxonomy], marks: Sequence[NDArray[np.uint64] | None] | None = None
-    ) -> None:
-        self._trees = trees
-        self._marks: list[NDArray[np.uint64] | None] = [None] * len(trees) if marks is None else list(marks)
-        self._nodes: dict[tuple[int, str, bytes], Nodes] = {}
-        self._cuts: dict[tuple[int, str, bytes, bytes], Nodes] = {}
-
-    def place(self, imprint: Imprint, number: Codes) -> ClassTable:
-        """An earlier release on these trees, whose columns are in their order.
-
-        `number` says which matching value each of its groups has.
-        """
-        shown, cuts = np.empty_like(imprint.nodes), []
-        for j, key in enumerate(imprint.keys):
-            node_now, cut = self._on_tree(j, key)
-            cuts.append(cut)
-            shown[:, j] = node_now[imprint.nodes[:, j]]
-        order = np.lexsort((number, imprint.owner))
-        return ClassTable(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
-
-    def _on_tree(self, j: int, key: KeyImprint) -> tuple[Nodes, Nodes]:
-        """What the nodes of an earlier tree of a column are now, and its cut."""
-        tree, known = self._trees[j], (j, key.digest, key.marks.tobytes())
-        if known not in self._nodes:
-            if self._marks[j] is None and key.digest != tree.digest:
-                self._marks[j] = tree_marks(tree)
-            self._nodes[known] = key.onto(tree, self._marks[j])
-        node_now, same = self._nodes[known], (*known, key.cut.tobytes())
-        if same not in self._cuts:
-            self._cuts[same] = key.cut_on(tree, node_now).node_of
-        return node_now, self._cuts[same]
 
 
 def release_under(history: History, cuts: Cuts) -> ClassTable:

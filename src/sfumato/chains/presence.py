@@ -20,7 +20,6 @@ from sfumato.chains.alike_people import alike_rows
 from sfumato.chains.departures import Component, LivingChain, Pair, fixed_columns
 from sfumato.chains.history import (
     NEW_CHAIN,
-    PresentTrees,
     refuse_gaps,
     refuse_rewritten_people,
     refuse_several_rows,
@@ -30,7 +29,7 @@ from sfumato.chains.other_columns import on_table_columns
 from sfumato.chains.person_versions import CAME, LEFT, WAITS, RowPresence, batch_marks, link_versions
 from sfumato.chains.presence_cells import PlacedRows, PresenceTargets
 from sfumato.chains.shown_rows import classes_in, refuse_lost_rows
-from sfumato.core.chain import ClassTable
+from sfumato.core.chain import ClassTable, PresentTrees
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, KeyImprint, grouped
 from sfumato.core.known_departures import KnownDepartures

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.core.aligned_imprints import aligned
 from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.marks import numbered_together
+from sfumato.core.imprint import Imprint, KeyImprint
+from sfumato.core.marks import numbered_together, tree_marks
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.taxonomy import Nodes, Taxonomy
@@ -46,6 +46,46 @@ class ClassTable:
         return sums
 
 
+class PresentTrees:
+    """The trees of a table, and what nodes and cuts of earlier releases are on them, each found once.
+
+    `marks` are those of trees whose labels are not at hand.
+    """
+
+    def __init__(
+        self, trees: Sequence[Taxonomy], marks: Sequence[NDArray[np.uint64] | None] | None = None
+    ) -> None:
+        self._trees = trees
+        self._marks: list[NDArray[np.uint64] | None] = [None] * len(trees) if marks is None else list(marks)
+        self._nodes: dict[tuple[int, str, bytes, bytes], Nodes] = {}
+        self._cuts: dict[tuple[int, str, bytes, bytes, bytes], Nodes] = {}
+
+    def place(self, imprint: Imprint, number: Codes) -> ClassTable:
+        """An earlier release on these trees, whose columns are in their order.
+
+        `number` says which matching value each of its groups has.
+        """
+        shown, cuts = np.empty_like(imprint.nodes), []
+        for j, key in enumerate(imprint.keys):
+            node_now, cut = self._on_tree(j, key)
+            cuts.append(cut)
+            shown[:, j] = node_now[imprint.nodes[:, j]]
+        order = np.lexsort((number, imprint.owner))
+        return ClassTable(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
+
+    def _on_tree(self, j: int, key: KeyImprint) -> tuple[Nodes, Nodes]:
+        """What the nodes of an earlier tree of a column are now, and its cut."""
+        tree, known = self._trees[j], (j, key.digest, key.parent.tobytes(), key.marks.tobytes())
+        if known not in self._nodes:
+            if self._marks[j] is None and key.digest != tree.digest:
+                self._marks[j] = tree_marks(tree)
+            self._nodes[known] = key.onto(tree, self._marks[j])
+        node_now, same = self._nodes[known], (*known, key.cut.tobytes())
+        if same not in self._cuts:
+            self._cuts[same] = key.cut_on(tree, node_now).node_of
+        return node_now, self._cuts[same]
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """Cumulative releases, oldest first: each holds everybody that the one before held."""
@@ -67,20 +107,8 @@ class Chain:
         newest = imprints[-1]
         numbers, values = numbered_together([i.values for i in imprints])
         trees = tuple(k.tree for k in newest.keys)
-        releases, known = [], dict[tuple[int, bytes, bytes, bytes], tuple[Nodes, Nodes]]()
-        for imprint, number in zip(imprints, numbers, strict=True):
-            shown, cuts = np.empty_like(imprint.nodes), []
-            for j, key in enumerate(imprint.keys):
-                same = j, key.parent.tobytes(), key.marks.tobytes(), key.cut.tobytes()
-                if same not in known:
-                    now = key.onto(trees[j], newest.keys[j].marks)
-                    known[same] = now, key.cut_on(trees[j], now).node_of
-                node_now, cut = known[same]
-                cuts.append(cut)
-                shown[:, j] = node_now[imprint.nodes[:, j]]
-            order = np.lexsort((number, imprint.owner))
-            owner, counts = imprint.owner[order], imprint.counts[order]
-            releases.append(ClassTable(tuple(cuts), shown, owner, number[order], counts))
+        present = PresentTrees(trees, [k.marks for k in newest.keys])
+        releases = [present.place(imprint, number) for imprint, number in zip(imprints, numbers, strict=True)]
         return cls(trees, tuple(releases), values, newest.names)
 
     def __len__(self) -> int:
