@@ -93,15 +93,10 @@ def _laid_out(parent_text: str, marks_text: str) -> tuple[Numbers, NDArray[np.ui
 
 def _ends(parent: Numbers) -> Numbers:
     """Returns, for every node, the number after the last one below it; parents are numbered first."""
-    end, depth = np.arange(1, len(parent) + 1), np.zeros(len(parent), np.int64)
-    above = parent
-    while np.any(lower := above >= 0):
-        depth += lower
-        above = np.where(lower, parent[above], -1)
-    for level in range(int(depth.max()), 0, -1):
-        here = np.flatnonzero(depth == level)
-        np.maximum.at(end, parent[here], end[here])
-    return end
+    above, end = parent.tolist(), list(range(1, len(parent) + 1))
+    for node in range(len(end) - 1, 0, -1):
+        end[above[node]] = max(end[above[node]], end[node])
+    return np.array(end)
 
 
 @dataclass(frozen=True, eq=False)
