@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive, judged
+from protection.searches.checks import crowded
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
@@ -95,6 +96,22 @@ def test_the_best_so_far_is_between_the_bound_and_what_else_there_is(
     assert found.loss >= expected.score * (1 - 1e-9)
     assert found.bound is None or found.bound <= expected.score * (1 + 1e-9)
     assert not found.optimal or found.loss == pytest.approx(expected.score)
+
+
+@pytest.mark.parametrize("limits", [{"MOST_NODES": 0}, {"MOST_GROUPED": 0}])
+@pytest.mark.parametrize("loss", ADDING_UP)
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_all_move_together_are_not_called_done_where_steps_run_out(seed, loss, limits):
+    """There is one group of columns then: the first is the last."""
+    table, wanted = crowded(seed, keys=2), Promises((KAnonymity(2),))
+    aim = Aim(Fraction(1, 5), loss, together=(("q0", "q1"),))
+    none = {"FEW_NODES": 0, "STEPS_TO_GUESS": 0, "STEPS_IF_HELD": 0, "MOST_STEPS": 0, "STEPS_PER_BLOCK": 0}
+    found, whole = found_within(none | limits, table, wanted, aim), lattice(table, wanted, aim)
+    permitted = permitted_levels(table, aim)
+    allowed = [n for n in judged(table, wanted, aim) if permitted[n.levels] and n.suppressed <= 6]
+    assert whole.optimal and whole.loss == min(node.score for node in allowed) <= found.loss
+    assert not found.optimal or found.loss == whole.loss
+    assert found.bound is None or found.bound <= whole.loss * (1 + 1e-9)
 
 
 @given(

@@ -35,12 +35,13 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises, Truth
 from sfumato.core.watch import Answer
 from sfumato.protection.controls import permitted_levels, spared_rows
+from sfumato.protection.loss import UNPRICED
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.branch_and_bound import BranchAndBound, Candidate
 from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to
 from sfumato.protection.searches.node_cost import NodeCost, node_cost
 from sfumato.protection.searches.node_judge import NodeJudge
-from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.search import Aim, Outcome, unproved_if_suppressed
 from sfumato.protection.searches.small_classes import SmallClasses
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.wide_lattice import Walk, rungs_of
@@ -101,7 +102,11 @@ class Met:
 
 
 def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """Returns the best full-domain recoding that keeps the promises; see the module for the rule."""
+    """Returns the best full-domain recoding that keeps the promises; see the module for the rule.
+
+    At a price below 1 a suppressed row loses less than one that is published at the roots. What columns add
+    is then no bound, so nothing is proved where rows may be suppressed.
+    """
     cost, spared = node_cost(table, aim), spared_rows(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
     nodes, rungs = prod(c.taxonomy.height + 1 for c in table.keys), rungs_of(table, aim)
@@ -117,7 +122,8 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
     best = min(score for score, _, _ in met.candidates)
     _, levels = min((s, levels) for score, s, levels in met.candidates if score <= ties_up_to(best))
     bound = None if met.bound == inf else min(met.bound, best)
-    return _outcome(judge, levels, aim, met.checked, bound=bound)
+    outcome = _outcome(judge, levels, aim, met.checked, bound=bound)
+    return outcome if cost.price >= UNPRICED else unproved_if_suppressed(outcome, table, aim)
 
 
 def _branched(judge: NodeJudge, cost: NodeCost, aim: Aim, *, held: bool, progress: Progress) -> Met:
