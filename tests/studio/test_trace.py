@@ -43,6 +43,12 @@ def test_a_leak_names_its_recipient_with_evidence(studio, client, released):
     assert client.get("/trace/charts/other.svg").status_code == 404
 
 
+def test_the_page_says_no_more_than_the_program_does(client, released):
+    """Who is in every explanation made it unless more worked together than were looked for, or guessed."""
+    drop(client, (released / "north" / "data.csv").read_bytes())
+    assert "<p>traced to north, unless " in client.get("/trace").text
+
+
 def test_rows_are_looked_up_in_the_original(client, released):
     drop(client, (released / "south" / "data.csv").read_bytes())
     post(client, "/trace/again", original="yes")

@@ -10,6 +10,7 @@ import pytest
 
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.tracing import chance, leak, readings, report
+from sfumato.tracing.coalition import Explanations
 from sfumato.tracing.evidence import LeakEvidence
 from sfumato.tracing.guesses import guess_chance
 from sfumato.tracing.leak import Leak
@@ -119,5 +120,6 @@ def test_levels_say_whether_a_version_is_fine_enough(leaked, held, as_held, cove
 
 
 def test_one_other_explanation_is_spoken_of_as_one():
-    one = SimpleNamespace(perhaps_guessed=False, explanations=["Birch", "Ash + Elm"], alone=["Birch"])
+    explanations = Explanations((("Birch",), ("Ash",), ("Elm",)), ((0,), (1, 2)))
+    one = SimpleNamespace(perhaps_guessed=False, explanations=explanations, alone=["Birch"])
     assert report._nobody_charged(one) == "Birch alone explains it, and so does 1 coalition of others"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from papers.schrittwieser_2011_tracing import SETS, TABLE_V, table_v
 from sfumato.core.errors import BadData, BadInput, WrongCall
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.tracing import coalition
 from sfumato.tracing.coalition import SmallestCoalition
 from sfumato.tracing.versions import UNNAMED
 from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
@@ -100,6 +101,35 @@ def test_more_than_were_looked_for_had_to_work_together():
     assert len(result.explanations) == 0
     assert result.needed == SmallestCoalition(3)
     assert "it would take 3" in str(result)
+
+
+def test_a_search_that_was_stopped_does_not_say_that_nobody_can_have_made_it(monkeypatch):
+    """P0 and P1 can; with one step no coalition is found, nor any ruled out that has more than one member."""
+    ledger = grid((0, 1, 0), (1, 0, 0), (1, 1, 1))
+    whole = ledger.trace(version((0, 0, 0)), c_max=2)
+    assert found(whole) == {frozenset({"P0", "P1"})} and whole.explanations.complete
+    monkeypatch.setattr(coalition, "MOST_STEPS", 1)
+    stopped = ledger.trace(version((0, 0, 0)), c_max=2)
+    assert not stopped.explanations.complete and not len(stopped.explanations)
+    assert stopped.needed.size <= 2 and not stopped.needed.proved
+    title = "ours; no explanation was found, and not all coalitions of at most 2 could be tried"
+    assert str(stopped).startswith(title)
+
+
+def test_a_list_that_was_stopped_does_not_say_that_nobody_is_in_all_of_it(monkeypatch):
+    ledger = grid((0, 1, 0), (1, 0, 0), (1, 0, 1), (0, 1, 1))
+    whole = ledger.trace(version((0, 0, 0)), c_max=2)
+    assert len(whole.explanations) > 1 and "nobody is in all of them" in str(whole)
+    monkeypatch.setattr(coalition, "MOST_LISTED", 1)
+    stopped = ledger.trace(version((0, 0, 0)), c_max=2)
+    assert "ours; 1 explanation or more, and not all coalitions of at most 2 could be tried" in str(stopped)
+
+
+def test_a_version_that_nobody_else_can_build_is_frame_proof_at_every_size():
+    for c_max in (3, 8):
+        result = grid((0, 1, 1), (1, 0, 1), (1, 1, 0)).trace(version((0, 1, 1)), c_max=c_max)
+        assert result.suspects[0].framed_by == SmallestCoalition(None)
+        assert "frame-proof" not in str(result)
 
 
 def test_recipients_with_the_same_version_cannot_be_told_apart():

@@ -53,8 +53,8 @@ def withheld_lines(people: int) -> tuple[str, ...]:
 def companion_search(search: Search) -> Search:
     """Returns the same search, which may withhold people where a promise about earlier releases allows it.
 
-    Where nothing can be published, the refusal says how many people would have to be withheld, if that is
-    known.
+    Nothing is proved where it may: whom to withhold is guessed. Where nothing can be published, the refusal
+    says how many people would have to be withheld, if that is known.
     """
 
     def found(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
@@ -69,7 +69,7 @@ def companion_search(search: Search) -> Search:
             if outcome is not None and (best is None or outcome.loss < best.loss):
                 best = outcome
         if best is not None:
-            return best
+            return replace(best, optimal=False, bound=None) if most else best
         raise _with_number(refused, table, promises, most) if refused is not None else _nothing()
 
     return found
@@ -87,8 +87,7 @@ def _without(
         outcome = search(table, promises, aim, progress=progress)
     except (Infeasible, RefusedByHistory):
         return None
-    loss = aim.loss_of(outcome.recoding, outcome.levels)
-    return replace(outcome, loss=loss, optimal=False, bound=None)
+    return replace(outcome, loss=aim.loss_of(outcome.recoding, outcome.levels))
 
 
 def _guesses(table: Microdata, promises: Promises, aim: Aim, most: int) -> list[Truths]:

@@ -46,9 +46,10 @@ class ChargeView:
 
 @dataclass(frozen=True)
 class TraceView:
-    """What a leak tells: names of recipients and columns, levels and counts."""
+    """What a leak tells: names of recipients and columns, levels and counts; `verdict` in a sentence."""
 
     ours: bool
+    verdict: str
     certain: tuple[str, ...]
     explanations: tuple[tuple[str, ...], ...]
     count: int
@@ -74,6 +75,7 @@ def _view(found: Trace) -> TraceView:
     card, charge = found.card(), found.false_charge
     return TraceView(
         found.ours,
+        card.title,
         found.certain,
         tuple(tuple(coalition) for coalition in islice(found.explanations, MOST_SHOWN)),
         len(found.explanations),

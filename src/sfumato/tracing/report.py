@@ -6,7 +6,7 @@ from itertools import islice
 
 from sfumato.core.json_object import JsonObject
 from sfumato.show.card import Card, figure, several
-from sfumato.tracing.coalition import LARGEST_COALITION, Explanations
+from sfumato.tracing.coalition import Explanations
 from sfumato.tracing.guesses import GuessChance
 from sfumato.tracing.result import TraceResult
 from sfumato.tracing.suspects import Suspect
@@ -17,6 +17,7 @@ MOST_READINGS = 5
 """A card names so many other readings at most."""
 MOST_LISTED = 1000
 """A document lists so many explanations at most; it always says how many there are."""
+_UNTRIED = "not all coalitions of at most {most} could be tried"
 
 
 def card(trace: TraceResult) -> Card:
@@ -43,6 +44,8 @@ def _title(trace: TraceResult) -> str:
         return f"traced to {' and '.join(trace.certain)}{unless}"
     if len(trace.explanations):
         return _nobody_charged(trace)
+    if not trace.explanations.complete:
+        return f"ours; no explanation was found, and {_UNTRIED.format(most=trace.c_max)}"
     return f"ours; no {trace.c_max} recipients together can have made it"
 
 
@@ -58,6 +61,9 @@ def _nobody_charged(trace: TraceResult) -> str:
     if trace.perhaps_guessed:
         how = "guessed, or made of other columns," if trace.evidence.unplaced else "guessed"
         return f"ours, and perhaps {how} in part: nobody is charged"
+    if not trace.explanations.complete:
+        found = several(len(trace.explanations), "explanation")
+        return f"ours; {found} or more, and {_UNTRIED.format(most=trace.c_max)}: nobody is charged"
     rest = len(trace.explanations) - len(trace.alone)
     if len(trace.alone) == 1:
         verb = "does" if rest == 1 else "do"
@@ -167,10 +173,11 @@ def _notes(trace: TraceResult) -> list[str]:
             who = "no coalition at all" if s.without.size is None else f"a coalition of {s.without}"
             notes.append(f"Without {s.recipient} {who} explains it.")
         charged = s.certain or s.recipient in trace.alone
-        if charged and s.framed_by is not None and (s.framed_by.size or LARGEST_COALITION) <= trace.c_max:
+        others = s.framed_by.size if s.framed_by is not None and s.framed_by.proved else None
+        if charged and others is not None and others <= trace.c_max:
             notes.append(
-                f"{several(s.framed_by.size or 0, 'other recipient')} together could build the whole version"
-                f" of {s.recipient}: it is not frame-proof against {s.framed_by.size}."
+                f"{several(others, 'other recipient')} together could build the whole version"
+                f" of {s.recipient}: it is not frame-proof against {others}."
             )
     if trace.perhaps_guessed and trace.evidence.unplaced:
         notes.append(

@@ -93,10 +93,13 @@ class TraceResult:
 
     @cached_property
     def needed(self) -> SmallestCoalition | None:
-        """How many recipients had to work together, where `c_max` of them do not suffice."""
+        """How many recipients had to work together, where no explanation was found.
+
+        These are more than `c_max` where every coalition of so many was tried.
+        """
         if not self.ours or self.explanations.sets:
             return None
-        return self.coalitions.smallest(least=self.c_max + 1)
+        return self.coalitions.smallest(least=self.c_max + 1 if self.explanations.complete else 1)
 
     @cached_property
     def false_charge(self) -> FalseCharge | None:

@@ -20,6 +20,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.policy import Policy
 from sfumato.promises import Continuous, DistinctLDiversity
+from sfumato.protection.searches.optimum import search as optimum
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
 from sfumato.protection.withheld_people import companion_search, set_apart
@@ -130,6 +131,26 @@ def test_what_is_published_without_some_people_is_safe_and_loses_no_more(known, 
         assert plain is None or found.loss <= plain.loss
         helped += bool(gone)
     assert helped
+
+
+@pytest.mark.parametrize("seed", [66, 201, 272, 306, 366])
+def test_nothing_is_called_the_best_where_people_may_be_withheld(seed):
+    """One person more or less, whom no guess names, and the table that is left loses less."""
+    case, aim = random_case(seed, count=2, keys=2, rows=9, values=2), Aim()
+    data, bound = table(case, 1), promise(released(case, "counted"), "counted", 1)
+    found = companion_search(optimum)(data, bound, aim)
+    others = []
+    for row in range(data.distinct):
+        try:
+            other = optimum(data.withholding(np.arange(data.distinct) == row), bound, aim)
+        except (RefusedByHistory, Infeasible):
+            continue
+        if judged(case, other, "counted") >= K:
+            others.append(aim.loss_of(other.recoding))
+    assert min(others) < found.loss
+    assert not found.optimal and found.bound is None
+    nobody = promise(released(case, "counted"), "counted", 0)
+    assert companion_search(optimum)(data, nobody, aim).optimal
 
 
 @settings(max_examples=20, deadline=None)

@@ -180,6 +180,16 @@ def test_the_exact_search_finds_what_is_below_a_bound_and_nothing_else(seed):
     assert stopped.loss >= least.loss and (not stopped.optimal or stopped.loss == least.loss)
 
 
+def test_the_bound_of_a_request_for_more_is_no_bound_of_what_was_asked(monkeypatch):
+    """The exact search finds the best for a larger k first, of what the same steps allow."""
+    monkeypatch.setattr(best_module, "MOST_STEPS_OF_OPTIMUM", 1000)
+    table, promises = crowded(584, rows=15, keys=3), Promises((KAnonymity(3),))
+    aim = Aim(loss="entropy", compared=("optimum",))
+    found, exact = best(table, promises, aim), find("optimum")(table, promises, aim)
+    assert exact.optimal and exact.loss < found.loss
+    assert not found.optimal and found.bound is not None and found.bound <= exact.loss
+
+
 def test_the_exact_search_is_left_out_where_people_have_several_rows():
     rows = [(f"p{i // 2}", str(20 + i % 7), "fm"[i // 3 % 2]) for i in range(40)]
     people = pd.DataFrame(rows, columns=["who", "age", "sex"])

@@ -214,3 +214,16 @@ def test_several_values_are_covered_only_by_how_many_people_have_each(table):
         everybody = set(person[where == p].tolist())
         most = max(len(set(person[(where == p) & (has == v)].tolist())) for v in range(3))
         assert bool(truth[p]) == (2 * most <= len(everybody))
+
+
+def test_a_refusal_does_not_offer_to_suppress_rows_that_have_to_stay():
+    """Nobody else has two rows, so whoever has them is suppressed at every level."""
+    column = Column("q0", Role.QUASI, Taxonomy.flat(["v0", "v1"]))
+    codes, person = np.array([0, 1, 1, 1, 1], np.int32), np.array([0, 0, 1, 2, 3], np.int32)
+    table = Microdata.of_codes([column], [codes], person=person).with_profiles()
+    with pytest.raises(Infeasible) as offered:
+        lattice(table, Promises((KAnonymity(2),)), Aim())
+    assert "suppress: 2/5" in offered.value.remedy
+    with pytest.raises(Infeasible, match="or not the rows that have to stay") as refused:
+        lattice(table, Promises((KAnonymity(2),)), Aim(never_suppress={"q0": ("v0",)}))
+    assert refused.value.remedy == "Ask for less."

@@ -14,13 +14,16 @@ from oracles.exhaustive_lattice import exhaustive
 from oracles.withheld_keys import global_recodings, least_loss, local_recodings
 from protection.searches.checks import class_promises, crowded, shuffled
 from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
+from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import ConfidenceBounding, EntropyLDiversity, KAnonymity
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.loss import MEASURES, measure
+from sfumato.protection.searches import optimum
 from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim
@@ -96,6 +99,43 @@ def test_cuts_without_suppressed_rows_are_not_called_the_best_where_rows_may_be(
     assert not outcome.optimal and outcome.bound is None
     alone = find("optimum")(table, promises, replace(aim, suppress=Fraction(0)))
     assert alone.optimal and alone.bound == alone.loss
+
+
+@pytest.mark.parametrize("seed", [15, 16, 17, 23])
+def test_a_lattice_proves_nothing_at_a_price_below_that_of_the_roots(seed):
+    """A node that suppresses more loses less there than the sums of its columns say."""
+    table, promises = crowded(seed, rows=9, keys=3), Promises((KAnonymity(2),))
+    aim = Aim(Fraction(1, 2), price=Fraction(1, 4))
+    outcome = lattice(table, promises, aim)
+    assert outcome.loss > exhaustive(table, promises, aim).score
+    assert not outcome.optimal and outcome.bound is None
+    assert lattice(table, promises, replace(aim, suppress=Fraction(0))).optimal
+
+
+@pytest.mark.parametrize("seed", [137, 187, 244])
+def test_rows_left_out_beforehand_have_their_price_while_cuts_are_compared(seed):
+    """The geometric mean of the columns ranks cuts by how much is lost already."""
+    table, promises = replace(crowded(seed, rows=8, keys=2, leaves=5), dropped=1), Promises((KAnonymity(2),))
+    aim = Aim(Fraction(1, 9), "geometric", price=Fraction(10))
+    outcome = find("optimum")(table, promises, aim)
+    recodings = [recoded(table, cuts, promises) for cuts in all_recodings(table)]
+    least = min(aim.loss_of(r) for r in recodings if r.suppressed == 1)
+    assert outcome.optimal and outcome.loss == pytest.approx(least)
+    assert outcome.bound == pytest.approx(least)
+
+
+@pytest.mark.parametrize("loss", ["loss", "precision", "discernibility"])
+@pytest.mark.parametrize("price", [Fraction(1, 4), Fraction(3)])
+@pytest.mark.parametrize("seed", [1, 2, 3, 6])
+def test_a_bound_counts_rows_left_out_beforehand_at_their_price(seed, price, loss, monkeypatch):
+    table, promises = replace(crowded(seed, rows=12, keys=2), dropped=3), Promises((KAnonymity(3),))
+    aim = Aim(Fraction(1, 5), loss, price=price)
+    monkeypatch.setattr(optimum, "MOST_STATES", 3)
+    outcome = find("optimum")(table, promises, aim)
+    recodings = [recoded(table, cuts, promises) for cuts in all_recodings(table)]
+    least = min(aim.loss_of(r) for r in recodings if r.suppressed == table.dropped)
+    raw = aim.loss_of(Recoding.of_cuts(table, {c.name: Cut.level(c.taxonomy, 0) for c in table.keys}))
+    assert raw - 1e-12 <= outcome.bound <= least + 1e-12
 
 
 @given(

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive, judged
+from protection.searches.checks import crowded
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
@@ -19,6 +20,7 @@ from sfumato.core.promise import Promises
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.kernels.lattice.splits import losses_of_splits
+from sfumato.promises.confidence_bounding import ConfidenceBounding
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.promises.k_anonymity import KAnonymity
@@ -95,6 +97,34 @@ def test_the_best_so_far_is_between_the_bound_and_what_else_there_is(
     assert found.loss >= expected.score * (1 - 1e-9)
     assert found.bound is None or found.bound <= expected.score * (1 + 1e-9)
     assert not found.optimal or found.loss == pytest.approx(expected.score)
+
+
+@pytest.mark.parametrize("limits", [{"MOST_NODES": 0}, {"MOST_GROUPED": 0}])
+@pytest.mark.parametrize("loss", ADDING_UP)
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_all_move_together_are_not_called_done_where_steps_run_out(seed, loss, limits):
+    """There is one group of columns then: the first is the last."""
+    table, wanted = crowded(seed, keys=2), Promises((KAnonymity(2),))
+    aim = Aim(Fraction(1, 5), loss, together=(("q0", "q1"),))
+    none = {"FEW_NODES": 0, "STEPS_TO_GUESS": 0, "STEPS_IF_HELD": 0, "MOST_STEPS": 0, "STEPS_PER_BLOCK": 0}
+    found, whole = found_within(none | limits, table, wanted, aim), lattice(table, wanted, aim)
+    permitted = permitted_levels(table, aim)
+    allowed = [n for n in judged(table, wanted, aim) if permitted[n.levels] and n.suppressed <= 6]
+    assert whole.optimal and whole.loss == min(node.score for node in allowed) <= found.loss
+    assert not found.optimal or found.loss == whole.loss
+    assert found.bound is None or found.bound <= whole.loss * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("seed", "keys"), [(2, 2), (3, 1), (5, 2), (8, 1)])
+def test_nothing_is_refused_because_steps_ran_out_before_a_node_that_is_allowed(seed, keys):
+    """At the roots the one class breaks the promise; some of the classes below keep it."""
+    table, wanted = crowded(seed, rows=8, keys=keys), Promises((ConfidenceBounding("s0", Fraction(1, 2)),))
+    aim = Aim(Fraction(1, 2))
+    found = found_within({"MOST_GROUPED": 0}, table, wanted, aim)
+    least = exhaustive(table, wanted, aim).score
+    assert found is not None and found.recoding.suppressed <= aim.allowed(table)
+    assert found.loss >= least and (not found.optimal or found.loss == pytest.approx(least))
+    assert found.bound is None or found.bound <= least * (1 + 1e-9)
 
 
 @given(

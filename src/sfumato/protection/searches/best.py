@@ -148,12 +148,16 @@ def _teaches_nothing(table: Microdata, promises: Promises) -> bool:
 
 
 def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progress: Progress) -> Outcome:
-    """Returns the best result of one search, asked for what is promised and, unless exact, for more."""
+    """Returns the best result of one search, asked for what is promised and, unless exact, for more.
+
+    The bound is that of what is promised: requests for more rule out what this allows.
+    """
     search = registry.find(name)
-    outcome, refused = None, None
+    outcome, refused, bound = None, None, None
     asked, more = Steps(MOST_STEPS_OF_OPTIMUM), Steps(MOST_STEPS_OF_OPTIMUM)
     for stricter, less in _rungs(name, table, promises, aim):
-        steps = asked if stricter is promises and less is aim else more
+        as_asked = stricter is promises and less is aim
+        steps = asked if as_asked else more
         try:
             other = search(table, stricter, replace(less, steps=steps), progress=progress)
         except Infeasible as reason:
@@ -165,13 +169,14 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
             outcome.loss,
             outcome.recoding.suppressed,
         )
+        bound = other.bound if as_asked else bound
         if better:
-            outcome = replace(other, optimal=other.optimal and stricter is promises and less is aim)
+            outcome = replace(other, optimal=other.optimal and as_asked)
         if other.optimal and stricter is promises and not _depends_on_rest(promises, aim):
             break
     if outcome is None:
         raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
-    return outcome
+    return replace(outcome, bound=bound)
 
 
 def _depends_on_rest(promises: Promises, aim: Aim) -> bool:

@@ -155,7 +155,7 @@ class BranchAndBound:
         while stop:
             self._end = self.work + (steps if stop == count else steps_per_block)
             first = self._search_block(stop, progress)
-            if first == 0 and stop == count:
+            if first == 0 and stop == count and not self._over:
                 return inf
             total += self._rest[first] - (self._most_before[count] - self._most_before[stop])
             stop = first

@@ -35,12 +35,13 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises, Truth
 from sfumato.core.watch import Answer
 from sfumato.protection.controls import permitted_levels, spared_rows
+from sfumato.protection.loss import UNPRICED
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.branch_and_bound import BranchAndBound, Candidate
 from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to
 from sfumato.protection.searches.node_cost import NodeCost, node_cost
 from sfumato.protection.searches.node_judge import NodeJudge
-from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.search import Aim, Outcome, unproved_if_suppressed
 from sfumato.protection.searches.small_classes import SmallClasses
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.wide_lattice import Walk, rungs_of
@@ -101,7 +102,11 @@ class Met:
 
 
 def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """Returns the best full-domain recoding that keeps the promises; see the module for the rule."""
+    """Returns the best full-domain recoding that keeps the promises; see the module for the rule.
+
+    At a price below 1 a suppressed row loses less than one that is published at the roots. What columns add
+    is then no bound, so nothing is proved where rows may be suppressed.
+    """
     cost, spared = node_cost(table, aim), spared_rows(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
     nodes, rungs = prod(c.taxonomy.height + 1 for c in table.keys), rungs_of(table, aim)
@@ -112,12 +117,15 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
         met = _looked_through(judge, cost, aim, met, small, progress)
     if met.bound < inf and not met.candidates:
         met = met.joined(_walked(judge, cost, aim, progress))
+    if met.bound < inf and nodes <= MOST_NODES and not met.candidates:
+        met = met.joined(_suppressing_fewest(judge, cost, aim))
     if not met.candidates:
-        raise _infeasible(judge, aim, nodes)
+        raise _infeasible(judge, aim, nodes, done=met.bound == inf)
     best = min(score for score, _, _ in met.candidates)
     _, levels = min((s, levels) for score, s, levels in met.candidates if score <= ties_up_to(best))
     bound = None if met.bound == inf else min(met.bound, best)
-    return _outcome(judge, levels, aim, met.checked, bound=bound)
+    outcome = _outcome(judge, levels, aim, met.checked, bound=bound)
+    return outcome if cost.price >= UNPRICED else unproved_if_suppressed(outcome, table, aim)
 
 
 def _branched(judge: NodeJudge, cost: NodeCost, aim: Aim, *, held: bool, progress: Progress) -> Met:
@@ -135,6 +143,15 @@ def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> M
     """Returns the best that walks meet."""
     found = Walk(judge, cost, aim).best(progress)
     return Met() if found is None else Met([(found.score, found.suppressed, found.levels)], found.checked)
+
+
+def _suppressing_fewest(judge: NodeJudge, cost: NodeCost, aim: Aim) -> Met:
+    """Returns the node that suppresses the fewest rows of those that are tried at last, if it is allowed."""
+    fewest, levels, _ = _fewest(judge, permitted_levels(judge.table, aim))
+    node = judge.judge_node(levels) if levels is not None and fewest <= judge.budget else None
+    if node is None or judge.ask(node) is not Answer.YES:
+        return Met()
+    return Met([(cost.score(node), node.suppressed, node.levels)], 1)
 
 
 def _small_classes(judge: NodeJudge, cost: NodeCost, nodes: int) -> SmallClasses | None:
@@ -225,8 +242,11 @@ def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int, *, bound:
     )
 
 
-def _infeasible(judge: NodeJudge, aim: Aim, nodes: int) -> Infeasible:
-    """Returns the error where no node is allowed, with the nearest change that would allow one."""
+def _infeasible(judge: NodeJudge, aim: Aim, nodes: int, *, done: bool) -> Infeasible:
+    """Returns the error where no node is allowed, with the nearest change that would allow one.
+
+    Where the search is not `done`, none that was met is.
+    """
     table, asked = judge.table, " and ".join(str(p) for p in judge.promises)
     top = tuple((c.taxonomy.height if nodes <= MOST_NODES else c.taxonomy.ceiling) for c in table.keys)
     if refused := _refused_by_table(judge, top):
@@ -236,18 +256,19 @@ def _infeasible(judge: NodeJudge, aim: Aim, nodes: int) -> Infeasible:
             f"the most general combination of levels does not keep {asked}",
             remedy="Allow more suppressed rows, or ask for less.",
         )
-    fewest, surely = _fewest(judge, permitted_levels(table, aim))
+    fewest, _, surely = _fewest(judge, permitted_levels(table, aim))
     if fewest >= table.rows:
         which = "every" if surely else "any tried"
-        return Infeasible(
-            f"at {which} combination of levels {asked} leaves nothing to publish",
-            remedy="Ask for less.",
-        )
+        left = "nothing to publish" if judge.spared is None else "nothing, or not the rows that have to stay"
+        return Infeasible(f"at {which} combination of levels {asked} leaves {left}", remedy="Ask for less.")
+    tried = "" if done else " that was tried"
     if fewest <= judge.budget:
-        return Infeasible(f"no combination of levels keeps {asked} together", remedy="Relax one of them.")
+        return Infeasible(
+            f"no combination of levels{tried} keeps {asked} together", remedy="Relax one of them."
+        )
     n, now, need = table.rows + table.dropped, judge.budget + table.dropped, fewest + table.dropped
     return Infeasible(
-        f"no combination of levels keeps {asked} with at most {now} of {n} rows suppressed",
+        f"no combination of levels{tried} keeps {asked} with at most {now} of {n} rows suppressed",
         remedy=f"Allow {need} suppressed rows (suppress: {need}/{n}), or ask for less.",
     )
 
@@ -261,14 +282,16 @@ def _refused_by_table(judge: NodeJudge, top: Levels) -> Infeasible | None:
     return None
 
 
-def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, bool]:
-    """Returns the fewest rows that a permitted node suppresses, and whether that is certain.
+def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, Levels | None, bool]:
+    """Returns the fewest rows that a permitted node suppresses, that node, and whether this is certain.
 
+    Nodes that suppress rows which have to stay do not count.
     Only the most general nodes are tried where trying all would take too long.
     """
     fewest, shape = judge.table.rows, permitted.shape
+    found: Levels | None = None
     tried = min(MOST_TRIED, max(50, MOST_CLASSES_TRIED // max(1, judge.table.distinct)))
-    free = NodeJudge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup)
+    free = NodeJudge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup, spared=judge.spared)
     heights = np.zeros(shape, dtype=np.int64)
     for j, size in enumerate(shape):
         heights += np.arange(size).reshape([-1 if i == j else 1 for i in range(len(shape))])
@@ -283,6 +306,6 @@ def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, bool]:
         closed[levels] = True
         if node is None:
             closed[tuple(slice(0, i + 1) for i in levels)] = True
-        else:
-            fewest = min(fewest, node.suppressed)
-    return fewest, bool(closed.all())
+        elif (judge.spared is None or free.ask(node) is Answer.YES) and node.suppressed < fewest:
+            fewest, found = node.suppressed, levels
+    return fewest, found, bool(closed.all())

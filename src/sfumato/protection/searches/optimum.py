@@ -32,14 +32,15 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promise, Promises
 from sfumato.core.recoding import Recoding
 from sfumato.policy.searches import BUILT_IN
+from sfumato.protection.loss import UNPRICED
 from sfumato.protection.loss import measure as loss_by
 from sfumato.protection.searches.all_recodings import best_of_all
 from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
 from sfumato.protection.searches.conflicts import conflict_sources
-from sfumato.protection.searches.search import Aim, Outcome, Steps
+from sfumato.protection.searches.search import Aim, Outcome, Steps, unproved_if_suppressed
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.top_down import top_down
-from sfumato.protection.searches.withheld import unproved_if_suppressed, with_suppression
+from sfumato.protection.searches.withheld import with_suppression
 
 Ints = NDArray[np.int64]
 State = tuple[int, ...]
@@ -128,6 +129,7 @@ def best_cuts(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
         promises,
         weights=aim.weights,
         measure=aim.loss,
+        price=aim.price,
         start=greedy.recoding.cuts,
         most=most,
         beat=aim.beat,
@@ -147,6 +149,7 @@ def optimum(
     *,
     weights: Mapping[str, Fraction] | None = None,
     measure: str = "loss",
+    price: Fraction | None = None,
     deadline: float = inf,
     start: Cuts | None = None,
     most: int = 2_000_000,
@@ -156,14 +159,15 @@ def optimum(
 ) -> Optimum:
     """Returns the cuts that keep the promises and lose least by a measure; no row is suppressed.
 
+    Rows that were left out beforehand count at their `price`, in fully generalized rows (1 by default).
     After `deadline` seconds, or `most` states, or where no `steps` are left, the best cuts known are returned
     with the bound reached; so they are where nothing is left whose published rows alone lose at most `beat`.
     `start` are cuts that keep the promises, to be improved on (the coarsest by default).
     """
     kept = promises if isinstance(promises, Promises) else Promises((promises,))
-    costs: _NodeCosts | _MeasuredCosts = _NodeCosts(table, weights or {})
+    costs: _NodeCosts | _MeasuredCosts = _NodeCosts(table, weights or {}, price)
     if measure != "loss":
-        costs = _MeasuredCosts(table, measure, weights or {})
+        costs = _MeasuredCosts(table, measure, weights or {}, price)
     search = _OptimumSearch(table, kept, costs, steps or Steps(UNLIMITED))
     return search.run(monotonic() + deadline, start, most, beat, progress)
 
@@ -178,13 +182,15 @@ def mean_loss(table: Microdata, cuts: Cuts, weights: Mapping[str, Fraction] | No
 class _NodeCosts:
     """Mean loss in whole numbers: rows below a node times the leaves beyond one, on a common scale."""
 
-    def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
+    def __init__(
+        self, table: Microdata, weights: Mapping[str, Fraction], price: Fraction | None = None
+    ) -> None:
         trees = [c.taxonomy for c in table.keys]
         weight = [Fraction(weights.get(c.name, 1)) for c in table.keys]
         share = [w / max(1, len(t.leaves) - 1) for w, t in zip(weight, trees, strict=True)]
         scale = lcm(*(s.denominator for s in share))
         self._whole = scale * sum(weight, Fraction(0)) * (table.rows + table.dropped)
-        self._dropped = table.dropped * scale * sum(weight, Fraction(0))
+        self._dropped = table.dropped * scale * sum(weight, Fraction(0)) * (price or UNPRICED)
         self.of_node: list[Ints] = []
         for c, s, t in zip(table.keys, share, trees, strict=True):
             held = np.zeros(len(t.leaves) + 1, np.int64)
@@ -210,15 +216,17 @@ class _NodeCosts:
 class _MeasuredCosts:
     """A measure of whole recodings, each taken once; nodes cost nothing by themselves."""
 
-    def __init__(self, table: Microdata, measure: str, weights: Mapping[str, Fraction]) -> None:
-        self._table, self._measure, self._weights = table, measure, weights
+    def __init__(
+        self, table: Microdata, measure: str, weights: Mapping[str, Fraction], price: Fraction | None
+    ) -> None:
+        self._table, self._measure, self._weights, self._price = table, measure, weights, price
         self._known: dict[State, float] = {}
         self.of_node = [np.zeros(len(c.taxonomy.labels), np.int64) for c in table.keys]
 
     def of_state(self, state: State, cuts: Callable[[State], Cuts]) -> float:
         if state not in self._known:
             recoding = Recoding.of_cuts(self._table, cuts(state))
-            self._known[state] = loss_by(self._measure, recoding, weights=self._weights)
+            self._known[state] = loss_by(self._measure, recoding, weights=self._weights, price=self._price)
         return self._known[state]
 
     def loss(self, cost: float) -> Fraction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
@@ -112,6 +112,11 @@ class Outcome:
     search: str | None = None
     compared: tuple[ComparedSearch, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def unproved_if_suppressed(outcome: Outcome, table: Microdata, aim: Aim) -> Outcome:
+    """Returns what was found, without a proof where rows may be suppressed: not every choice was weighed."""
+    return replace(outcome, optimal=False, bound=None) if aim.allowed(table) > table.dropped else outcome
 
 
 class Steps:

@@ -27,7 +27,7 @@ from sfumato.kernels.local.proposals import reliefs
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.controls import spared_rows, spares_all
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
-from sfumato.protection.searches.search import Aim, Outcome, Search
+from sfumato.protection.searches.search import Aim, Outcome, Search, unproved_if_suppressed
 from sfumato.protection.searches.top_down import specialize
 from sfumato.protection.suppression import recoded
 
@@ -84,11 +84,6 @@ def with_suppression(
     if best is None:
         raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
     return unproved_if_suppressed(best, table, aim)
-
-
-def unproved_if_suppressed(outcome: Outcome, table: Microdata, aim: Aim) -> Outcome:
-    """Returns what was found without a proof where rows may be suppressed: which ones was only guessed."""
-    return replace(outcome, optimal=False, bound=None) if aim.allowed(table) > table.dropped else outcome
 
 
 def _guesses(
