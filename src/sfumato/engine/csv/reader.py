@@ -212,7 +212,7 @@ class CsvReader:
         return BadData(
             f"line {line} begins a row of {cells} cells; the header has {expected}",
             where=self.path.name,
-            remedy="Check delimiters and quotes, delete titles above the line of names, or name the delimiter.",
+            remedy="Check quotes, delete titles above the line of names, or name the delimiter.",
         )
 
     def first_rows(self, most: int) -> list[list[str]]:
