@@ -74,8 +74,15 @@ def draft(
         columns.update(spread_categories(flags, first_texts(flags.names)))
     if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
         columns.update(without_undecided(columns))
+    waiting: dict[str, str] = {}
     if not any(rule.role.is_key for rule in columns.values()):
-        columns.update(_quasi_identifier(columns, survey))
+        made = _quasi_identifier(columns, survey)
+        waiting = {
+            name: rule.reason for name, rule in made.items() if _identifies(columns[name], survey, name)
+        }
+        columns.update(made)
+    waiting |= {name: rule.reason for name, rule in columns.items() if rule.role is Role.INSENSITIVE}
+    waiting |= _shared_by_everybody(columns, survey)
     person = _person(columns, survey, known)
     people = survey.rows if person is None else survey.columns[person].distinct
     chosen = preset_of(preset or DEFAULT_PRESET)
@@ -90,7 +97,7 @@ def draft(
         Promises((make("k-anonymity", {"k": k}), *_diversity_promises(columns, survey))),
         ProtectRule(default.search, default.suppress, price=default.price),
         person=person,
-        confirm={name: rule.reason for name, rule in columns.items() if rule.role is Role.INSENSITIVE},
+        confirm={name: waiting[name] for name in columns if name in waiting},
         version=versions.LATEST,
         source=source,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
@@ -124,7 +131,22 @@ def _quasi_identifier(columns: dict[str, ColumnRule], survey: TableEvidence) -> 
     """Returns the column that becomes the key where no other is: likely to be published, with few values."""
     order = (Role.INSENSITIVE, Role.SENSITIVE, Role.IDENTIFIER)
     name = min(columns, key=lambda n: (order.index(columns[n].role), survey.columns[n].distinct))
-    return {name: ColumnRule(Role.QUASI, Flat(), "no other column could be a quasi-identifier")}
+    was = f" ({columns[name].reason})" if _identifies(columns[name], survey, name) else ""
+    return {name: ColumnRule(Role.QUASI, Flat(), f"no other column could be a quasi-identifier{was}")}
+
+
+def _identifies(rule: ColumnRule, survey: TableEvidence, name: str) -> bool:
+    """Whether a column was taken for what identifies people: it is a key column on somebody's word alone."""
+    return rule.role is Role.IDENTIFIER and survey.columns[name].distinct > 0
+
+
+def _shared_by_everybody(columns: dict[str, ColumnRule], survey: TableEvidence) -> dict[str, str]:
+    """Returns why a person has to confirm secrets of which all rows have the same: no promise keeps them."""
+    return {
+        name: f"{rule.reason}; published unchanged, with no promise of diversity: all rows have one value"
+        for name, rule in columns.items()
+        if rule.role is Role.SENSITIVE and _different(survey.columns[name]) == 1
+    }
 
 
 def _person(
