@@ -40,7 +40,9 @@ def check_formulas(db: Database, path: Path, names: Sequence[str], form: FileFor
     begun = sum(map(is_formula, names))
     if begun:
         raise BadData(
-            f"{begun} names of columns would be run by a spreadsheet", where=path.name, remedy=REMEDY
+            f"{begun} {'name of a column' if begun == 1 else 'names of columns'} would be run by a spreadsheet",
+            where=path.name,
+            remedy=REMEDY,
         )
 
     def ask(connection: duckdb.DuckDBPyConnection) -> list[int]:
