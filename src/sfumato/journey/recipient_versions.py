@@ -134,20 +134,20 @@ class RecipientVersions:
             self.held.append(EarlierVersion(name, version.cuts))
         waiting, held = [n for n in plain if n not in chosen], list(self.held)
         for name in waiting:
-            version = self._fit(name, self.policy, self.patterns, self.rule.tolerance)
-            if version is None:
+            fitting = self._fit(name, self.policy, self.patterns, self.rule.tolerance)
+            if fitting is None:
                 self.held = held
                 raise refused_beside_earlier(self._enough_for(waiting))
-            chosen[name] = (self.policy, version, self.patterns)
-            self.held.append(EarlierVersion(name, version.cuts))
+            chosen[name] = (self.policy, fitting, self.patterns)
+            self.held.append(EarlierVersion(name, fitting.cuts))
         for name in sorted(overrides, key=self._rank):
             policy = with_smaller_k(self.policy, overrides[name].k)
             patterns, granted = self._classified(policy), overrides[name].k
-            version = self._fit(name, policy, patterns, None)
-            if version is None:
+            fitting = self._fit(name, policy, patterns, None)
+            if fitting is None:
                 raise refused_beside_earlier(None)
-            chosen[name] = (policy, version, patterns)
-            self.held.append(EarlierVersion(name, version.cuts, granted))
+            chosen[name] = (policy, fitting, patterns)
+            self.held.append(EarlierVersion(name, fitting.cuts, granted))
         return [self._assigned(name, *chosen[name], overrides.get(name)) for name in names]
 
     # -- what was released before -----------------------------------------------------------------------
