@@ -261,3 +261,13 @@ def test_engine_and_judge_find_the_same_cells_empty(tmp_path_factory, cells):
         return db.execute(f"SELECT count(*) FROM {table.query} WHERE c0 IS NULL").fetchone()[0]
 
     assert strictly("t.csv", missing) == expected
+
+
+@pytest.mark.parametrize("start", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"PAR1", b"%PDF"])
+def test_a_file_of_another_kind_is_not_asked_for_its_encoding(file, start):
+    content = start + b"\xff\xfe\xfd\x81" + SECRET.encode() + "ü".encode()
+    with pytest.raises(BadData, match="it begins as a") as refused:
+        rows(file(content))
+    assert SECRET not in str(refused.value)
+    with pytest.raises(BadData, match="is not UTF-8"):
+        rows(file(gzip.compress(b"a,b\n\xff\x81" + "ü".encode()), "t.csv.gz"))

@@ -111,6 +111,19 @@ def test_what_a_sheet_cannot_say_is_refused_with_what_to_do(case, tmp_path):
     assert SECRET not in str(refusal.value)
 
 
+def test_the_first_merged_cells_are_those_in_the_highest_row(tmp_path):
+    """A sheet lists its merged cells in any order."""
+    made = openpyxl.Workbook()
+    for row in [("a", "b"), *((SECRET, number) for number in range(40))]:
+        made.active.append(row)
+    for top in range(2, 40, 2):
+        made.active.merge_cells(start_row=top, end_row=top + 1, start_column=1, end_column=1)
+    made.active.merged_cells.ranges = sorted(made.active.merged_cells.ranges, key=lambda r: -r.min_row)
+    made.save(tmp_path / "t.xlsx")
+    with pytest.raises(BadData, match=r"19 groups .* merged, the first in row 2\. "):
+        opened(tmp_path / "t.xlsx")[0].survey()
+
+
 def test_a_sheet_whose_first_column_has_no_name(tmp_path):
     path = book(tmp_path / "t.xlsx", (None, "a"), (1, SECRET), (2, "y"))
     assert opened(path)[0].columns == ("row", "a")

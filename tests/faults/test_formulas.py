@@ -109,7 +109,7 @@ def test_a_release_is_held_to_it_too(tmp_path):
 def test_a_name_of_a_column_is_a_cell(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("=1+1,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(BadData, match="1 names of columns"):
+    with pytest.raises(BadData, match="1 name of a column would"):
         check_formulas(Database(path.name), path, ["=1+1", "b"], RELEASED)
 
 

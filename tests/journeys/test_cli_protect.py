@@ -70,6 +70,14 @@ def test_every_search_is_published_and_judged_again(sfumato, clinic, search):
     assert said.document["smallest"] >= 4
 
 
+def test_an_ending_that_is_not_written_is_refused_before_the_search(sfumato, clinic, monkeypatch):
+    """Whoever mistypes an ending does not wait for a plan."""
+    folder = clinic()
+    monkeypatch.setattr(protect_file_module, "plan_table", lambda *_, **__: pytest.fail("planned"))
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.docx")
+    assert said.code == 2 and "names no format that is written" in said.err
+
+
 def test_dry_run_writes_nothing(sfumato, clinic):
     folder = clinic()
     before = sorted(folder.iterdir())

@@ -1,5 +1,7 @@
 """Columns that a draft would publish unchanged wait for a person; names of people are never published."""
 
+import json
+
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -218,6 +220,24 @@ def test_words_that_are_no_names_are_published():
 def test_a_check_of_a_policy_lists_what_waits(folder):
     found = [(d.name, d.where) for d in check_policy(folder / "policy.yaml", folder / "data.csv")]
     assert ("unconfirmed", "column weight") in found and ("unconfirmed", "column visits") in found
+
+
+def test_hundreds_of_columns_that_wait_are_told_in_a_few_lines(tmp_path, capsys):
+    """A survey has hundreds of columns; all of them are in the document for programs."""
+    answers = {f"q{i}": [1 + (i * n) % 5 for n in range(100)] for i in range(200)}
+    data, file = str(tmp_path / "survey.csv"), str(tmp_path / "policy.yaml")
+    pa.csv.write_csv(pa.table({"age": [20 + n // 2 for n in range(100)], **answers}), data)
+    policy = sf.declare(data)
+    (tmp_path / "policy.yaml").write_text(policy.to_yaml(), encoding="utf-8")
+    waiting = len(policy.confirm)
+    assert waiting > 100
+    for call in (["policy", "check", file, data], ["doctor", data, "-p", file]):
+        assert run(call) == 3
+        told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("error: ")]
+        assert len(told) == 11 and told[-1].startswith(f"error: {waiting - 10} more of the same kind")
+    assert run(["policy", "check", "--json", file, data]) == 3
+    ailments = json.loads(capsys.readouterr().out)["ailments"]
+    assert sum(one["name"] == "unconfirmed" for one in ailments) == waiting
 
 
 SMALL_FIRST = ["ada", "alan", "anna", "carl", "clara", "david", "emma", "frank", "george", "grace", "henry"]

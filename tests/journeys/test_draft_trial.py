@@ -117,6 +117,14 @@ def test_a_table_as_r_writes_it(tmp_path, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(("rows", "told"), [(0, "the table has no rows"), (1, "is about 1 person")])
+def test_a_table_about_nobody_or_few_gets_a_draft_and_a_warning(rows, told):
+    warned = []
+    policy = sf.declare(people(disease=["flu"] * ROWS).head(rows), warn=warned.append)
+    assert [told in diagnosis.what for diagnosis in warned] == [True]
+    assert policy.note.startswith("protect refuses this table as it is: ") and policy.note.endswith(told)
+
+
 def test_a_table_about_too_few_people_gets_a_draft_that_says_so():
     warned = []
     policy = sf.declare(pl.DataFrame({"age": [40], "sex": ["f"]}), warn=warned.append)

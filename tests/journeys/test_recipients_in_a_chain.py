@@ -1,6 +1,7 @@
 """Versions that go on: the same recipients, more people."""
 
 import json
+import re
 from dataclasses import replace
 from itertools import permutations
 
@@ -18,6 +19,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.promise import Promises
 from sfumato.engine import open_source
 from sfumato.journey.counted_table import count_table
+from sfumato.journey.recipient_versions import RecipientVersions
 from sfumato.protection.recipients.frame_proofness import ShownDetail
 
 NAMES = ["registry", "university"]
@@ -90,6 +92,25 @@ def test_everybody_is_held_against_what_they_have(go, tmp_path, coalition, adver
     assert len(mine) == 2
     others = [json.dumps(r.cuts, sort_keys=True) for r in records[2:]]
     assert len(set(others)) == 3, "each has its own"
+
+
+def test_a_refusal_names_a_tolerance_that_is_enough(go):
+    """Whoever does what the refusal says has the release."""
+    go(batches(1), policy(coalition="any", adversary="register", tolerance="20%"), "one", NAMES)
+    with pytest.raises(RefusedByHistory, match="as good as the policy asks") as refused:
+        go(batches(1, 2), policy(coalition="any", adversary="register", tolerance=0), "two", NAMES)
+    enough = re.search(r"Set recipients.tolerance to (\d+%)", refused.value.remedy).group(1)
+    wider = policy(coalition="any", adversary="register", tolerance=enough)
+    assert len(go(batches(1, 2), wider, "two", NAMES).receipts) == 2
+
+
+def test_a_refusal_names_no_tolerance_where_none_helps(monkeypatch, go):
+    rules = policy(coalition="any", adversary="register")
+    go(batches(1), rules, "one", NAMES)
+    monkeypatch.setattr(RecipientVersions, "_keeps", lambda *_: False)
+    with pytest.raises(RefusedByHistory, match="what they and others hold\\. Ask") as refused:
+        go(batches(1, 2), rules, "two", NAMES)
+    assert "%" not in refused.value.remedy
 
 
 def test_any_coalition_is_held_against_everything(go, tmp_path):

@@ -34,6 +34,13 @@ def test_outliers_do_not_stretch_intervals():
     assert decimals.decimal and decimals.top is not None and decimals.top < 20
 
 
+def test_blanks_behind_codes_do_not_make_them_sums_of_money():
+    """Files with columns of a fixed width leave blanks behind every cell."""
+    codes = [f"{1067 + 137 * n:05d}" for n in range(100)]
+    assert drafted("PLZ", codes).spec == {"prefix": [4, 3, 2, 1]}
+    assert drafted("PLZ", [f"{code}  " for code in codes]).spec == {"prefix": [4, 3, 2, 1]}
+
+
 @given(st.lists(st.integers(-(10**9), 10**9) | st.integers(0, 40), min_size=5, max_size=60), st.booleans())
 def test_any_numbers_have_a_place_in_their_intervals(numbers, decimals):
     cells = [str(Decimal(n) / 8) if decimals else str(n) for n in numbers]

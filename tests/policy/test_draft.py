@@ -200,3 +200,19 @@ def test_weights_of_a_sample_are_nobodys_looks(header):
     assert guess(header, around_one, 300).role.value == "insensitive"
     assert guess(header, many, 300).role.value == "insensitive"
     assert guess(header, kilograms, 300).role.value == "quasi"
+
+
+def test_people_are_no_key_columns_on_a_guess():
+    """A table of nothing but identifiers: its names were published where k rows shared one."""
+    names = ["Anna Weber", "Paul Klein", "Clara Roth", "Bernd Otto"] * 50
+    found = draft(survey(name=names, email=[f"a{i}@example.org" for i in range(200)]))
+    assert found.columns["name"].role is Role.QUASI and found.columns["email"].role is Role.IDENTIFIER
+    assert "by its header, names" in found.confirm["name"]
+
+
+def test_a_secret_that_everybody_shares_waits_for_a_person():
+    """No promise of diversity can be made of it: whoever is in the table has it."""
+    ages = [str(20 + i % 40) for i in range(200)]
+    found = draft(survey(age=ages, disease=["hiv"] * 200, smoker=["yes", "no"] * 100))
+    assert [p.sensitive for p in found.promises if p.sensitive] == [("smoker",)]
+    assert list(found.confirm) == ["disease"] and "all rows have one value" in found.confirm["disease"]

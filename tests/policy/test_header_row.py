@@ -54,6 +54,32 @@ def test_names_are_taken_for_names(text, tmp_path):
     assert tuple(sf.declare(path).columns) == tuple(text.splitlines()[0].split(","))
 
 
+ONE_COLUMN = {
+    "a title above the names": "Patients of March\n\nid;age;disease\n" + "17;34;canary\n18;35;flu\n" * 30,
+    "blanks between columns": "id age disease\n" + "17 34 canary\n18  35 flu\n" * 30,
+    "columns below quotes": '"id,age,disease"\n' + '"17,34,canary"\n"18,35,flu"\n' * 30,
+}
+
+
+@pytest.mark.parametrize("text", ONE_COLUMN.values(), ids=ONE_COLUMN)
+def test_several_columns_are_not_taken_for_one(text, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    for ask in (lambda: sf.declare(path), lambda: sf.discover(path, k=2, mode="any")):
+        with pytest.raises(BadData, match=r"read as one column, and [a-z]+ divide its cells") as refused:
+            ask()
+        assert "canary" not in str(refused.value)
+    assert len(sf.declare(path, header=True).columns) == 1
+
+
+def test_a_delimiter_that_is_named_divides_columns(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(ONE_COLUMN["blanks between columns"].replace("  ", " "))
+    assert list(sf.declare(sf.DataFile(path, delimiter=" ")).columns) == ["id", "age", "disease"]
+    path.write_text("job\n" + "one\ntwo words\nthree words here\n" * 20)
+    assert list(sf.declare(path).columns) == ["job"]
+
+
 def test_rows_of_other_lengths_do_no_harm():
     assert not may_be_a_row(["name", "age"], [["Alma"], [], ["Bo", "3", "4"]])
 

@@ -360,8 +360,9 @@ def test_an_honest_anchor_is_fine():
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(BadPolicy, match=r"nothing\.yaml: the policy cannot be read: no such file"):
+    with pytest.raises(BadPolicy, match=r"nothing\.yaml: the policy cannot be read: no such file") as missing:
         Policy.load(tmp_path / "nothing.yaml")
+    assert "sfumato declare" in missing.value.remedy
     (tmp_path / "big.yaml").write_bytes(b"#" * (2**20 + 1))
     with pytest.raises(BadPolicy, match=r"big\.yaml: the file is larger than 1 MiB"):
         Policy.load(tmp_path / "big.yaml")

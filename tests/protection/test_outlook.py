@@ -77,6 +77,11 @@ def test_nothing_is_offered_where_nothing_is_lost():
     assert str(plan).splitlines()[-1] == "none of 2 columns is lost"
 
 
+def test_where_every_column_has_one_value_none_could_be_lost():
+    assert Outlook((), 0, 0.0).line == "no column could be lost"
+    assert Outlook((), 1, 0.0).line == "none of 1 column is lost"
+
+
 def test_rows_are_not_offered_where_none_may_be_suppressed():
     plan = sf.protect(people(), policy(search="mondrian"))
     assert plan.outlook.offer is None or plan.outlook.offer.rows == 0

@@ -8,7 +8,9 @@ import shutil
 import pytest
 
 from faults.made_up import release
+from sfumato.core.errors import BadData, BadLedger
 from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.keys import public_keys
 from sfumato.releases.ledger.ledger import Ledger
 
 
@@ -34,6 +36,16 @@ def test_it_holds_for_what_was_published(published):
     assert found.pinned
     assert found.as_dict()["verdicts"][0]["promise"] == "k-anonymity, k = 5"
     assert examine(folder / "certificate.json", key="0" * 64).holds is False
+
+
+def test_what_is_no_certificate_or_no_key_is_refused_with_what_to_name(published):
+    folder, _ = published
+    with pytest.raises(BadData, match="no certificate") as refused:
+        examine(folder / "data.csv")
+    assert refused.value.remedy == "Name the certificate.json of a release."
+    with pytest.raises(BadLedger, match="cannot be read") as missing:
+        public_keys(folder / "nowhere.pub")
+    assert ".key.pub" in missing.value.remedy
 
 
 def test_without_the_publishers_key_it_neither_holds_nor_fails(published):

@@ -89,7 +89,7 @@ def test_a_frame_proof_version_is_certain_against_all():
     assert result.suspects[0].without == SmallestCoalition(None)
     assert result.suspects[0].framed_by == SmallestCoalition(None)
     assert result.unless_guessed == ("P0",), "three rows can be guessed"
-    title = "traced to P0, unless others guessed what they did not hold (chance at most "
+    title = "traced to P0, unless others guessed what they did not hold (which these rows do not rule out)"
     assert str(result).startswith(title)
     assert "Without P0 no coalition at all explains it." in str(result)
 

@@ -67,7 +67,8 @@ def make(name: str) -> Attack:
     if ours is None and offered is None:
         raise WrongCall(
             f"there is no attack {name!r}",
-            remedy=f"Known attacks: {', '.join(known())}; and, on the command line, term-removal.",
+            remedy=f"Known attacks: {', '.join(known())}; and, on the command line, term-removal."
+            " The attack is named first, then the file.",
         )
     attack: Attack = offered() if ours is None else ours()
     return attack

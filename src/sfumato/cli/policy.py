@@ -59,6 +59,7 @@ def check(
     Example:  sfumato policy check policy.yaml patients.csv
     """
     from sfumato.journey.policy_check import check_policy
+    from sfumato.policy.doctor.diagnosis import diagnosis_lines
     from sfumato.show.card import several
     from sfumato.show.document import json_ready
 
@@ -69,8 +70,8 @@ def check(
     if as_json:
         document({"sound": not errors, "ailments": [json_ready(diagnosis) for diagnosis in diagnoses]})
     else:
-        for diagnosis in diagnoses:
-            say(str(diagnosis))
+        for line in diagnosis_lines(diagnoses):
+            say(line)
         say(several(errors, "error") if errors else "the policy is sound")
     if show_values:
         for diagnosis in diagnoses:

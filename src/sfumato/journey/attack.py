@@ -48,8 +48,10 @@ class AttackVerb:
         `data` may be a list of releases of the same people, oldest first, for an adversary who holds several.
         Raises `WrongCall`, with what is needed, where the attack has nothing to strike: that is no success.
         """
+        from sfumato.attacks import registry
         from sfumato.journey.audit import audit_by
 
+        registry.make(name)  # a wrong name is refused before anything is read
         audit = audit_by(
             name, data, policy, reference=reference, against=against, chain=chain, progress=progress
         )

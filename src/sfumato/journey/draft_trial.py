@@ -60,9 +60,6 @@ def tried(
     known where they cost much as quasi-identifiers. Where most is lost all the same,
     columns are proposed to be left out.
     """
-    if not survey.rows:
-        return policy, []
-
     planned: list[Trial] = []
 
     def plan(draft: Policy) -> Trial:

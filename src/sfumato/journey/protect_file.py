@@ -14,6 +14,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable
 from sfumato.engine.arrow_rows import form_of
+from sfumato.engine.files.writer import check_ending
 from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
 from sfumato.journey.history import EarlierReleases
@@ -76,9 +77,10 @@ def protect_file(
     before = EarlierReleases.of(earlier, against, chain)
     imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
-    source = with_warnings(
-        with_name_check(open_original(data, memory, rules), rules), rules, noted, progress=show
-    )
+    original = open_original(data, memory, rules)
+    if original.kind != SPARK:  # which writes folders
+        check_ending(target)
+    source = with_warnings(with_name_check(original, rules), rules, noted, progress=show)
     taken = load_transformation(like, rules)
     if taken is not None:
         check_searched(rules)

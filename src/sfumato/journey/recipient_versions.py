@@ -22,6 +22,7 @@ from sfumato.core.progress import Progress
 from sfumato.core.promise import Cuts, Promises
 from sfumato.journey.handed_out_version import imprint_without_promises
 from sfumato.journey.history import imprints_of
+from sfumato.journey.version_refusals import refused_beside_earlier, remedy_for_several
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.promises.k_anonymity import KAnonymity
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from sfumato.releases.ledger.record import Record
     from sfumato.releases.override import Override
 
+WIDER_TOLERANCES = tuple(Fraction(share) for share in ("1/2", "1", "2", "4", "8"))
+"""Tolerances that are tried to say which one would be enough."""
 AS_NEW_RELEASE = "It is a new release for everybody: promise continuous, or start a new chain."
 
 
@@ -129,12 +132,22 @@ class RecipientVersions:
         for name, version in self._chosen_together(plain).items():
             chosen[name] = (self.policy, version, self.patterns)
             self.held.append(EarlierVersion(name, version.cuts))
-        for name in (n for n in plain if n not in chosen):
-            chosen[name] = self._one(name, self.policy, self.patterns, tolerance=self.rule.tolerance)
+        waiting, held = [n for n in plain if n not in chosen], list(self.held)
+        for name in waiting:
+            fitting = self._fit(name, self.policy, self.patterns, self.rule.tolerance)
+            if fitting is None:
+                self.held = held
+                raise refused_beside_earlier(self._enough_for(waiting))
+            chosen[name] = (self.policy, fitting, self.patterns)
+            self.held.append(EarlierVersion(name, fitting.cuts))
         for name in sorted(overrides, key=self._rank):
             policy = with_smaller_k(self.policy, overrides[name].k)
             patterns, granted = self._classified(policy), overrides[name].k
-            chosen[name] = self._one(name, policy, patterns, tolerance=None, granted=granted)
+            fitting = self._fit(name, policy, patterns, None)
+            if fitting is None:
+                raise refused_beside_earlier(None)
+            chosen[name] = (policy, fitting, patterns)
+            self.held.append(EarlierVersion(name, fitting.cuts, granted))
         return [self._assigned(name, *chosen[name], overrides.get(name)) for name in names]
 
     # -- what was released before -----------------------------------------------------------------------
@@ -248,7 +261,7 @@ class RecipientVersions:
             capacity = self.capacity(wanted=count)
             raise Infeasible(
                 f"{several(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
-                remedy=_remedy(least_tolerance_for(self._versions(self.patterns), count)),
+                remedy=remedy_for_several(least_tolerance_for(self._versions(self.patterns), count)),
             )
         return chosen
 
@@ -290,29 +303,33 @@ class RecipientVersions:
             for one in assigned
         }
 
-    def _one(
-        self,
-        name: str,
-        policy: Policy,
-        patterns: Patterns,
-        *,
-        tolerance: Fraction | None,
-        granted: int | None = None,
-    ) -> tuple[Policy, PlannedVersion, Patterns]:
-        """A version for somebody who holds others, or under an override."""
-        version = self._versions(patterns).first_fit(
+    def _fit(
+        self, name: str, policy: Policy, patterns: Patterns, tolerance: Fraction | None
+    ) -> PlannedVersion | None:
+        """The best version for somebody beside all that is held, within a tolerance, if there is one."""
+        return self._versions(patterns).first_fit(
             name,
             lambda cuts: self._keeps(name, policy, cuts),
             within=tolerance,
             beside_earlier=policy.promises.looks_back and self.rule.adversary is Adversary.REGISTER,
         )
-        if version is None:
-            raise RefusedByHistory(
-                "no version for a recipient is safe beside what they and others hold",
-                remedy="Raise recipients.tolerance, ask for less frame-proof, or start a new chain.",
-            )
-        self.held.append(EarlierVersion(name, version.cuts, granted))
-        return policy, version, patterns
+
+    def _enough_for(self, names: Sequence[str]) -> Fraction | None:
+        """The least of a few wider tolerances with which all these recipients have versions, if one is."""
+        wider = [t for t in WIDER_TOLERANCES if t > self.rule.tolerance]
+        if not wider or not self._is_enough(wider[-1], names):
+            return None
+        return next(t for t in wider if t == wider[-1] or self._is_enough(t, names))
+
+    def _is_enough(self, tolerance: Fraction, names: Sequence[str]) -> bool:
+        held, fitting = list(self.held), 0
+        for name in names:
+            if (version := self._fit(name, self.policy, self.patterns, tolerance)) is None:
+                break
+            self.held.append(EarlierVersion(name, version.cuts))
+            fitting += 1
+        self.held = held
+        return fitting == len(names)
 
     def _keeps(self, name: str, policy: Policy, cuts: Cuts) -> bool:
         """Whether the promises about earlier releases hold beside what a recipient holds, and in a coalition
@@ -377,9 +394,3 @@ def _with_imprints(history: Sequence[Record]) -> list[tuple[Record, Imprint]]:
 
 def _has_terms(policy: Policy) -> bool:
     return any(is_kept_by_terms(p) for p in policy.promises)
-
-
-def _remedy(enough: Fraction | None) -> str:
-    if enough is not None:
-        return f"Set recipients.tolerance to {enough * 100}%, or name fewer."
-    return "Name fewer, ask for less frame-proof or a smaller coalition, or give taxonomies more levels."

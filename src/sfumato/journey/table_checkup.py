@@ -21,7 +21,7 @@ from sfumato.journey.policy_check import examine_beside
 from sfumato.journey.protect_file import protect_file
 from sfumato.journey.release_format import release_format
 from sfumato.journey.table_argument import open_table
-from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, diagnosis_lines
 from sfumato.policy.doctor.policy import UNCONFIRMED, examine_path, worst_first
 from sfumato.policy.policy import Policy
 from sfumato.show.card import Card, Printable, figure, several
@@ -83,7 +83,7 @@ class TableCheckup(Printable):
         lines: list[tuple[str, ...]] = [("file", self._file())]
         lines += [("tried", str(self.trial))] if self.trial is not None else []
         lines += [(), *self._columns()]
-        return Card(self._title(), lines, [*(str(diagnosis) for diagnosis in self.diagnoses), *self._next()])
+        return Card(self._title(), lines, [*diagnosis_lines(self.diagnoses), *self._next()])
 
     def _title(self) -> str:
         if not self.has_policy:

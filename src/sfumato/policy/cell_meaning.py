@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.core.microdata import Role
 from sfumato.policy.column_profile import ColumnProfile
 from sfumato.policy.lexicon.header_lexicon import lexicon
-from sfumato.policy.taxonomies.number_form import MONEY
+from sfumato.policy.taxonomies.number_form import MONEY, bears_money
 
 MOST_WORDS = 60
 """Different cells that are read word by word at most."""
@@ -59,8 +59,12 @@ def secret_words(profile: ColumnProfile) -> str:
 
 
 def are_sums_of_money(profile: ColumnProfile) -> bool:
-    """Whether the cells are numbers with a currency, or negative ones in brackets as in accounts."""
-    return profile.number_form is not None and profile.number_form.written.startswith(MONEY)
+    """Whether the cells are numbers, some with a currency, or negative ones in brackets as in accounts.
+
+    Numbers with nothing but blanks around them can be read in a form of money, and are none.
+    """
+    form = profile.number_form
+    return form is not None and form.written.startswith(MONEY) and any(map(bears_money, profile.values))
 
 
 def are_test_results(profile: ColumnProfile) -> bool:

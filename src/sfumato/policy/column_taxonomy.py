@@ -82,8 +82,12 @@ def _codes(profile: ColumnProfile) -> DraftedTaxonomy | None:
 
 
 def code_length(profile: ColumnProfile) -> int:
-    """Returns how many characters all values have, if they are codes that say less when cut; else 0."""
-    values = profile.values
+    """Returns how many characters all values have, if they are codes that say less when cut; else 0.
+
+    Blanks that a file with columns of a fixed width leaves behind every code do not count.
+    """
+    padded_alike = len({len(value) for value in profile.values}) == 1
+    values = [value.rstrip() for value in profile.values] if padded_alike else profile.values
     length = len(values[0]) if values else 0
     alike = 3 <= length <= 12 and all(len(v) == length and _CODE.fullmatch(v) for v in values)
     if not alike or not any(c.isdigit() for c in values[0]):

@@ -74,8 +74,11 @@ def draft(
         columns.update(spread_categories(flags, first_texts(flags.names)))
     if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
         columns.update(without_undecided(columns))
+    waiting = _waiting(columns, survey)
     if not any(rule.role.is_key for rule in columns.values()):
-        columns.update(_quasi_identifier(columns, survey))
+        made, named = _quasi_identifier(columns, survey)
+        columns.update(made)
+        waiting = {**{name: w for name, w in waiting.items() if name not in made}, **named}
     person = _person(columns, survey, known)
     people = survey.rows if person is None else survey.columns[person].distinct
     chosen = preset_of(preset or DEFAULT_PRESET)
@@ -90,7 +93,7 @@ def draft(
         Promises((make("k-anonymity", {"k": k}), *_diversity_promises(columns, survey))),
         ProtectRule(default.search, default.suppress, price=default.price),
         person=person,
-        confirm={name: rule.reason for name, rule in columns.items() if rule.role is Role.INSENSITIVE},
+        confirm=waiting,
         version=versions.LATEST,
         source=source,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
@@ -120,11 +123,30 @@ def _different(column: ColumnEvidence) -> int:
     return len({meaning(text) for text in texts(column)} - {None})
 
 
-def _quasi_identifier(columns: dict[str, ColumnRule], survey: TableEvidence) -> dict[str, ColumnRule]:
-    """Returns the column that becomes the key where no other is: likely to be published, with few values."""
+def _quasi_identifier(
+    columns: dict[str, ColumnRule], survey: TableEvidence
+) -> tuple[dict[str, ColumnRule], dict[str, str]]:
+    """Returns the column that becomes the key where no other is: likely to be published, with few values.
+
+    One that was taken for what identifies people is a key column on somebody's word alone: also returns why.
+    """
     order = (Role.INSENSITIVE, Role.SENSITIVE, Role.IDENTIFIER)
     name = min(columns, key=lambda n: (order.index(columns[n].role), survey.columns[n].distinct))
-    return {name: ColumnRule(Role.QUASI, Flat(), "no other column could be a quasi-identifier")}
+    identifies = columns[name].role is Role.IDENTIFIER and survey.columns[name].distinct > 0
+    reason = "no other column could be a quasi-identifier"
+    reason += f" ({columns[name].reason})" if identifies else ""
+    return {name: ColumnRule(Role.QUASI, Flat(), reason)}, {name: reason} if identifies else {}
+
+
+def _waiting(columns: dict[str, ColumnRule], survey: TableEvidence) -> dict[str, str]:
+    """Returns why columns wait for a person: harmless as far as is known, or a secret that all rows share."""
+    same = "; published unchanged, with no promise of diversity: all rows have one value"
+    return {
+        name: rule.reason if rule.role is Role.INSENSITIVE else f"{rule.reason}{same}"
+        for name, rule in columns.items()
+        if rule.role is Role.INSENSITIVE
+        or (rule.role is Role.SENSITIVE and _different(survey.columns[name]) == 1)
+    }
 
 
 def _person(

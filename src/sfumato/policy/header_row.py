@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from sfumato.policy.column_names import AGES, IDENTIFIERS, PEOPLE, PLACES, words
@@ -16,6 +17,12 @@ KNOWN = frozenset(
 LONGEST_NAME = 200
 """A name that is longer is none."""
 
+MARKS = {";": "semicolons", ",": "commas", "\t": "tabs", "|": "bars", " ": "blanks"}
+"""What may stand between the columns of a file that was read as one column."""
+
+LEAST_ROWS, LEAST_MARKS = 5, 2
+"""Fewer rows, or fewer marks in each, tell nothing."""
+
 LEAST_NAMED = 2
 """Fewer words over columns of numbers do not outweigh a name that may be a cell."""
 
@@ -28,6 +35,25 @@ _TELLING_CELL = re.compile(
 )
 _WORD_OF_CELLS = re.compile(r"true|false|n/?a|null", re.IGNORECASE)
 _LETTERS = ((re.compile("[0-9]+"), "0"), (re.compile("[A-Z]+"), "A"), (re.compile("[^\\W\\d_A-Z]+"), "a"))
+
+
+def marks_in_one_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns which marks divide nearly every cell of an only column into as many parts; empty if none do.
+
+    >>> marks_in_one_column(["Patients, March"], [["17;34;f"], ["18;35;m"], ["19;40;f"]] * 2)
+    'semicolons'
+    >>> marks_in_one_column(["name"], [["Ada King, Countess of Lovelace"], ["Weber, Anna"], ["Bo"]] * 2)
+    ''
+    """
+    cells = [row[0].strip() for row in rows if len(row) == 1]
+    if len(names) != 1 or len(cells) < LEAST_ROWS:
+        return ""
+    for mark, called in MARKS.items():
+        counts = Counter(len(re.findall(" +" if mark == " " else re.escape(mark), cell)) for cell in cells)
+        marks, often = counts.most_common(1)[0]
+        if marks >= LEAST_MARKS and 10 * often >= 9 * len(cells):
+            return called
+    return ""
 
 
 def may_be_a_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

@@ -72,7 +72,11 @@ class Policy(PolicyContent):
             content = read_start(source, yaml.MOST_FILE_BYTES + 1)
         except OSError as wrong:
             reason = (wrong.strerror or "unknown reason").lower()
-            raise BadPolicy(f"the policy cannot be read: {reason}", where=source.name) from None
+            raise BadPolicy(
+                f"the policy cannot be read: {reason}",
+                where=source.name,
+                remedy="Check the path. `sfumato declare DATA -o POLICY` writes a first policy.",
+            ) from None
         document = yaml.read(content, name=source.name)
         return cls._checked(document.data, Origin(source.name, document.lines), source.parent)
 

@@ -97,7 +97,11 @@ class Outlook:
     @property
     def line(self) -> str:
         """The outlook in a sentence."""
-        told = f"none of {several(self.columns, 'column')} is lost"
+        told = (
+            f"none of {several(self.columns, 'column')} is lost"
+            if self.columns
+            else "no column could be lost"
+        )
         if self.lost:
             told = f"{len(self.lost)} of {several(self.columns, 'column')} {_are(len(self.lost))} lost"
             told += "" if len(self.lost) == self.columns else f": {_listed(self.lost)}"

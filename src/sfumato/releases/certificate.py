@@ -75,7 +75,9 @@ def parse(content: bytes, where: str) -> JsonObject:
         canonical(document)  # what cannot be signed was not
         _check_form(document)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadData("this is no certificate", where=where) from None
+        raise BadData(
+            "this is no certificate", where=where, remedy=f"Name the {CERTIFICATE} of a release."
+        ) from None
     return dict(document)
 
 

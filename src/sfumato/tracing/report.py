@@ -54,7 +54,10 @@ def _doubt_of_guesses(trace: TraceResult) -> list[str]:
     chance = trace.false_charge.guessed if trace.false_charge else None
     if chance is None:
         return []
-    return [f"others guessed what they did not hold (chance at most {figure(chance.probability)})"]
+    told = f"chance at most {figure(chance.probability)}"
+    if chance.probability >= 1:
+        told = "which these rows do not rule out"
+    return [f"others guessed what they did not hold ({told})"]
 
 
 def _nobody_charged(trace: TraceResult) -> str:

@@ -26,10 +26,18 @@ from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine.column_names import NO_FIRST_NAME, check_names, name_first
 from sfumato.engine.csv.charset import ASCII, LATIN_1, UTF_8, UTF_8_MARKED, UTF_16, WINDOWS_1252, spoken
 from sfumato.engine.csv.text_form import DELIMITERS, TextForm
-from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, encoding_of, first_ragged_line
+from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, encoding_of, first_ragged_line, open_bytes
 
 BLOCK_BYTES = 1 << 22
 HEAD_BYTES = 1 << 20
+OTHER_KINDS = {
+    b"PK\x03\x04": "a spreadsheet or another packed file",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet",
+    b"\x1f\x8b": "a gzip file",
+    b"PAR1": "a Parquet file",
+    b"%PDF": "a PDF file",
+}
+"""How files begin that are not CSV, whatever they are called."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,8 @@ class CsvReader:
         if self.options.encoding is not None:
             return self.options.encoding
         found, said = encoding_of(self.path), self.expected.encoding
+        if found is None:
+            self._refuse_other_kinds()
         if said is None or found in (UTF_8_MARKED, UTF_16):
             if found == WINDOWS_1252 and self.note is not None:
                 self.note(
@@ -97,6 +107,18 @@ class CsvReader:
                 remedy="Name its encoding with --encoding, or correct `source` in the policy.",
             )
         return said
+
+    def _refuse_other_kinds(self) -> None:
+        """Raises where a file that is no text begins as a known kind does: a spreadsheet by another name."""
+        with open_bytes(self.path) as file:
+            start = file.read(max(map(len, OTHER_KINDS)))
+        for begin, kind in OTHER_KINDS.items():
+            if start.startswith(begin):
+                raise BadData(
+                    f"the file is no text: it begins as {kind} does",
+                    where=self.path.name,
+                    remedy="Give it the ending of its kind (.xlsx, .xls, .csv.gz), or save it as CSV.",
+                )
 
     @cached_property
     def _header(self) -> tuple[str, tuple[str, ...]]:
@@ -190,7 +212,7 @@ class CsvReader:
         return BadData(
             f"line {line} begins a row of {cells} cells; the header has {expected}",
             where=self.path.name,
-            remedy="Check its delimiters and quotes, or name the delimiter.",
+            remedy="Check quotes, delete titles above the line of names, or name the delimiter.",
         )
 
     def first_rows(self, most: int) -> list[list[str]]:

@@ -220,7 +220,7 @@ class SpreadsheetReader(LoadedFileReader):
         if merged:
             told = "1 group of cells is" if len(merged) == 1 else f"{len(merged)} groups of cells are"
             raise BadData(
-                f"{told} merged, the first in row {int(merged[0][1])}",
+                f"{told} merged, the first in row {min(int(row) for _, row, _, _ in merged)}",
                 where=self.path.name,
                 remedy="Unmerge them, and write the value into each cell that it is about.",
             )

@@ -53,11 +53,7 @@ def writer(
     `form` is that of a CSV file. A `private` file can be read by its owner alone.
     """
     suffix = path.suffix.lower()
-    if suffix not in WRITTEN_ENDINGS:
-        raise WrongCall(
-            f"the ending {suffix!r} names no format that is written",
-            remedy="End the path in .csv, .parquet, .xlsx, .sav, .dta, .arrow or .jsonl.",
-        )
+    check_ending(path)
     check_target(path, overwrite)
 
     def write(published: PublishedRows, progress: Progress) -> Path:
@@ -92,6 +88,16 @@ def _write_otherwise(published: PublishedRows, file: BinaryIO, suffix: str, prog
 def form_for(path: Path, form: TextForm) -> TextForm:
     """Returns the form in which a CSV file of this name is written: in one that ends in .tsv, tabs."""
     return TextForm(form.encoding, "\t") if path.suffix.lower() == ".tsv" else form
+
+
+def check_ending(path: Path) -> None:
+    """Raises `WrongCall` where the ending of a path names no format that is written."""
+    suffix = path.suffix.lower()
+    if suffix not in WRITTEN_ENDINGS:
+        raise WrongCall(
+            f"the ending {suffix!r} names no format that is written",
+            remedy="End the path in .csv, .parquet, .xlsx, .sav, .dta, .arrow or .jsonl.",
+        )
 
 
 def check_target(path: Path, overwrite: bool = False) -> None:

@@ -39,9 +39,8 @@ def check_formulas(db: Database, path: Path, names: Sequence[str], form: FileFor
         return
     begun = sum(map(is_formula, names))
     if begun:
-        raise BadData(
-            f"{begun} names of columns would be run by a spreadsheet", where=path.name, remedy=REMEDY
-        )
+        named = "1 name of a column" if begun == 1 else f"{begun} names of columns"
+        raise BadData(f"{named} would be run by a spreadsheet", where=path.name, remedy=REMEDY)
 
     def ask(connection: duckdb.DuckDBPyConnection) -> list[int]:
         table = Relation.of_file(connection, path, names, form)

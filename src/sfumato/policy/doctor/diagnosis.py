@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sfumato.show.card import several
+
+MOST_OF_A_KIND = 10
+"""Of one kind so many are told, where people read them: a survey may have hundreds of columns."""
 
 
 class Severity(StrEnum):
@@ -40,6 +44,27 @@ class Diagnosis:
     def __str__(self) -> str:
         told = f"{self.gravity}: {self.where}: {self.what.removesuffix('.')}."
         return f"{told} {self.remedy}" if self.remedy else told
+
+
+def diagnosis_lines(diagnoses: Sequence[Diagnosis], *, most: int = MOST_OF_A_KIND) -> list[str]:
+    """Returns a line for each diagnosis, in order; of one kind `most` at most, and how many are left out.
+
+    >>> few = [Diagnosis("absent", Severity.ERROR, f"column {c}", "it is absent", 1) for c in "abcd"]
+    >>> diagnosis_lines(few, most=2)[1:]
+    ['error: column b: it is absent.', 'error: 2 more of the same kind (absent); --json lists them all']
+    """
+    lines: list[str] = []
+    told: Counter[tuple[Severity, str]] = Counter()
+    kinds = Counter((diagnosis.gravity, diagnosis.name) for diagnosis in diagnoses)
+    for diagnosis in diagnoses:
+        kind = (diagnosis.gravity, diagnosis.name)
+        told[kind] += 1
+        if told[kind] <= most or kinds[kind] == most + 1:
+            lines.append(str(diagnosis))
+        elif told[kind] == most + 1:
+            left = f"{kinds[kind] - most:,} more of the same kind ({diagnosis.name})"
+            lines.append(f"{diagnosis.gravity}: {left}; --json lists them all")
+    return lines
 
 
 def look_alike_spellings(

@@ -178,7 +178,8 @@ def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     people = survey.rows if person is None else person.distinct
     asked = [promise.least_people for promise in policy.promises if people < promise.least_people]
     repeated = next(several_rows(policy, survey), None) if asked else None
-    what = f"it is about {people} people" if repeated is None else f"it has {people} rows"
+    told = several(people, "person", "people") if repeated is None else several(people, "row")
+    what = f"it {'is about' if repeated is None else 'has'} {told}"
     for k in asked:
         yield Diagnosis(
             "too-few",

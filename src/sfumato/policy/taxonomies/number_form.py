@@ -88,6 +88,15 @@ def without_currency(text: str) -> tuple[str | None, str]:
     return "".join(signs) + bare.removeprefix(within), front or back
 
 
+def bears_money(text: str) -> bool:
+    """Whether a number has a currency beside it, or stands in brackets.
+
+    >>> [bears_money(text) for text in ("$5", "(5)", " 5", "-5")]
+    [True, True, False, False]
+    """
+    return text.startswith("(") or bool(without_currency(text)[1])
+
+
 _BASIC = {
     PLAIN: ("", "."),
     "1234,5": ("", ","),

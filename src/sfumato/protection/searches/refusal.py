@@ -6,6 +6,7 @@ from sfumato.core.classes import Classes
 from sfumato.core.errors import Infeasible, InfeasibleBesideHistory
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import ClassPromise, Promises, TablePromise
+from sfumato.show.card import several
 
 
 def too_many_missing(table: Microdata, allowed: int) -> Infeasible:
@@ -80,7 +81,8 @@ def _shortfall(table: Microdata, promise: ClassPromise, everything: Classes) -> 
     verdict = promise.verdict(everything)
     if promise.by_size:
         fewest = int(verdict.measured or 0)
-        said = f"the table {f'has {fewest} rows' if table.rows_only else f'is about {fewest} people'}"
+        told = several(fewest, "row") if table.rows_only else several(fewest, "person", "people")
+        said = f"the table {'has' if table.rows_only else 'is about'} {told}"
         if len(everything) > 1:
             said = f"the fewest people with the same number of rows are {fewest}"
         return f"{promise} is short by {int(verdict.limit) - fewest}: {said}"

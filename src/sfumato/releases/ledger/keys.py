@@ -140,7 +140,11 @@ def public_keys(path: Path) -> tuple[DatedKey, ...]:
     try:
         content = read_document(path, most=LARGEST_NOTE)
     except OSError:
-        raise BadLedger("the key cannot be read", where=path.name) from None
+        raise BadLedger(
+            "the key cannot be read",
+            where=path.name,
+            remedy="Name the public half: it lies beside the ledger, and ends in .key.pub.",
+        ) from None
     if b"PRIVATE" in content:
         return (DatedKey(Key.load(path).public),)
     blocks = list(PUBLIC_BLOCK.finditer(content))
