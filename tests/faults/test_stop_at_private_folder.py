@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from sfumato.cli import main as program
 from sfumato.core.errors import Unfinished
 from sfumato.system import private_folder as module
 from sfumato.system.private_folder import private_folder
@@ -48,7 +49,22 @@ def test_while_the_folder_is_removed(tmp_path, monkeypatch, request_to_stop):
             (folder / name).write_text(name)
         request_to_stop._note(signal.SIGINT, None)
     assert not list(tmp_path.iterdir())
-    assert request_to_stop.held == 0
+    assert request_to_stop.held == 0 and not request_to_stop.folders
+
+
+def test_right_before_the_folder_would_be_removed(tmp_path, monkeypatch, request_to_stop, capsys):
+    kept = []
+
+    def stopped(**_):
+        kept.append(private_folder(tmp_path))
+        (kept[0].__enter__() / "rows").write_text("1")
+        request_to_stop._note(signal.SIGTERM, None)
+
+    monkeypatch.setattr(program, "stop_request", request_to_stop)
+    monkeypatch.setattr(program, "_program_for", lambda _: stopped)
+    assert program.run(["protect"]) == 130
+    assert "nothing was published" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir()) and not request_to_stop.folders
 
 
 def test_an_error_on_its_way_is_not_replaced(tmp_path, request_to_stop):

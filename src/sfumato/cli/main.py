@@ -165,6 +165,7 @@ def run(arguments: Sequence[str]) -> int:
             return 0
         if stop_request.asked and not stop_request.published and not isinstance(error, Unfinished):
             stop_request.cut_short, error = raised, KeyboardInterrupt()
+            stop_request.remove_folders()
         return _report(as_ours(error), arguments)
 
 

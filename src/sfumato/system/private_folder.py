@@ -37,11 +37,13 @@ def private_folder(parent: Path | None = None, *, hidden: bool = False) -> Itera
     try:
         with stop_request.hold():
             folder, handle = _locked(place, prefix)
+            stop_request.folders.add(folder)
         yield folder
     finally:
         with stop_request.hold():
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
+                stop_request.folders.discard(folder)
             if handle is not None:
                 os.close(handle)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,8 @@ class StopRequest:
     cut_short: BaseException | None = None
     """What ended the work. It holds whatever was being made at that moment, so that nothing half made is
     taken apart: compiled libraries crash there."""
+    folders: set[Path] = field(default_factory=set)
+    """Private folders that are there now, noted while requests are held."""
 
     def watch(self) -> None:
         """Notes Ctrl-C and SIGTERM from now on; Ctrl-C stays ignored where the program is started so."""
@@ -74,6 +78,14 @@ class StopRequest:
             self.held -= 1
         if sys.exc_info()[0] is None:
             self.heed()
+
+    def remove_folders(self) -> None:
+        """Removes the private folders that are still there, after work was cut short and signals are ignored.
+
+        Whoever made one removes it as a rule; but a signal can come right before they begin to.
+        """
+        while self.folders:
+            shutil.rmtree(self.folders.pop(), ignore_errors=True)
 
     def note(self) -> None:
         """Notes that a signal came while nothing could be cancelled; only where signals are watched."""
