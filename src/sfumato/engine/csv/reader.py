@@ -26,7 +26,7 @@ from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine.column_names import NO_FIRST_NAME, check_names, name_first
 from sfumato.engine.csv.charset import ASCII, LATIN_1, UTF_8, UTF_8_MARKED, UTF_16, WINDOWS_1252, spoken
 from sfumato.engine.csv.text_form import DELIMITERS, TextForm
-from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, encoding_of, first_ragged_line, open_bytes
+from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, encoding_of, first_bytes, first_ragged_line
 
 BLOCK_BYTES = 1 << 22
 HEAD_BYTES = 1 << 20
@@ -110,8 +110,7 @@ class CsvReader:
 
     def _refuse_other_kinds(self) -> None:
         """Raises where a file that is no text begins as a known kind does: a spreadsheet by another name."""
-        with open_bytes(self.path) as file:
-            start = file.read(max(map(len, OTHER_KINDS)))
+        start = first_bytes(self.path, max(map(len, OTHER_KINDS)))
         for begin, kind in OTHER_KINDS.items():
             if start.startswith(begin):
                 raise BadData(

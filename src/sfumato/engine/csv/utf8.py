@@ -6,6 +6,7 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -29,13 +30,22 @@ def open_bytes(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb") if ending == ".gz" else path.open("rb"))
 
 
+UNREADABLE = (OSError, EOFError, zlib.error)
+"""What reading a damaged file raises here; whoever reads it in earnest says what is wrong."""
+
+
 def encoding_of(path: Path) -> str | None:
     """Returns the encoding of a text file, from all of its bytes; `None` where they do not tell it."""
-    try:
-        with open_bytes(path) as file:
-            return detected_encoding(iter(lambda: file.read(BLOCK_BYTES), b""))
-    except (OSError, EOFError, zlib.error):  # whoever reads it says what is wrong
-        return None
+    with suppress(*UNREADABLE), open_bytes(path) as file:
+        return detected_encoding(iter(lambda: file.read(BLOCK_BYTES), b""))
+    return None
+
+
+def first_bytes(path: Path, count: int) -> bytes:
+    """Returns what a file begins with, unpacked; nothing where it cannot be read."""
+    with suppress(*UNREADABLE), open_bytes(path) as file:
+        return file.read(count)
+    return b""
 
 
 class Utf8:
