@@ -15,6 +15,7 @@ from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelS
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits, Stop
 from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
+from sfumato.discovery.quasi_identifiers.staged_search import StagedSearch
 from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
 
 Engine = Literal["auto", "tree", "levels"]
@@ -78,7 +79,7 @@ def minimal(
         return MinimalSets(terms, nothing, True, max_size, duplicates=question.duplicates)
     reduced = ReducedTable.of(question.table, terms.k)
     bound = reduced.columns if max_size is None else min(max_size, reduced.columns)
-    search = choose_search(reduced, terms, bound, engine)
+    search = choose_search(reduced, terms, bound, limits, engine)
 
     def keep_going(found: int) -> bool:
         best = search.smallest
@@ -89,7 +90,7 @@ def minimal(
     keep_going(search.found)
     stopped = "" if ended else limits.stopped
     sets = question.named(search.words(), reduced, most=limits.max_results)
-    known = search.sizes_done if isinstance(search, LevelSearch) and not sets.cut else 0
+    known = 0 if isinstance(search, TreeSearch) or sets.cut else search.sizes_done
     return MinimalSets(
         terms,
         sets,
@@ -102,12 +103,14 @@ def minimal(
 
 
 def choose_search(
-    reduced: ReducedTable, terms: Terms, bound: int, engine: Engine = "auto"
-) -> TreeSearch | LevelSearch:
-    """The search that suits: level by level for a few columns and some records, else the tree."""
+    reduced: ReducedTable, terms: Terms, bound: int, limits: Limits, engine: Engine = "auto"
+) -> TreeSearch | LevelSearch | StagedSearch:
+    """The search that suits: by levels for some records and few columns, by both for more, else the tree."""
     if engine == "levels" and bound > LARGEST_SET:
         raise WrongCall(f"the search by levels goes up to {LARGEST_SET} columns")
     every = terms.t == terms.rows
     if engine == "levels" or (engine == "auto" and not every and bound <= LARGEST_SET):
         return LevelSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
-    return TreeSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
+    if engine == "tree" or every:
+        return TreeSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
+    return StagedSearch(reduced, k=terms.k, t=terms.t, max_size=bound, limits=limits)

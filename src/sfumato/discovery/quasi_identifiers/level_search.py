@@ -15,6 +15,8 @@ from sfumato.kernels.sets.partitions import split_by_each
 
 LARGEST_SET = 3
 """Columns of the largest sets that are searched level by level."""
+CELLS_AT_ONCE = 1 << 23
+"""Cells, rows times columns, that are looked at between two looks at the limits, if a column has no more."""
 Pairs = NDArray[np.bool_]
 
 
@@ -75,20 +77,24 @@ class LevelSearch:
         return True
 
     def _singles(self) -> Iterator[None]:
-        columns = np.arange(self.table.columns, dtype=np.int32)
-        self._alone = self._exposing(Partition.whole(self.table.rows, self.k), columns)
-        self._add(np.flatnonzero(self._alone).astype(np.int32))
-        yield None
+        everybody = Partition.whole(self.table.rows, self.k)
+        for some in self._portions(everybody, np.arange(self.table.columns, dtype=np.int32)):
+            hit = some[self._exposing(everybody, some)]
+            self._alone[hit] = True
+            self._add(hit)
+            yield None
 
     def _pairs(self) -> Iterator[None]:
         for i in self._open_columns():
             others = np.flatnonzero(~self._alone[:i]).astype(np.int32)
             if len(others) == 0:
                 continue
-            hit = others[self._exposing(self._group(Partition.whole(self.table.rows, self.k), i), others)]
-            self._together[i, hit] = self._together[hit, i] = True
-            self._add(hit, i)
-            yield None
+            groups = self._group(Partition.whole(self.table.rows, self.k), i)
+            for some in self._portions(groups, others):
+                hit = some[self._exposing(groups, some)]
+                self._together[i, hit] = self._together[hit, i] = True
+                self._add(hit, i)
+                yield None
 
     def _triples(self) -> Iterator[None]:
         for i in self._open_columns():
@@ -98,9 +104,16 @@ class LevelSearch:
                 others = np.flatnonzero(open_pairs).astype(np.int32)
                 if len(others) == 0:
                     continue
-                hit = others[self._exposing(self._group(first, j), others)]
-                self._add(hit, j, i)
-                yield None
+                groups = self._group(first, j)
+                for some in self._portions(groups, others):
+                    self._add(some[self._exposing(groups, some)], j, i)
+                    yield None
+
+    def _portions(self, groups: Partition, columns: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
+        """Yields some of the columns at a time, so that limits are looked at soon enough on long tables."""
+        many = max(1, CELLS_AT_ONCE // max(1, len(groups.rows)))
+        for start in range(0, len(columns), many):
+            yield columns[start : start + many]
 
     def _open_columns(self) -> list[int]:
         """Columns that are no answer alone; those that split most go first and leave least to split."""

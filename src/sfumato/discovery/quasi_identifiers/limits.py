@@ -116,6 +116,16 @@ class Limits:
         self.stopped = "memory"
         return False
 
+    def part(self, share: float) -> Limits:
+        """Returns limits for a part of the work: a share of the steps, and of the seconds that are left."""
+        left, elapsed = self.remaining, 0.0 if self.started is None else self.clock() - self.started
+        return replace(
+            self,
+            deadline=None if left is None else elapsed + share * left,
+            budget=None if self.budget is None else max(1, int(share * self.budget)),
+            max_results=None,
+        )
+
     def until(self, share: float, *, max_results: int | None) -> Limits:
         """Returns limits that begin when these did, and end after a share of their seconds."""
         seconds = None if self.deadline is None else share * self.deadline

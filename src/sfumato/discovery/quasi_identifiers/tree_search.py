@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.kernels.sets import hitting_sets
-from sfumato.kernels.sets.edges import EDGES, REGISTERS, RESULTS, SAMPLED, SMALLEST, EdgeTree, Goal, Stack
+from sfumato.kernels.sets.edges import (
+    EDGES,
+    LEFT,
+    REGISTERS,
+    RESULTS,
+    SAMPLED,
+    SMALLEST,
+    EdgeTree,
+    Goal,
+    Stack,
+)
 
 Sets = NDArray[np.uint64]
 KeepGoing = Callable[[int], bool]
@@ -55,10 +65,10 @@ class TreeSearch:
         """Search on until the end (true) or until told to stop, or memory would not suffice (false)."""
         while True:
             why = hitting_sets.walk(self.goal, self.stack, self.tree, budget)
+            self.steps += budget - int(self.tree.registers[LEFT])
             if why == hitting_sets.DONE:
                 return True
             if why == hitting_sets.PAUSED:
-                self.steps += budget
                 if not keep_going(self.found):
                     return False
             elif not fits(self._needed(why), self.tree.results.nbytes):

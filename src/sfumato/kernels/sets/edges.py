@@ -20,9 +20,10 @@ Longs = NDArray[np.int64]
 
 _NONE = np.uint64(0)
 # Registers: depth, phase, edges, results, depth whose partition is ready, column sampled next, checks made,
-# columns of the smallest result (0 without one).
-DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS, SMALLEST = range(8)
-REGISTERS = 8
+# columns of the smallest result (0 without one), rows looked at since they were last paid for, steps that are
+# left (fewer than none where the last one was large).
+DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS, SMALLEST, LOOKS, LEFT = range(10)
+REGISTERS = 10
 
 PATIENCE = 32
 """So many draws in a row without one more edge are the last."""
@@ -103,6 +104,12 @@ def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int
     stack.clusters[target] = made
     stack.kept[target] = kept
     return why
+
+
+@njit(cache=True, inner=True, borrows=True)
+def looked_at(stack: Stack, depth: int, why: int, drop: int) -> int:
+    """About how many rows the last step from `depth` looked at: all of them, unless enough left before."""
+    return int(stack.kept[depth + 1] + drop if why == DROPPED else stack.kept[depth])
 
 
 @njit(cache=True, inner=True, borrows=True)
@@ -245,6 +252,7 @@ def complement(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int,
             continue
         left = goal.t - (rows - stack.kept[here])
         why = step(goal, stack, here, column, left, rows + 1)
+        tree.registers[LOOKS] += looked_at(stack, here, why, left)
         if why == DROPPED:
             put(edge, column)
         elif here == depth:

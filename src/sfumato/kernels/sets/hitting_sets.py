@@ -22,6 +22,8 @@ from sfumato.kernels.sets.edges import (
     CHECKS,
     DEPTH,
     EDGES,
+    LEFT,
+    LOOKS,
     PHASE,
     READY,
     RESULTS,
@@ -32,6 +34,7 @@ from sfumato.kernels.sets.edges import (
     Stack,
     complement,
     differences,
+    looked_at,
     register,
     step,
 )
@@ -48,6 +51,12 @@ SHORT_OF_ROWS = 4
 
 EDGE_ROOM = 64
 """Free places for edges that a single step may need."""
+
+LOOK, FAR_LOOK = 8, 32
+"""Steps that a look at a row is worth, where some records have to leave and not all: in tables of a few rows,
+and in those whose columns lie far from the processor."""
+ROWS_PER_STEP = 1 << 12
+"""One step more for so many rows."""
 
 _SAMPLE = 1 << 14
 """About how many rows the first edges are drawn from."""
@@ -116,6 +125,7 @@ def _check(goal: Goal, stack: Stack, tree: EdgeTree) -> int:
         left = goal.t - (rows - stack.kept[d])
         leaf = every and d + 1 == goal.max_size
         why = step(goal, stack, d, tree.path[d + 1], left, 64 if leaf else rows + 1)
+        tree.registers[LOOKS] += looked_at(stack, d, why, left)
         if why == DROPPED:
             return 1
         tree.registers[READY] = d + 1
@@ -201,10 +211,15 @@ def _extend(goal: Goal, tree: EdgeTree, column: int) -> bool:
 
 @njit(cache=True, borrows=True)
 def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
-    """Continue the search until it is done, the budget is used up, or an array is too short."""
+    """Continue the search until it is done, the budget is used up, or an array is too short.
+
+    The register LEFT tells what is left of the budget.
+    """
     registers = tree.registers
+    registers[LEFT] = budget
     columns = goal.codes.shape[0]
-    while budget > 0:
+    look = min(LOOK + goal.codes.shape[1] // ROWS_PER_STEP, FAR_LOOK)
+    while registers[LEFT] > 0:
         depth = registers[DEPTH]
         if registers[PHASE] == _FIRST:
             if goal.t < goal.codes.shape[1] or registers[SAMPLED] >= columns:
@@ -213,7 +228,7 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
             if registers[EDGES] + EDGE_ROOM > tree.edges.shape[0]:
                 return SHORT_OF_EDGES
             _sample(goal, stack, tree)
-            budget -= goal.codes.shape[1]
+            registers[LEFT] -= goal.codes.shape[1]
         elif registers[PHASE] == _ENTER:
             open_edges = False
             for w in range(tree.unhit.shape[1]):
@@ -229,7 +244,8 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                 if answer < 0:
                     return SHORT_OF_ROWS
                 looks = stack.kept[min(registers[READY], depth)]
-                budget -= 64 + (looks if goal.t == goal.codes.shape[1] else 8 * looks * columns)
+                registers[LEFT] -= 64 + (looks if goal.t == goal.codes.shape[1] else look * registers[LOOKS])
+                registers[LOOKS] = 0
                 if answer == 1:
                     result = tree.results[registers[RESULTS]]
                     result[:] = _NONE
@@ -240,11 +256,11 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                     registers[RESULTS] += 1
                     registers[PHASE] = _BACK
                     continue
-            budget -= 64 + registers[EDGES]
+            registers[LEFT] -= 64 + registers[EDGES]
             registers[PHASE] = _NEXT if depth < goal.max_size and _pick(tree) else _BACK
         elif registers[PHASE] == _NEXT:
             column = take_first(tree.todo[depth])
-            budget -= 16 + (depth + 2) * ((registers[EDGES] + 63) >> 6)
+            registers[LEFT] -= 16 + (depth + 2) * ((registers[EDGES] + 63) >> 6)
             if column < 0:
                 registers[PHASE] = _BACK
             elif _extend(goal, tree, column):
