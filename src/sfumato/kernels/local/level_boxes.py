@@ -19,6 +19,8 @@ Small = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 STAMP, KEY, ROWS, NEWEST = 0, 1, 2, 3
+_LARGEST = (1 << 31) - 1
+_SLOT = (1 << 32) - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -35,7 +37,11 @@ class Half(NamedTuple):
 
 
 class FreeGroups(NamedTuple):
-    """Groups without a class: their numbers, what they hold in either half, and their rows."""
+    """Groups without a class: their numbers, what they hold in either half, and their rows.
+
+    They are sorted by what they hold in the first half, the larger table as a rule, which is then read from
+    one end to the other.
+    """
 
     group: Small
     one: Small
@@ -46,13 +52,15 @@ class FreeGroups(NamedTuple):
 class Buckets(NamedTuple):
     """A hash table that is never cleared: an entry counts where its stamp is the current one.
 
-    An entry of `boxes` has four numbers side by side: STAMP, KEY, ROWS and the NEWEST of its groups;
-    `older[g]` is the one before g. `used` lists the entries that count; `inside` is room for those in a band.
+    An entry of `boxes` has four numbers side by side: STAMP, KEY, ROWS and the NEWEST of its groups, by its
+    place among the free ones; `older` has the one before that. `used` lists the entries that count; `inside`
+    is room for those in a band, and `rows` for those of all boxes that share a bucket.
     """
 
     boxes: Longs
+    rows: Small
     used: Longs
-    inside: Longs
+    inside: Small
     older: Small
 
 
@@ -122,31 +130,42 @@ def boxes_at(vectors: Small, side: SideLevels, step: int, too_dear: int) -> tupl
 @njit(cache=True)
 def empty_buckets(groups: int) -> Buckets:
     """Room for so many groups in so many buckets, at most half full."""
-    bits = 4
-    while (1 << bits) < 2 * groups:
-        bits += 1
-    size = 1 << bits
+    size = _buckets_for(groups)
     return Buckets(
         np.zeros((size, 4), np.int64),
+        np.empty(size, np.int32),
         np.empty(groups + 1, np.int64),
-        np.empty(groups + 1, np.int64),
+        np.empty(groups + 1, np.int32),
         np.empty(groups + 1, np.int32),
     )
 
 
 @njit(cache=True, borrows=True)
+def _buckets_for(groups: int) -> int:
+    """A power of two, at least twice as many."""
+    size = 16
+    while size < 2 * groups:
+        size <<= 1
+    return size
+
+
+@njit(cache=True, borrows=True)
 def _sort_into_boxes(
-    free: FreeGroups, left: int, one: Half, two: Half, at: Longs, band: Longs, stamp: int, buckets: Buckets
+    free: FreeGroups,
+    left: int,
+    one: Half,
+    two: Half,
+    at: Longs,
+    band: Longs,
+    least: int,
+    stamp: int,
+    buckets: Buckets,
 ) -> int:
     """Puts the free groups whose own price is in the band into boxes of one node; returns how many boxes.
 
-    The boxes of few groups are near each other: no more buckets are used than are needed.
+    Most boxes have one group. So rows are summed up first, without asking which boxes share a bucket: where
+    they are fewer than `least`, no box is made. No more buckets are used than are needed, near each other.
     """
-    width, drop = 16, np.uint64(60)
-    while width < 2 * left:
-        width <<= 1
-        drop -= np.uint64(1)
-    last = width - 1
     first, second = at[0], at[1]
     low, high, inside = band[0], band[1], 0
     for i in range(left):
@@ -154,11 +173,22 @@ def _sort_into_boxes(
         buckets.inside[inside] = i
         # No branch: who is inside cannot be foreseen.
         inside += int(price > low) & int(price <= high)
-    table, boxes = buckets.boxes, 0
+    enough, last = min(least, _LARGEST), _buckets_for(inside) - 1
+    buckets.rows[: last + 1] = 0
     for n in range(inside):
         i = buckets.inside[n]
-        key = (np.int64(one.box[first, free.one[i]]) << 32) | np.int64(two.box[second, free.two[i]])
-        slot = np.int64((np.uint64(key) * _GOLDEN) >> drop)
+        slot = _slot(_key(free, one, two, at, i), last)
+        buckets.rows[slot] = min(buckets.rows[slot] + min(free.weight[i], enough), enough)
+    some = 0
+    for n in range(inside):
+        i = buckets.inside[n]
+        buckets.inside[some] = i
+        some += int(buckets.rows[_slot(_key(free, one, two, at, i), last)] >= enough)
+    table, boxes, last = buckets.boxes, 0, _buckets_for(some) - 1
+    for n in range(some):
+        i = buckets.inside[n]
+        key = _key(free, one, two, at, i)
+        slot = _slot(key, last)
         while table[slot, STAMP] == stamp and table[slot, KEY] != key:
             slot = (slot + 1) & last
         if table[slot, STAMP] != stamp:
@@ -168,29 +198,59 @@ def _sort_into_boxes(
             table[slot, NEWEST] = NOBODY
             buckets.used[boxes] = slot
             boxes += 1
-        group = free.group[i]
         table[slot, ROWS] += free.weight[i]
-        buckets.older[group] = table[slot, NEWEST]
-        table[slot, NEWEST] = group
+        buckets.older[i] = table[slot, NEWEST]
+        table[slot, NEWEST] = i
     return boxes
 
 
+@njit(cache=True, inline="always", borrows=True)
+def _key(free: FreeGroups, one: Half, two: Half, at: Longs, i: int) -> int:
+    """The boxes of a free group in both halves, as one number."""
+    return int(np.int64(one.box[at[0], free.one[i]]) << 32) | int(two.box[at[1], free.two[i]])
+
+
+@njit(cache=True, inline="always", borrows=True)
+def _slot(key: int, last: int) -> int:
+    """The bucket where a key is looked for first, up to the last one."""
+    mixed = np.uint64(key) * _GOLDEN
+    return int(np.int64(mixed >> np.uint64(32))) & last
+
+
 @njit(cache=True)
-def _free_groups(class_of: Small, weight: Longs, one: Half, two: Half) -> FreeGroups:
-    """The groups without a class."""
-    group = np.flatnonzero(class_of == NOBODY).astype(np.int32)
-    return FreeGroups(group, one.value[group], two.value[group], weight[group])
+def _large_boxes(free: FreeGroups, boxes: int, least: int, buckets: Buckets) -> int:
+    """Keeps the used boxes of at least `least` rows, by their first groups; returns how many."""
+    large = 0
+    for b in range(boxes):
+        slot = buckets.used[b]
+        if buckets.boxes[slot, ROWS] >= least:
+            place = buckets.boxes[slot, NEWEST]
+            first = np.int64(free.group[place])
+            while place != NOBODY:
+                first = min(first, np.int64(free.group[place]))
+                place = buckets.older[place]
+            buckets.used[large] = (first << 32) | slot
+            large += 1
+    buckets.used[:large].sort()
+    for b in range(large):
+        buckets.used[b] &= _SLOT
+    return large
 
 
-@njit(cache=True, borrows=True)
-def _without_classes(free: FreeGroups, left: int, class_of: Small) -> int:
+@njit(cache=True)
+def all_free(order: Small, weight: Longs, one: Half, two: Half) -> FreeGroups:
+    """All groups, in an order by what they hold in the first half."""
+    return FreeGroups(order.copy(), one.value[order], two.value[order], weight[order])
+
+
+@njit(cache=True)
+def without_classes(free: FreeGroups, left: int, class_of: Small) -> int:
     """Closes the gaps that groups leave which now have a class; returns how many are left."""
     kept = 0
     for i in range(left):
-        if class_of[free.group[i]] == NOBODY:
-            free.group[kept], free.weight[kept] = free.group[i], free.weight[i]
-            free.one[kept], free.two[kept] = free.one[i], free.two[i]
-            kept += 1
+        free.group[kept], free.weight[kept] = free.group[i], free.weight[i]
+        free.one[kept], free.two[kept] = free.one[i], free.two[i]
+        kept += int(class_of[free.group[i]] == NOBODY)
     return kept
 
 
@@ -198,7 +258,8 @@ def _without_classes(free: FreeGroups, left: int, class_of: Small) -> int:
 def walk_band(
     nodes: Longs,
     band: Longs,
-    weight: Longs,
+    free: FreeGroups,
+    left: int,
     one: Half,
     two: Half,
     least: int,
@@ -206,42 +267,39 @@ def walk_band(
     count: int,
     buckets: Buckets,
     stamp: int,
-) -> tuple[int, int]:
-    """Makes a class of every box of `least` free rows or more; returns the number of classes and a stamp.
+) -> tuple[int, int, int]:
+    """Makes a class of every box of `least` free rows or more, those of a node by their first groups.
 
-    Only groups whose own price lies in the band (above the first, up to the second number) take part.
-    `nodes` has the combination of levels of either half; `class_of` is NOBODY where a group is free.
+    Returns how many of the free groups are left, the number of classes, and a stamp. Only groups whose own
+    price lies in the band (above the first, up to the second number) take part. `nodes` has the combination
+    of levels of either half; `class_of` is NOBODY where a group is free.
     """
-    free = _free_groups(class_of, weight, one, two)
-    left = len(free.group)
     for n in range(len(nodes)):
         if left == 0:
             break
         stamp += 1
-        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, stamp, buckets)
+        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, least, stamp, buckets)
         before = count
-        for b in range(boxes):
-            slot = buckets.used[b]
-            if buckets.boxes[slot, ROWS] >= least:
-                group = buckets.boxes[slot, NEWEST]
-                while group != NOBODY:
-                    class_of[group] = count
-                    group = buckets.older[group]
-                count += 1
+        for b in range(_large_boxes(free, boxes, least, buckets)):
+            place = buckets.boxes[buckets.used[b], NEWEST]
+            while place != NOBODY:
+                class_of[free.group[place]] = count
+                place = buckets.older[place]
+            count += 1
         if count > before:
-            left = _without_classes(free, left, class_of)
-    return count, stamp
+            left = without_classes(free, left, class_of)
+    return left, count, stamp
 
 
 @njit(cache=True)
 def candidates_in_band(
     nodes: Longs,
     band: Longs,
-    weight: Longs,
+    free: FreeGroups,
+    left: int,
     one: Half,
     two: Half,
     least: int,
-    class_of: Small,
     buckets: Buckets,
     stamp: int,
     most: int,
@@ -249,27 +307,23 @@ def candidates_in_band(
     """The boxes of at least `least` free rows in the band, for a judge to choose from; they may share groups.
 
     Returns how many nodes were looked at (at most until `most` members are held), a stamp, where the
-    members of each box start, and the members.
+    members of each box start, and the members. Boxes of a node come by their first groups.
     """
-    free = _free_groups(class_of, weight, one, two)
-    left = len(free.group)
     members = np.empty(most + left, np.int32)
     starts = np.empty(most + left + 2, np.int64)
     starts[0] = 0
     held, found, n = 0, 0, 0
     while n < len(nodes) and held < most:
         stamp += 1
-        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, stamp, buckets)
-        for b in range(boxes):
-            slot = buckets.used[b]
-            if buckets.boxes[slot, ROWS] >= least:
-                group = buckets.boxes[slot, NEWEST]
-                while group != NOBODY:
-                    members[held] = group
-                    held += 1
-                    group = buckets.older[group]
-                found += 1
-                starts[found] = held
+        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, least, stamp, buckets)
+        for b in range(_large_boxes(free, boxes, least, buckets)):
+            place = buckets.boxes[buckets.used[b], NEWEST]
+            while place != NOBODY:
+                members[held] = free.group[place]
+                held += 1
+                place = buckets.older[place]
+            found += 1
+            starts[found] = held
         n += 1
     return n, stamp, starts[: found + 1].copy(), members[:held].copy()
 

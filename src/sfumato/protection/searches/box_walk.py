@@ -16,10 +16,12 @@ from sfumato.kernels.local.level_boxes import (
     Half,
     SideLevels,
     accept,
+    all_free,
     boxes_at,
     candidates_in_band,
     empty_buckets,
     walk_band,
+    without_classes,
 )
 from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.searches.group_judge import GroupJudge
@@ -52,6 +54,9 @@ def walk_boxes(
     """
     lattice = lattice.without_small(judge.least, groups.weight)
     class_of = np.full(len(groups), NOBODY, np.int32)
+    one, two = lattice.halves
+    order = np.argsort(one.value, kind="stable").astype(np.int32)
+    free, left = all_free(order, groups.weight, one, two), len(groups)
     buckets = empty_buckets(len(groups))
     count, stamp = 0, 0
     bands = list(_bands(groups.leaf.shape[1]))
@@ -59,26 +64,19 @@ def walk_boxes(
         progress(BOXES, number, len(bands))
         nodes = lattice.nodes_in(band)
         if judge.by_size:
-            count, stamp = walk_band(
-                nodes, band, groups.weight, *lattice.halves, judge.least, class_of, count, buckets, stamp
+            left, count, stamp = walk_band(
+                nodes, band, free, left, one, two, judge.least, class_of, count, buckets, stamp
             )
             continue
         done, repeats = 0, 0
         while done < len(nodes):
             looked, stamp, start, members = candidates_in_band(
-                nodes[done:],
-                band,
-                groups.weight,
-                *lattice.halves,
-                judge.least,
-                class_of,
-                buckets,
-                stamp,
-                JUDGED_TOGETHER,
+                nodes[done:], band, free, left, one, two, judge.least, buckets, stamp, JUDGED_TOGETHER
             )
             good = judge.holds(members, start)
             before = count
             count = accept(start, members, good, class_of, count)
+            left = without_classes(free, left, class_of) if count > before else left
             repeats = repeats + 1 if count - before < int(good.sum()) else MOST_REPEATS
             if repeats >= MOST_REPEATS:
                 done, repeats = done + looked, 0

@@ -15,6 +15,7 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.kernels.local.key_classes import BARRED, NOBODY, Forest, KeyClasses
 from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.loss import leaves_of
+from sfumato.protection.row_order import row_order
 from sfumato.protection.searches.search import Aim
 
 WHOLE_PRICE = 1 << 32
@@ -52,15 +53,16 @@ class KeyGroups:
     def of(cls, table: Microdata, weights: Mapping[str, Fraction]) -> KeyGroups:
         """Groups the rows of a table."""
         codes = np.stack([table.codes(c.name) for c in table.keys], axis=1)
-        rows = np.lexsort(codes.T[::-1]).astype(np.int32)
+        rows = row_order(codes).astype(np.int32)
+        codes = codes[rows]
         fresh = np.ones(len(rows), dtype=bool)
-        fresh[1:] = np.any(codes[rows[1:]] != codes[rows[:-1]], axis=1)
+        fresh[1:] = np.any(codes[1:] != codes[:-1], axis=1)
         start = np.append(np.flatnonzero(fresh), len(rows)).astype(np.int64)
         group_of = np.empty(len(rows), np.int32)
         group_of[rows] = np.cumsum(fresh) - 1
         weight = np.add.reduceat(table.counts[rows], start[:-1])
         prices = node_prices(table, weights)
-        codes = codes[rows[start[:-1]]]
+        codes = codes[fresh]
         order = _dear_first(table, prices, codes, weight)
         forest, first_node = _forest(table, prices, order)
         leaf, levels = np.empty_like(codes), []
