@@ -38,7 +38,8 @@ class Layout(NamedTuple):
     leaves comparable across columns. For unordered columns, `above[j]` says where in `ancestor` its table
     starts: first the leaf's ancestor at depth 0, for every leaf, then at depth 1, and so on down to
     `height[j]` (the leaf itself where it ends sooner). `low` and `high` of the nodes of column j start at
-    `base[j]`.
+    `base[j]`. `fields[w]` are the bits of word w that hold codes of these columns; the others hold codes that
+    move with the rows and decide nothing.
     """
 
     word: Longs
@@ -54,3 +55,4 @@ class Layout(NamedTuple):
     low: Ints
     high: Ints
     height: Longs
+    fields: Longs

@@ -140,7 +140,7 @@ def _balance(
         same = previous >= 0
         if same:
             for w in range(len(key)):
-                same = same and key[w, p] == key[w, previous]
+                same = same and (key[w, p] ^ key[w, previous]) & layout.fields[w] == 0
         if not same and min(left, total - left) >= min(best_left, total - best_left):
             best_taken, best_left = taken, left
         left += rows.tag[p] & WEIGHT_MASK

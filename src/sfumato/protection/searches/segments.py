@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.classes import Classes, Histogram
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Codes, Column, Counts, Microdata
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Nodes, Taxonomy
-from sfumato.kernels.rows import medians
+from sfumato.kernels.rows import medians, segment_tally
 from sfumato.kernels.rows.layout import WEIGHT_MASK, Layout, PackedRows
 
 Truths = NDArray[np.bool_]
@@ -57,6 +59,14 @@ class Segments:
         return self.first, self.last, self.weight, self.low, self.high, self.tried, self.fresh
 
 
+class RowRanges(NamedTuple):
+    """Rows `first[r] .. last[r]-1`, and what they weigh together."""
+
+    first: Counts
+    last: Counts
+    weight: Counts
+
+
 @dataclass(frozen=True, eq=False)
 class SplitProposal:
     """Splits of some segments, `parts[s]` parts of segment s; part p is the rows `first[p] .. last[p]-1`."""
@@ -71,6 +81,10 @@ class SplitProposal:
         """The first part of every segment."""
         return np.asarray(np.cumsum(self.parts) - self.parts, dtype=np.int64)
 
+    def ranges(self, some: slice) -> RowRanges:
+        """Returns some of the parts."""
+        return RowRanges(self.first[some], self.last[some], self.weight[some])
+
     def pick(self, chosen: Truths) -> SplitProposal:
         """Returns the splits of some of the segments."""
         of = np.repeat(chosen, self.parts)
@@ -80,20 +94,22 @@ class SplitProposal:
 class MovingRows:
     """The rows of a table in the order of segments, with what the compiled loops need beside them.
 
-    Rows are told apart as far as ranges may tell them apart (`_at_range_starts`).
+    Rows are told apart as far as ranges may tell them apart (`_at_range_starts`). What they hold in other
+    columns moves with them.
     """
 
     def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
         self.table = table
         keys = table.keys
         places = [p for p, c in zip(table.packing.places, table.columns, strict=False) if c.role.is_key]
-        self._layout = _layout(keys, places, weights)
-        key = _at_range_starts(keys, places, table.words & _key_bits(places, len(table.words)))
+        self._layout = _layout(keys, places, weights, len(table.words))
+        key = _at_range_starts(keys, places, table.words)
         row = np.arange(table.distinct, dtype=np.int64)
-        block = _blocks(table)
-        if len(block) or not _ascending(key):
-            row = np.lexsort((*key[::-1], *block))
+        block, told_by = _blocks(table), key & self._layout.fields[:, None]
+        if len(block) or not _ascending(told_by):
+            row = np.lexsort((*told_by[::-1], *block))
             key = np.ascontiguousarray(key[:, row])
+        del told_by
         starts = [0] if not len(block) else np.flatnonzero(np.diff(block[0][row], prepend=-1))
         self._starts = _longs(starts)[: table.distinct]
         weight = np.minimum(table.counts[row], WEIGHT_MASK)
@@ -118,9 +134,8 @@ class MovingRows:
         count = len(first)
         low = np.zeros((count, len(leaves)), np.int32)
         high = np.tile(np.array(leaves, np.int32) - 1, (count, 1)).astype(np.int32)
-        last = np.append(first[1:], self.table.distinct)[:count]
-        weight = np.add.reduceat(self._rows.tag & WEIGHT_MASK, first) if count else first
-        return Segments(first, last, weight, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
+        tried, fresh = np.zeros(low.shape, bool), np.ones(count, bool)
+        return Segments(*self.ranges(first), low, high, tried, fresh)
 
     def propose(self, segments: Segments, *, least: int, relaxed: bool) -> SplitProposal:
         """Splits each segment in its widest column that allows it; bounds become tight."""
@@ -155,11 +170,43 @@ class MovingRows:
             first, last, last - first, low, high, np.ones(low.shape, bool), np.zeros(len(low), bool)
         )
 
-    def rows_of(self, first: Counts, last: Counts) -> tuple[Codes, Counts]:
+    def ranges(self, first: Counts) -> RowRanges:
+        """Returns the ranges that start at these places and cover all rows."""
+        weight = np.add.reduceat(self._rows.tag & WEIGHT_MASK, first) if len(first) else first
+        return RowRanges(first, np.append(first[1:], self.table.distinct)[: len(first)], weight)
+
+    def rows_of(self, ranges: RowRanges) -> tuple[Codes, Counts]:
         """Returns the row numbers in some ranges, one after the other, and where each range starts."""
+        first, last, _ = ranges
         start = np.concatenate(([0], np.cumsum(last - first))).astype(np.int64)
         place = np.arange(start[-1]) - np.repeat(start[:-1] - first, last - first)
         return (self._rows.tag[place] >> 32).astype(np.int32), start
+
+    def carries(self, names: Iterable[str]) -> bool:
+        """Whether `classes` can count these columns: rows are people, and each column moves with them."""
+        beside = {c.name for c in self.table.columns if not c.role.is_key}
+        light = int(self.table.counts.max(initial=0)) <= WEIGHT_MASK
+        return light and not self.table.has_person and beside.issuperset(names)
+
+    def classes(self, ranges: RowRanges, names: Sequence[str], overall: Mapping[str, Counts]) -> Classes:
+        """Returns ranges as classes, with what they hold of columns that move with the rows.
+
+        `overall` says what the whole table holds of a column; by default what the ranges hold.
+        """
+        histograms = {}
+        for name in names:
+            index = [c.name for c in self.table.columns].index(name)
+            tree, (word, shift, bits) = self.table.columns[index].taxonomy, self.table.packing.places[index]
+            leaves = max(1, len(tree.leaves))
+            begin, values, counts = segment_tally.tally_segments(
+                self._rows.key[word], self._rows.tag, ranges.first, ranges.last, (shift, (1 << bits) - 1), leaves
+            )
+            total = overall.get(name)
+            if total is None:
+                total = np.zeros(leaves, np.int64)
+                np.add.at(total, values, counts)
+            histograms[name] = Histogram(tree, begin, values, counts, total)
+        return Classes(ranges.weight, ranges.weight, histograms)
 
     def class_of(self, segments: Segments) -> Codes:
         """Returns the segment of every row of the table; the segments cover it in order."""
@@ -204,7 +251,10 @@ def _ancestors(tree: Taxonomy) -> Nodes:
 
 
 def _layout(
-    keys: tuple[Column, ...], places: Sequence[tuple[int, int, int]], weights: Mapping[str, Fraction]
+    keys: tuple[Column, ...],
+    places: Sequence[tuple[int, int, int]],
+    weights: Mapping[str, Fraction],
+    words: int,
 ) -> Layout:
     trees = [c.taxonomy for c in keys]
     scales = [Fraction(weights.get(c.name, 1)) / max(1, len(c.taxonomy.leaves) - 1) for c in keys]
@@ -223,15 +273,16 @@ def _layout(
         low=np.concatenate([np.zeros(0, np.int32), *(t.low for t in trees)]),
         high=np.concatenate([np.zeros(0, np.int32), *(t.high for t in trees)]),
         height=_longs([len(t) - 1 for t in tables]),
+        fields=_key_bits(places, words),
     )
 
 
 def _key_bits(places: Sequence[tuple[int, int, int]], words: int) -> Counts:
     """Returns the bits of every word that hold codes of key columns."""
-    field = np.zeros((words, 1), np.int64)
+    fields = np.zeros(words, np.int64)
     for word, shift, bits in places:
-        field[word] |= ((1 << bits) - 1) << shift
-    return field
+        fields[word] |= ((1 << bits) - 1) << shift
+    return fields
 
 
 def _at_range_starts(keys: Sequence[Column], places: Sequence[tuple[int, int, int]], words: Counts) -> Counts:
