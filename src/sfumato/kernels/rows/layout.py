@@ -19,8 +19,8 @@ WEIGHT_MASK = 0x7FFFFFFF
 class PackedRows(NamedTuple):
     """The rows on the move, and room to move them.
 
-    `spare` has the shape of `key` and one line more, for tags; `slot` is -1 for every node whenever it is
-    not in use; `tally` and `sizes` have room for every node or leaf of a column.
+    `spare` has two lines of all rows; `slot` is -1 for every node whenever it is not in use; `tally` and
+    `sizes` have room for every node or leaf of a column.
     """
 
     key: Longs

@@ -11,7 +11,7 @@ FEW_ROWS = 32
 """Codes of so many rows are put in order one by one."""
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _put_in_order(value: Ints, count: Longs, begin: int, used: int, code: int, weight: int) -> int:
     """Adds a code to those of a segment, which stand ascending from `begin` up to `used`; where they end."""
     at = used

@@ -118,7 +118,7 @@ class MovingRows:
         self._rows = PackedRows(
             key=key,
             tag=(row << 32) | weight,
-            spare=np.empty((len(key) + 1, table.distinct), np.int64),
+            spare=np.empty((2, table.distinct), np.int64),
             slot=np.full(nodes, -1, np.int64),
             tally=np.empty(max(64, nodes), np.int64),
             sizes=np.empty(nodes, np.int64),
