@@ -82,7 +82,7 @@ def partition(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
 
 def _by_rounds(rows: MovingRows, judge: SplitJudge, *, relaxed: bool, progress: Progress) -> Segments:
     """Splits all open segments at once; those whose parts are refused are tried in their next column."""
-    open_, closed = rows.whole, []
+    open_, closed, done = rows.whole, list[Segments](), 0
     while len(open_):
         proposal = rows.propose(open_, least=judge.least, relaxed=relaxed)
         split = proposal.parts > 1
@@ -90,7 +90,8 @@ def _by_rounds(rows: MovingRows, judge: SplitJudge, *, relaxed: bool, progress: 
         accepted = judge.accept(proposal, split)
         finer = open_.pick(accepted).cut(proposal.pick(accepted))
         open_ = Segments.joined([finer, open_.pick(split & ~accepted)])
-        progress("mondrian", sum(int(s.weight.sum()) for s in closed), rows.table.rows)
+        done += int(closed[-1].weight.sum())
+        progress("mondrian", done, rows.table.rows)
     segments = Segments.joined(closed) if closed else rows.whole
     return segments.pick(np.argsort(segments.first))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Codes, Column, Counts, Microdata
+from sfumato.core.packing import BLOCK_ROWS
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Nodes, Taxonomy
 from sfumato.kernels.rows import medians, segment_tally
@@ -39,9 +40,10 @@ class Segments:
     def __len__(self) -> int:
         return len(self.first)
 
-    def pick(self, chosen: NDArray[np.generic]) -> Segments:
-        """Returns some of the segments."""
-        return Segments(*(array[chosen] for array in self._arrays))
+    def pick(self, chosen: Truths | Counts) -> Segments:
+        """Returns some of the segments, flagged or by number."""
+        numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        return Segments(*(array.take(numbers, axis=0) for array in self._arrays))
 
     @classmethod
     def joined(cls, some: Sequence[Segments]) -> Segments:
@@ -295,9 +297,11 @@ def _at_range_starts(keys: Sequence[Column], places: Sequence[tuple[int, int, in
     for column, (word, shift, bits) in zip(keys, places, strict=True):
         tree, mask = column.taxonomy, (1 << bits) - 1
         if tree.ordered and tree.range_level:
-            start = tree.range_cells()[0].astype(np.int64)
-            codes = (moved[word] >> shift) & mask
-            moved[word] ^= (codes ^ start[codes]) << shift
+            starts = tree.range_cells()[0].astype(np.int64)
+            for begin in range(0, moved.shape[1], BLOCK_ROWS):
+                some = moved[word, begin : begin + BLOCK_ROWS]
+                codes = (some >> shift) & mask
+                some ^= (codes ^ starts[codes]) << shift
     return moved
 
 

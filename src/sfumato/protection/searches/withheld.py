@@ -68,7 +68,8 @@ def with_suppression(
         checked = 0 if best is None else best.checked
         tried: set[bytes] = set()
         spared = spared_rows(table, aim)
-        ranked = _by_relief(table, best, aim, spared) if by_relief and best is not None else None
+        may_go = aim.allowed(table) > table.dropped
+        ranked = _by_relief(table, best, aim, spared) if by_relief and may_go and best is not None else None
         for rows in _guesses(table, promises, aim, ranked, by_top_down=by_top_down or best is None):
             key = np.packbits(rows).tobytes()
             if key in tried or _costs_more(table, aim, rows, best):
