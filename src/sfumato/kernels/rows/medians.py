@@ -335,7 +335,7 @@ def divide(
     Returns where each final segment starts, in order, and its bounds.
     """
     columns = len(low)
-    room = weight // rule[0] + 1
+    room = min(weight // rule[0], len(rows.tag)) + 1
     done_first = np.empty(room, np.int64)
     done_low, done_high = np.empty((room, columns), np.int32), np.empty((room, columns), np.int32)
     depth, done = 1, 0

@@ -189,7 +189,8 @@ class SplitJudge:
         if self._counter is None:
             return self._rows.classes(ranges, self._promises.sensitive, overall)
         member, start = self._rows.rows_of(ranges)
-        rows = np.add.reduceat(self._rows.table.counts[member], start[:-1]) if len(ranges.first) else start[:0]
+        counts, begin = self._rows.table.counts[member], start[:-1]
+        rows = np.add.reduceat(counts, begin) if len(begin) else begin
         return self._counter.classes(member, start, rows, self._promises.sensitive, overall)
 
 

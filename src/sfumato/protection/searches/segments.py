@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Segments:
         return Segments(parts.first, parts.last, parts.weight, low, high, tried, fresh)
 
     @property
-    def _arrays(self) -> tuple[NDArray[np.generic], ...]:
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self.first, self.last, self.weight, self.low, self.high, self.tried, self.fresh
 
 
@@ -199,9 +199,9 @@ class MovingRows:
         for name in names:
             index = [c.name for c in self.table.columns].index(name)
             tree, (word, shift, bits) = self.table.columns[index].taxonomy, self.table.packing.places[index]
-            leaves = max(1, len(tree.leaves))
+            leaves, place = max(1, len(tree.leaves)), (shift, (1 << bits) - 1)
             begin, values, counts = segment_tally.tally_segments(
-                self._rows.key[word], self._rows.tag, ranges.first, ranges.last, (shift, (1 << bits) - 1), leaves
+                self._rows.key[word], self._rows.tag, ranges.first, ranges.last, place, leaves
             )
             total = overall.get(name)
             if total is None:
