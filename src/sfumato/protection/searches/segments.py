@@ -106,20 +106,23 @@ class MovingRows:
         places = [p for p, c in zip(table.packing.places, table.columns, strict=False) if c.role.is_key]
         self._layout = _layout(keys, places, weights, len(table.words))
         key = _at_range_starts(keys, places, table.words)
-        row = np.arange(table.distinct, dtype=np.int64)
         block, told_by = _blocks(table), key & self._layout.fields[:, None]
-        if len(block) or not _ascending(told_by):
-            row = np.lexsort((*told_by[::-1], *block))
-            key = np.ascontiguousarray(key[:, row])
+        moves = len(block) > 0 or not _ascending(told_by)
+        row = np.lexsort((*told_by[::-1], *block)) if moves else np.arange(table.distinct, dtype=np.int64)
         del told_by
+        if moves:
+            key = np.ascontiguousarray(key[:, row])
         starts = [0] if not len(block) else np.flatnonzero(np.diff(block[0][row], prepend=-1))
         self._starts = _longs(starts)[: table.distinct]
         weight = np.minimum(table.counts[row], WEIGHT_MASK)
+        tag = row
+        tag <<= 32
+        tag |= weight
         nodes = max((len(c.taxonomy.labels) for c in keys), default=0)
         self._weight = int(weight.sum())
         self._rows = PackedRows(
             key=key,
-            tag=(row << 32) | weight,
+            tag=tag,
             spare=np.empty((2, table.distinct), np.int64),
             slot=np.full(nodes, -1, np.int64),
             tally=np.empty(max(64, nodes), np.int64),
