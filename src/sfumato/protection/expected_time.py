@@ -25,7 +25,7 @@ SAMPLE = 20_000
 """Rows that are grouped to learn how long a step takes."""
 STATES = 50_000
 """Recodings that the exact search of cuts looks at, at most."""
-VALUES_JUDGED = 3
+VALUES_JUDGED = {"top-down": 3, "mondrian": 2}
 """So much longer a step of a search takes that splits classes, where promises are about values in them."""
 DESCENTS = 6
 """Limits of suppression that are tried where suppressed rows have a price."""
@@ -62,7 +62,7 @@ class _Size:
 STEPS: Mapping[str, tuple[Callable[[_Size], float], float, bool]] = {
     "top-down": (lambda s: s.rows * s.levels * s.descents, 0.05, False),
     "lattice": (lambda s: s.rows * s.nodes, 0.15, True),
-    "mondrian": (lambda s: s.rows * s.keys * log2(2 + s.rows / s.least) * s.divided, 0.05, False),
+    "mondrian": (lambda s: s.rows * s.keys * log2(2 + s.rows / s.least) * s.divided, 0.04, False),
     "optimum": (lambda s: s.rows * STATES, 1.0, True),
     "local": (lambda s: s.rows * (1000 + min(s.nodes, MOST_LEVEL_VECTORS) / 4), 0.2, False),
 }
@@ -96,7 +96,7 @@ def expected_times(
     for name in known:
         count, factor, bound = STEPS[name]
         steps = max(1, int(count(size)))
-        judged = VALUES_JUDGED if promises.sensitive and name in ("mondrian", "top-down") else 1
+        judged = VALUES_JUDGED.get(name, 1) if promises.sensitive else 1
         told.append(ExpectedTime(name, steps, steps * factor * judged * step, bound))
     return tuple(told)
 

@@ -273,3 +273,11 @@ def test_table_promises_need_a_global_recoding():
 
 def test_an_empty_table_has_no_class():
     assert mondrian(line([]), Promises((KAnonymity(2),)), Aim()).recoding.count == 0
+
+
+def test_rows_that_occur_billions_of_times_take_no_more_room():
+    tree = Taxonomy.flat(["a", "b", "c"])
+    codes, counts = np.arange(3, dtype=np.int32), np.array([1 << 40, 1 << 40, 2])
+    table = Microdata.of_codes([Column("q", Role.QUASI, tree)], [codes], counts=counts)
+    outcome = mondrian(table, Promises((KAnonymity(2),)), Aim())
+    assert outcome.recoding.class_of.tolist() == [0, 1, 2]

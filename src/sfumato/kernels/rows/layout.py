@@ -19,8 +19,8 @@ WEIGHT_MASK = 0x7FFFFFFF
 class PackedRows(NamedTuple):
     """The rows on the move, and room to move them.
 
-    `spare` has the shape of `key` and one line more, for tags; `slot` is -1 for every node whenever it is
-    not in use; `tally` and `sizes` have room for every node or leaf of a column.
+    `spare` has two lines of all rows; `slot` is -1 for every node whenever it is not in use; `tally` and
+    `sizes` have room for every node or leaf of a column.
     """
 
     key: Longs
@@ -38,7 +38,8 @@ class Layout(NamedTuple):
     leaves comparable across columns. For unordered columns, `above[j]` says where in `ancestor` its table
     starts: first the leaf's ancestor at depth 0, for every leaf, then at depth 1, and so on down to
     `height[j]` (the leaf itself where it ends sooner). `low` and `high` of the nodes of column j start at
-    `base[j]`.
+    `base[j]`. `fields[w]` are the bits of word w that hold codes of these columns; the others hold codes that
+    move with the rows and decide nothing.
     """
 
     word: Longs
@@ -54,3 +55,4 @@ class Layout(NamedTuple):
     low: Ints
     high: Ints
     height: Longs
+    fields: Longs

@@ -11,11 +11,13 @@ import numpy as np
 from sfumato.kernels.compiled import njit
 from sfumato.kernels.rows.layout import WEIGHT_MASK, Ints, Layout, Longs, PackedRows, Truths
 
+GROUP_MASK = 0xFFFFFFFF
+"""The bits that hold the group of a row, below how many of its group stand before it."""
 ROWS_PER_LOOK = 256
 """Rows looked at between two chances to stop early."""
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def lowest_cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]:
     """The lowest node of column j above the leaves low .. high, and its depth."""
     depth = layout.height[j]
@@ -51,7 +53,7 @@ def segment_of(tag: Longs, first: Longs, last: Longs) -> Ints:
     return segments
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _bounds(layout: Layout, key: Longs, first: int, last: int, low: Ints, high: Ints) -> None:
     """Tighten the bounds of a segment to the codes that occur."""
     for j in range(len(low)):
@@ -73,7 +75,7 @@ def _bounds(layout: Layout, key: Longs, first: int, last: int, low: Ints, high: 
         low[j], high[j] = least >> shift, most >> shift
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _widest(layout: Layout, low: Ints, high: Ints, tried: Truths) -> int:
     """The column, of those not tried, with the widest span; -1 if every one is a single value."""
     best, widest = -1, 0.0
@@ -90,7 +92,7 @@ def _widest(layout: Layout, low: Ints, high: Ints, tried: Truths) -> int:
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _median(
     layout: Layout, j: int, rows: PackedRows, first: int, last: int, low: int, high: int, total: int
 ) -> tuple[int, int, int]:
@@ -123,7 +125,7 @@ def _median(
         width = min(np.int64(1) << step, high - least + 1)
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _balance(
     layout: Layout, j: int, rows: PackedRows, first: int, last: int, median: int, left: int, total: int
 ) -> tuple[int, int]:
@@ -140,7 +142,7 @@ def _balance(
         same = previous >= 0
         if same:
             for w in range(len(key)):
-                same = same and key[w, p] == key[w, previous]
+                same = same and (key[w, p] ^ key[w, previous]) & layout.fields[w] == 0
         if not same and min(left, total - left) >= min(best_left, total - best_left):
             best_taken, best_left = taken, left
         left += rows.tag[p] & WEIGHT_MASK
@@ -151,7 +153,25 @@ def _balance(
     return best_taken, best_left
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
+def _move_by_code(line: Longs, moved: Longs, room: Longs, field: int, border: int, take: int) -> int:
+    """Move what stands beside codes below a border, and beside the first few at it, to the left; how many."""
+    left, right = np.uint64(0), np.uint64(0)
+    for i in range(len(moved)):
+        code = line[i] & field
+        goes = code < border
+        if take > 0 and code == border:
+            goes = True
+            take -= 1
+        room[right] = moved[left] = moved[i]
+        left += np.uint64(goes)
+        right += np.uint64(not goes)
+    for i in range(right):
+        moved[left + i] = room[i]
+    return int(left)
+
+
+@njit(cache=True, borrows=True)
 def _part_in_two(
     layout: Layout, j: int, rows: PackedRows, first: int, last: int, value: int, take: int
 ) -> int:
@@ -159,35 +179,31 @@ def _part_in_two(
 
     Returns where the right side starts.
     """
-    key, tag = rows.key[:, first:last], rows.tag[first:last]
-    spare_key, spare_tag = rows.spare[:-1], rows.spare[-1]
-    line = key[layout.word[j]]
+    word, room = layout.word[j], rows.spare[0]
+    line = rows.key[word, first:last]
     field, border = layout.mask[j] << layout.shift[j], np.int64(value) << layout.shift[j]
-    left, right = np.uint64(0), np.uint64(0)
-    for i in range(len(tag)):
-        code = line[i] & field
-        goes = code < border
-        if take > 0 and code == border:
-            goes = True
-            take -= 1
-        for w in range(len(key)):
-            spare_key[w, right] = key[w, left] = key[w, i]
-        spare_tag[right] = tag[left] = tag[i]
-        left += np.uint64(goes)
-        right += np.uint64(not goes)
-    for w in range(len(key)):
-        key[w, left:] = spare_key[w, :right]
-    tag[left:] = spare_tag[:right]
-    return first + int(left)
+    for w in range(len(rows.key)):
+        if w != word:
+            _move_by_code(line, rows.key[w, first:last], room, field, border, take)
+    _move_by_code(line, rows.tag[first:last], room, field, border, take)
+    return first + _move_by_code(line, line, room, field, border, take)
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
+def _move_by_group(group: Longs, moved: Longs, room: Longs, starts: Longs, first: int) -> None:
+    """Move everything to where its group starts, behind those of its group that stood before it."""
+    for i in range(len(moved)):
+        room[starts[group[i] & GROUP_MASK] - first + (group[i] >> 32)] = moved[i]
+    for i in range(len(moved)):
+        moved[i] = room[i]
+
+
+@njit(cache=True, borrows=True)
 def _part_by_child(
     layout: Layout,
     j: int,
     rows: PackedRows,
-    first: int,
-    last: int,
+    segment: tuple[int, int, int],
     low: int,
     high: int,
     least: int,
@@ -198,48 +214,43 @@ def _part_by_child(
 
     Writes where each group starts and what it weighs.
     """
+    first, last, total = segment
     _, depth = lowest_cover(layout, j, low, high)
     begin = layout.above[j] + (depth + 1) * layout.leaves[j]
     child = layout.ancestor[begin : begin + layout.leaves[j]]
     shift, mask = layout.shift[j], layout.mask[j]
-    key, tag = rows.key[:, first:last], rows.tag[first:last]
-    line = key[layout.word[j]]
-    groups = 0
+    line, tag = rows.key[layout.word[j], first:last], rows.tag[first:last]
+    slot, sizes, nodes = rows.slot, rows.sizes, rows.tally
+    room, group = rows.spare[0], rows.spare[1]
+    groups, heavy = 0, True
     for i in range(len(tag)):
         node = child[(line[i] >> shift) & mask]
-        g = rows.slot[node]
+        g = slot[node]
         if g < 0:
-            g = rows.slot[node] = groups
-            rows.sizes[g], weights[g], rows.tally[g] = 0, 0, node
+            if (groups + 1) * least > total:
+                heavy = False
+                break
+            g = slot[node] = groups
+            sizes[g], weights[g], nodes[g] = 0, 0, node
             groups += 1
         weights[g] += tag[i] & WEIGHT_MASK
-    heavy = True
+        group[i] = sizes[g] << 32 | g
+        sizes[g] += 1
+    place = np.int64(first)
     for g in range(groups):
+        slot[nodes[g]] = -1
         heavy = heavy and weights[g] >= least
-    if heavy:
-        for i in range(len(tag)):
-            rows.sizes[rows.slot[child[(line[i] >> shift) & mask]]] += 1
-        running = np.int64(0)
-        for g in range(groups):
-            starts[g] = first + running
-            running += rows.sizes[g]
-            rows.sizes[g] = running - rows.sizes[g]
-        spare_key, spare_tag = rows.spare[:-1], rows.spare[-1]
-        for i in range(len(tag)):
-            g = rows.slot[child[(line[i] >> shift) & mask]]
-            place = rows.sizes[g]
-            for w in range(len(key)):
-                spare_key[w, place] = key[w, i]
-            spare_tag[place] = tag[i]
-            rows.sizes[g] += 1
-        key[:] = spare_key[:, : len(tag)]
-        tag[:] = spare_tag[: len(tag)]
-    for g in range(groups):
-        rows.slot[rows.tally[g]] = -1
-    return groups if heavy else 0
+        starts[g] = place
+        place += sizes[g]
+    if not heavy:
+        return 0
+    for w in range(len(rows.key)):
+        _move_by_group(group, rows.key[w, first:last], room, starts, first)
+    _move_by_group(group, tag, room, starts, first)
+    return groups
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _split(
     layout: Layout,
     rows: PackedRows,
@@ -264,7 +275,7 @@ def _split(
             break
         tried[j] = True
         if not layout.ordered[j]:
-            groups = _part_by_child(layout, j, rows, first, last, low[j], high[j], least, starts, weights)
+            groups = _part_by_child(layout, j, rows, segment, low[j], high[j], least, starts, weights)
             if groups > 0:
                 return groups
             continue
@@ -324,7 +335,7 @@ def divide(
     Returns where each final segment starts, in order, and its bounds.
     """
     columns = len(low)
-    room = weight // rule[0] + 1
+    room = min(weight // rule[0], len(rows.tag)) + 1
     done_first = np.empty(room, np.int64)
     done_low, done_high = np.empty((room, columns), np.int32), np.empty((room, columns), np.int32)
     depth, done = 1, 0

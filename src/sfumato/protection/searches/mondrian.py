@@ -19,7 +19,7 @@ from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.group_counts import GroupCounter
 from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.segments import MovingRows, Segments, SplitProposal
+from sfumato.protection.searches.segments import MovingRows, RowRanges, Segments, SplitProposal
 from sfumato.protection.searches.withheld import with_suppression
 
 Truths = NDArray[np.bool_]
@@ -82,7 +82,7 @@ def partition(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
 
 def _by_rounds(rows: MovingRows, judge: SplitJudge, *, relaxed: bool, progress: Progress) -> Segments:
     """Splits all open segments at once; those whose parts are refused are tried in their next column."""
-    open_, closed = rows.whole, []
+    open_, closed, done = rows.whole, list[Segments](), 0
     while len(open_):
         proposal = rows.propose(open_, least=judge.least, relaxed=relaxed)
         split = proposal.parts > 1
@@ -90,7 +90,8 @@ def _by_rounds(rows: MovingRows, judge: SplitJudge, *, relaxed: bool, progress: 
         accepted = judge.accept(proposal, split)
         finer = open_.pick(accepted).cut(proposal.pick(accepted))
         open_ = Segments.joined([finer, open_.pick(split & ~accepted)])
-        progress("mondrian", sum(int(s.weight.sum()) for s in closed), rows.table.rows)
+        done += int(closed[-1].weight.sum())
+        progress("mondrian", done, rows.table.rows)
     segments = Segments.joined(closed) if closed else rows.whole
     return segments.pick(np.argsort(segments.first))
 
@@ -124,7 +125,8 @@ class SplitJudge:
             if column.taxonomy.ordered and column.taxonomy.ceiling < column.taxonomy.range_level:
                 raise refusal.no_single_values(column.name)
         self.least = max([1, *(p.least_people for p in promises if p.by_size)])
-        self._rows, self._promises, self._counter = rows, promises, GroupCounter(table)
+        self._rows, self._promises = rows, promises
+        self._counter = None if rows.carries(promises.sensitive) else GroupCounter(table)
         self.by_size = not table.has_person and all(p.by_size for p in promises)
         self._jointly = table.has_person and not promises.hereditary
         self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
@@ -146,7 +148,7 @@ class SplitJudge:
         self.checked += int(split.sum())
         accepted, parts = split.copy(), proposal.pick(split)
         judged = [
-            self._promises.holds_on(self._classes(parts.first[some], parts.last[some], self._overall))
+            self._promises.holds_on(self._classes(parts.ranges(some), self._overall))
             for some in _some_at_a_time(parts.last - parts.first)
         ]
         truth = np.concatenate(judged)
@@ -162,7 +164,7 @@ class SplitJudge:
             tried = accepted.copy()
             tried[group] = True
             starts = np.union1d(self._starts, proposal.pick(tried).first)
-            classes = self._classes(starts, np.append(starts[1:], self._rows.table.distinct), {})
+            classes = self._classes(self._rows.ranges(starts), {})
             if self._promises.holds_on(classes).all():
                 accepted = tried
                 self._overall = {name: h.overall for name, h in classes.histograms.items()}
@@ -176,16 +178,19 @@ class SplitJudge:
         if self.by_size and len(self._starts) <= 1:
             rows = np.full(len(self._starts), self._rows.table.rows, np.int64)
             return Classes(rows, rows)
-        whole = self._rows.whole
-        return self._classes(whole.first, whole.last, {})
+        return self._classes(self._rows.ranges(self._starts), {})
 
     def _one_class(self) -> Classes:
         """Returns the table as one class."""
-        return self._classes(np.zeros(1, np.int64), np.array([self._rows.table.distinct], np.int64), {})
+        return self._classes(self._rows.ranges(np.zeros(1, np.int64)), {})
 
-    def _classes(self, first: Counts, last: Counts, overall: dict[str, Counts]) -> Classes:
-        member, start = self._rows.rows_of(first, last)
-        rows = np.add.reduceat(self._rows.table.counts[member], start[:-1]) if len(first) else first
+    def _classes(self, ranges: RowRanges, overall: dict[str, Counts]) -> Classes:
+        """Returns ranges of rows as classes."""
+        if self._counter is None:
+            return self._rows.classes(ranges, self._promises.sensitive, overall)
+        member, start = self._rows.rows_of(ranges)
+        counts, begin = self._rows.table.counts[member], start[:-1]
+        rows = np.add.reduceat(counts, begin) if len(begin) else begin
         return self._counter.classes(member, start, rows, self._promises.sensitive, overall)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.classes import Classes, Histogram
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Codes, Column, Counts, Microdata
+from sfumato.core.packing import BLOCK_ROWS
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Nodes, Taxonomy
-from sfumato.kernels.rows import medians
+from sfumato.kernels.rows import medians, segment_tally
 from sfumato.kernels.rows.layout import WEIGHT_MASK, Layout, PackedRows
 
 Truths = NDArray[np.bool_]
@@ -37,9 +40,10 @@ class Segments:
     def __len__(self) -> int:
         return len(self.first)
 
-    def pick(self, chosen: NDArray[np.generic]) -> Segments:
-        """Returns some of the segments."""
-        return Segments(*(array[chosen] for array in self._arrays))
+    def pick(self, chosen: Truths | Counts) -> Segments:
+        """Returns some of the segments, flagged or by number."""
+        numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        return Segments(*(array.take(numbers, axis=0) for array in self._arrays))
 
     @classmethod
     def joined(cls, some: Sequence[Segments]) -> Segments:
@@ -53,8 +57,16 @@ class Segments:
         return Segments(parts.first, parts.last, parts.weight, low, high, tried, fresh)
 
     @property
-    def _arrays(self) -> tuple[NDArray[np.generic], ...]:
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self.first, self.last, self.weight, self.low, self.high, self.tried, self.fresh
+
+
+class RowRanges(NamedTuple):
+    """Rows `first[r] .. last[r]-1`, and what they weigh together."""
+
+    first: Counts
+    last: Counts
+    weight: Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +83,10 @@ class SplitProposal:
         """The first part of every segment."""
         return np.asarray(np.cumsum(self.parts) - self.parts, dtype=np.int64)
 
+    def ranges(self, some: slice) -> RowRanges:
+        """Returns some of the parts."""
+        return RowRanges(self.first[some], self.last[some], self.weight[some])
+
     def pick(self, chosen: Truths) -> SplitProposal:
         """Returns the splits of some of the segments."""
         of = np.repeat(chosen, self.parts)
@@ -80,29 +96,34 @@ class SplitProposal:
 class MovingRows:
     """The rows of a table in the order of segments, with what the compiled loops need beside them.
 
-    Rows are told apart as far as ranges may tell them apart (`_at_range_starts`).
+    Rows are told apart as far as ranges may tell them apart (`_at_range_starts`). What they hold in other
+    columns moves with them.
     """
 
     def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
         self.table = table
         keys = table.keys
         places = [p for p, c in zip(table.packing.places, table.columns, strict=False) if c.role.is_key]
-        self._layout = _layout(keys, places, weights)
-        key = _at_range_starts(keys, places, table.words & _key_bits(places, len(table.words)))
-        row = np.arange(table.distinct, dtype=np.int64)
-        block = _blocks(table)
-        if len(block) or not _ascending(key):
-            row = np.lexsort((*key[::-1], *block))
+        self._layout = _layout(keys, places, weights, len(table.words))
+        key = _at_range_starts(keys, places, table.words)
+        block, told_by = _blocks(table), key & self._layout.fields[:, None]
+        moves = len(block) > 0 or not _ascending(told_by)
+        row = np.lexsort((*told_by[::-1], *block)) if moves else np.arange(table.distinct, dtype=np.int64)
+        del told_by
+        if moves:
             key = np.ascontiguousarray(key[:, row])
         starts = [0] if not len(block) else np.flatnonzero(np.diff(block[0][row], prepend=-1))
         self._starts = _longs(starts)[: table.distinct]
         weight = np.minimum(table.counts[row], WEIGHT_MASK)
+        tag = row
+        tag <<= 32
+        tag |= weight
         nodes = max((len(c.taxonomy.labels) for c in keys), default=0)
         self._weight = int(weight.sum())
         self._rows = PackedRows(
             key=key,
-            tag=(row << 32) | weight,
-            spare=np.empty((len(key) + 1, table.distinct), np.int64),
+            tag=tag,
+            spare=np.empty((2, table.distinct), np.int64),
             slot=np.full(nodes, -1, np.int64),
             tally=np.empty(max(64, nodes), np.int64),
             sizes=np.empty(nodes, np.int64),
@@ -118,9 +139,8 @@ class MovingRows:
         count = len(first)
         low = np.zeros((count, len(leaves)), np.int32)
         high = np.tile(np.array(leaves, np.int32) - 1, (count, 1)).astype(np.int32)
-        last = np.append(first[1:], self.table.distinct)[:count]
-        weight = np.add.reduceat(self._rows.tag & WEIGHT_MASK, first) if count else first
-        return Segments(first, last, weight, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
+        tried, fresh = np.zeros(low.shape, bool), np.ones(count, bool)
+        return Segments(*self.ranges(first), low, high, tried, fresh)
 
     def propose(self, segments: Segments, *, least: int, relaxed: bool) -> SplitProposal:
         """Splits each segment in its widest column that allows it; bounds become tight."""
@@ -155,11 +175,43 @@ class MovingRows:
             first, last, last - first, low, high, np.ones(low.shape, bool), np.zeros(len(low), bool)
         )
 
-    def rows_of(self, first: Counts, last: Counts) -> tuple[Codes, Counts]:
+    def ranges(self, first: Counts) -> RowRanges:
+        """Returns the ranges that start at these places and cover all rows."""
+        weight = np.add.reduceat(self._rows.tag & WEIGHT_MASK, first) if len(first) else first
+        return RowRanges(first, np.append(first[1:], self.table.distinct)[: len(first)], weight)
+
+    def rows_of(self, ranges: RowRanges) -> tuple[Codes, Counts]:
         """Returns the row numbers in some ranges, one after the other, and where each range starts."""
+        first, last, _ = ranges
         start = np.concatenate(([0], np.cumsum(last - first))).astype(np.int64)
         place = np.arange(start[-1]) - np.repeat(start[:-1] - first, last - first)
         return (self._rows.tag[place] >> 32).astype(np.int32), start
+
+    def carries(self, names: Iterable[str]) -> bool:
+        """Whether `classes` can count these columns: rows are people, and each column moves with them."""
+        beside = {c.name for c in self.table.columns if not c.role.is_key}
+        light = int(self.table.counts.max(initial=0)) <= WEIGHT_MASK
+        return light and not self.table.has_person and beside.issuperset(names)
+
+    def classes(self, ranges: RowRanges, names: Sequence[str], overall: Mapping[str, Counts]) -> Classes:
+        """Returns ranges as classes, with what they hold of columns that move with the rows.
+
+        `overall` says what the whole table holds of a column; by default what the ranges hold.
+        """
+        histograms = {}
+        for name in names:
+            index = [c.name for c in self.table.columns].index(name)
+            tree, (word, shift, bits) = self.table.columns[index].taxonomy, self.table.packing.places[index]
+            leaves, place = max(1, len(tree.leaves)), (shift, (1 << bits) - 1)
+            begin, values, counts = segment_tally.tally_segments(
+                self._rows.key[word], self._rows.tag, ranges.first, ranges.last, place, leaves
+            )
+            total = overall.get(name)
+            if total is None:
+                total = np.zeros(leaves, np.int64)
+                np.add.at(total, values, counts)
+            histograms[name] = Histogram(tree, begin, values, counts, total)
+        return Classes(ranges.weight, ranges.weight, histograms)
 
     def class_of(self, segments: Segments) -> Codes:
         """Returns the segment of every row of the table; the segments cover it in order."""
@@ -204,7 +256,10 @@ def _ancestors(tree: Taxonomy) -> Nodes:
 
 
 def _layout(
-    keys: tuple[Column, ...], places: Sequence[tuple[int, int, int]], weights: Mapping[str, Fraction]
+    keys: tuple[Column, ...],
+    places: Sequence[tuple[int, int, int]],
+    weights: Mapping[str, Fraction],
+    words: int,
 ) -> Layout:
     trees = [c.taxonomy for c in keys]
     scales = [Fraction(weights.get(c.name, 1)) / max(1, len(c.taxonomy.leaves) - 1) for c in keys]
@@ -223,15 +278,16 @@ def _layout(
         low=np.concatenate([np.zeros(0, np.int32), *(t.low for t in trees)]),
         high=np.concatenate([np.zeros(0, np.int32), *(t.high for t in trees)]),
         height=_longs([len(t) - 1 for t in tables]),
+        fields=_key_bits(places, words),
     )
 
 
 def _key_bits(places: Sequence[tuple[int, int, int]], words: int) -> Counts:
     """Returns the bits of every word that hold codes of key columns."""
-    field = np.zeros((words, 1), np.int64)
+    fields = np.zeros(words, np.int64)
     for word, shift, bits in places:
-        field[word] |= ((1 << bits) - 1) << shift
-    return field
+        fields[word] |= ((1 << bits) - 1) << shift
+    return fields
 
 
 def _at_range_starts(keys: Sequence[Column], places: Sequence[tuple[int, int, int]], words: Counts) -> Counts:
@@ -244,9 +300,11 @@ def _at_range_starts(keys: Sequence[Column], places: Sequence[tuple[int, int, in
     for column, (word, shift, bits) in zip(keys, places, strict=True):
         tree, mask = column.taxonomy, (1 << bits) - 1
         if tree.ordered and tree.range_level:
-            start = tree.range_cells()[0].astype(np.int64)
-            codes = (moved[word] >> shift) & mask
-            moved[word] ^= (codes ^ start[codes]) << shift
+            starts = tree.range_cells()[0].astype(np.int64)
+            for begin in range(0, moved.shape[1], BLOCK_ROWS):
+                some = moved[word, begin : begin + BLOCK_ROWS]
+                codes = (some >> shift) & mask
+                some ^= (codes ^ starts[codes]) << shift
     return moved
 
 

@@ -39,6 +39,8 @@ WORTH_TRYING = 2
 """Rows are tried that free at least their price, divided by this, when each leaves its class alone."""
 MOST_PAIRS = 1 << 26
 """Withheld rows times classes, up to which it is asked who fits a class after all."""
+PAIRS_TOGETHER = 1 << 18
+"""So many of these pairs are looked at together, in little memory."""
 
 
 def with_suppression(
@@ -68,7 +70,8 @@ def with_suppression(
         checked = 0 if best is None else best.checked
         tried: set[bytes] = set()
         spared = spared_rows(table, aim)
-        ranked = _by_relief(table, best, aim, spared) if by_relief and best is not None else None
+        may_go = aim.allowed(table) > table.dropped
+        ranked = _by_relief(table, best, aim, spared) if by_relief and may_go and best is not None else None
         for rows in _guesses(table, promises, aim, ranked, by_top_down=by_top_down or best is None):
             key = np.packbits(rows).tobytes()
             if key in tried or _costs_more(table, aim, rows, best):
@@ -129,14 +132,15 @@ def _by_relief(
     classes = groups.no_classes()
     fill(classes, groups.forest, of_group.astype(np.int32))
     freed = reliefs(classes, groups.forest)
-    order = np.lexsort((np.arange(len(groups)), -(freed / groups.weight)))
+    each = freed / groups.weight
+    order = np.argsort(-each, kind="stable")
     if spared is not None:
         stays = np.zeros(len(groups), dtype=bool)
         stays[groups.group_of[spared]] = True
         order = order[~stays[order]]
     rows, sums = np.cumsum(groups.weight[order]), np.cumsum(freed[order].astype(np.float64))
     price = aim.price or Fraction(1)
-    pays = int(np.count_nonzero((freed / groups.weight)[order] > float(price) * WHOLE_PRICE))
+    pays = int(np.count_nonzero(each[order] > float(price) * WHOLE_PRICE))
 
     def choose(limit: int) -> Iterator[Truths]:
         few = int(np.searchsorted(rows, limit, side="right"))
@@ -219,15 +223,19 @@ def _with_those_who_fit(recoding: Recoding, promises: Promises) -> Recoding:
     leaves = [max(1, len(c.taxonomy.leaves) - 1) for c in table.keys]
     spread = ((recoding.high - recoding.low - 1) / np.array(leaves)).sum(axis=1)
     order = np.argsort(spread, kind="stable")
-    fits = np.ones((len(gone), recoding.count), dtype=bool)
-    for j, column in enumerate(table.keys):
-        codes = table.codes(column.name)[gone, None]
-        fits &= (recoding.low[order, j] <= codes) & (codes < recoding.high[order, j])
-    some = fits.any(axis=1)
+    low, high = (np.ascontiguousarray(bound[order].T) for bound in (recoding.low, recoding.high))
+    codes = np.stack([table.codes(column.name)[gone] for column in table.keys])
     class_of = recoding.class_of.copy()
-    class_of[gone[some]] = order[fits[some].argmax(axis=1)]
+    together = max(1, PAIRS_TOGETHER // recoding.count)
+    for begin in range(0, len(gone), together):
+        some = slice(begin, begin + together)
+        fits = np.ones((len(gone[some]), recoding.count), dtype=bool)
+        for j, code in enumerate(codes[:, some, None]):
+            fits &= (low[j] <= code) & (code < high[j])
+        class_of[gone[some]] = np.where(fits.any(axis=1), order[fits.argmax(axis=1)], SUPPRESSED)
+    gone = gone[class_of[gone] != SUPPRESSED]
     kept = promises.holds_on(Classes.of(table, class_of, sensitive=promises.sensitive))
-    back = gone[some][kept[class_of[gone[some]]]]
+    back = gone[kept[class_of[gone]]]
     final = recoding.class_of.copy()
     final[back] = class_of[back]
     if not promises.holds_on(Classes.of(table, final, sensitive=promises.sensitive)).all():
