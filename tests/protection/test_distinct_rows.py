@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.protection import distinct_rows as module
+from sfumato.protection import row_order as module
 from sfumato.protection.distinct_rows import distinct_rows
 
 
