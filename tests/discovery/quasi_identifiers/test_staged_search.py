@@ -15,6 +15,7 @@ from sfumato.discovery.quasi_identifiers.limits import Limits
 from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.discovery.quasi_identifiers.staged_search import StagedSearch
+from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
 
 
 def run_stages(table, reading, budget, steps_per_run, max_size=None):
@@ -77,6 +78,24 @@ def test_small_sets_of_a_wide_table_are_listed_though_the_tree_does_not_end():
     small = [columns for columns in found.sets if len(columns) <= found.complete_to]
     assert small == minimal_sets(table, reading, found.complete_to)
     assert len(set(found.sets)) == len(found.sets)
+
+
+@pytest.mark.parametrize("reading", [Reading.of(k=3, fraction="1/2"), Reading.of(k=2, mode="all")])
+def test_steps_are_what_was_done_however_often_the_limits_are_looked_at(reading):
+    draw = random.Random(4)
+    table = {f"c{j}": [draw.randrange(2 + j % 3) for _ in range(60)] for j in range(9)}
+    table["number"] = [i // 2 for i in range(60)]
+    question = QuasiIdentifierQuestion.of(coded(table), reading)
+    assert not question.settled
+    reduced = ReducedTable.of(question.table, question.terms.k)
+    steps, found = set(), set()
+    for at_once in (1, 700, 1 << 22):
+        tree = TreeSearch(reduced, k=question.terms.k, t=question.terms.t, max_size=reduced.columns)
+        assert tree.run(lambda _: True, budget=at_once)
+        steps.add(tree.steps)
+        found.add(tree.found)
+    assert len(steps) == len(found) == 1
+    assert min(steps) > reduced.rows
 
 
 @pytest.mark.parametrize("cells", [1, 50, 1000])

@@ -53,8 +53,8 @@ EDGE_ROOM = 64
 """Free places for edges that a single step may need."""
 
 LOOK, FAR_LOOK = 8, 32
-"""Steps that a look at a row is worth, where some records have to leave and not all: in tables of a few rows,
-and in those whose columns lie far from the processor."""
+"""Steps that a look at a row counts, where some records have to leave and not all: in tables of few rows, and
+at most in long ones, whose columns do not fit the processor's cache."""
 ROWS_PER_STEP = 1 << 12
 """One step more for so many rows."""
 
