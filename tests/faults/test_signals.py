@@ -106,7 +106,7 @@ main()
 """
 """The program, asked to stop when it has said everything, and again while the interpreter ends."""
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 @pytest.fixture

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 from playwright.sync_api import sync_playwright
@@ -36,12 +38,17 @@ class Served:
 
 
 @contextmanager
-def served(folder, *more, environment=None, code=None):
+def served(folder, *more, environment=None, code=None, opens="--no-browser"):
     """Starts the studio on a folder, by the program or by other code, and ends it as Ctrl-C does."""
-    words = [sys.executable, "-m", "sfumato", "studio", str(folder), "--no-browser", *more]
+    words = [sys.executable, "-m", "sfumato", "studio", str(folder), opens, *more]
     words = words if code is None else [sys.executable, "-c", code]
     process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,  # as a terminal does: signals to its group reach nobody else
     )
     try:
         address = process.stdout.readline().strip()
@@ -52,6 +59,28 @@ def served(folder, *more, environment=None, code=None):
         process.wait(PATIENCE)
         process.stdout.close()
         process.stderr.close()
+
+
+def stand_in(folder):
+    """Returns an environment whose browser is a program that notes how it was called, and its notes."""
+    note, program = folder / "called", folder / "browser"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, sys\n"
+        f"with open({str(note)!r} + '-', 'w') as file:\n"
+        "    file.write('\\n'.join([*sys.argv[1:], *os.environ.values()]))\n"
+        f"os.rename({str(note)!r} + '-', {str(note)!r})\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o700)
+    return {**os.environ, "BROWSER": f"{program} %s"}, note
+
+
+def wait_for(happened):
+    """Waits until something is so."""
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def open_studio(home: Path, *, policy: str | None = POLICY, workshop=None) -> St
     if policy is not None:
         (folder / NAME).write_text(policy, encoding="utf-8")
     opened = OpenedFolder(folder, private)
-    return Studio(opened, PolicyFile(opened.file(NAME)), Jobs(workshop or AtOnce()), Gate(PORT))
+    return Studio(opened, PolicyFile(opened.file(NAME)), Jobs(workshop or AtOnce()), Gate(PORT), [].append)
 
 
 class StudioClient:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 import sfumato as sf
-from studio.served import PATIENCE, browser, served
+from studio.served import PATIENCE, browser, served, stand_in, wait_for
 from studio.stage import POLICY, table
 
 pytestmark = pytest.mark.pages
@@ -78,6 +79,29 @@ def test_other_pages_can_neither_read_nor_send(folder):
         assert not (folder / ".policy.yaml.history").exists()
         still = context.new_page()
         assert still.goto(f"{studio.base}/declare").status == 200
+
+
+def test_the_browser_is_let_in_by_a_file(folder, tmp_path_factory):
+    """As it is opened: the token is in no address, and the page that held it is gone."""
+    environment, note = stand_in(tmp_path_factory.mktemp("program"))
+    addresses, wrong = [], []
+    with browser() as opened, served(folder, environment=environment, opens="--browser") as studio:
+        wait_for(note.exists)
+        file = note.read_text(encoding="utf-8").splitlines()[0]
+        page = opened.new_page()
+        page.set_default_timeout(1000 * PATIENCE)
+        page.on("request", lambda request: addresses.append(request.url))
+        page.on("console", lambda message: wrong.append(message.text))
+        page.goto(file)
+        page.wait_for_url("**/declare")
+        assert page.goto(f"{studio.base}/history").status == 200
+        token = studio.address.partition("token=")[2]
+        assert file in addresses and not [one for one in addresses if token in one] and wrong == []
+        wait_for(lambda: not list(folder.glob(".sfumato-private-*/*")))
+        stranger = opened.new_context().new_page()
+        assert stranger.goto(studio.address).status == 403
+        studio.process.send_signal(signal.SIGINT)
+        assert "second time" in studio.process.stderr.read()
 
 
 def serious(page):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from sfumato.core.errors import BadData
 from sfumato.studio.jobs import Jobs, JobState, WorkerProcess
 from sfumato.studio.worker import JobResult, Step
+from sfumato.system.private_folder import private_folder
 from studio.stage import Held, StudioClient, open_studio, post
 
 LONG = 300.0
@@ -48,6 +50,14 @@ def die(*, progress):
     os._exit(1)
 
 
+def aside(*, progress):
+    del progress
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
+        signal.raise_signal(number)
+    with private_folder() as folder:
+        return str(folder)
+
+
 def ended(jobs, job):
     until = time.monotonic() + LONG
     while jobs.job(job.number).open and time.monotonic() < until:
@@ -58,8 +68,8 @@ def ended(jobs, job):
 
 
 @pytest.fixture(scope="module")
-def jobs():
-    made = Jobs(WorkerProcess())
+def jobs(tmp_path_factory):
+    made = Jobs(WorkerProcess(tmp_path_factory.mktemp("temporary")))
     yield made
     made.close()
 
@@ -68,6 +78,11 @@ def test_work_is_done_in_another_process(jobs):
     job = ended(jobs, jobs.start("kind", "double", "/", double, 21))
     assert (job.state, job.value, job.phase) == (JobState.DONE, 42, "doubling")
     assert jobs.find("kind", "double") == job and jobs.find("kind", "other") is None
+
+
+def test_what_it_keeps_aside_is_where_the_studio_removes_it_and_a_terminal_does_not_end_it(jobs):
+    job = ended(jobs, jobs.start("kind", "aside", "/", aside))
+    assert Path(job.value).parent == jobs._workshop._temporary
 
 
 def test_errors_come_back_whole_and_bugs_without_what_they_say(jobs):
@@ -101,8 +116,8 @@ def test_a_process_that_dies_is_told_and_replaced(jobs):
     assert ended(jobs, jobs.start("kind", "double again", "/", double, 5)).value == 10
 
 
-def test_a_process_that_has_ended_gets_no_order_while_it_still_counts_as_alive(monkeypatch):
-    workshop = WorkerProcess()
+def test_a_process_that_has_ended_gets_no_order_while_it_still_counts_as_alive(tmp_path, monkeypatch):
+    workshop = WorkerProcess(tmp_path)
     jobs = Jobs(workshop)
     try:
         ended(jobs, jobs.start("kind", "die", "/", die))

@@ -18,6 +18,8 @@ from threading import enumerate as running_threads
 from types import FrameType
 from typing import NoReturn
 
+from sfumato.system.stop_request import stopping
+
 INTERRUPTED = 130
 """The exit code of a program that was asked to stop, and did."""
 
@@ -33,9 +35,8 @@ They would look for it without a pause at first, a fiftieth of a second each, an
 
 def main() -> NoReturn:
     """The entry point."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stop)
+    for number in stopping():
+        signal.signal(number, _stop)
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     os.environ.setdefault(*SHORTEST_WAIT)
     from sfumato.cli.main import main as run  # noqa: PLC0415  # heavy: what takes the time that is covered here
@@ -70,5 +71,6 @@ def _end(code: int) -> NoReturn:
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     """Ends the program at once: nothing is begun yet, and an exception would be printed from anywhere."""
     del number, frame
-    os.write(2, b"interrupted; nothing was published\n")
+    with suppress(OSError):  # the terminal may have been closed
+        os.write(2, b"interrupted; nothing was published\n")
     os._exit(INTERRUPTED)

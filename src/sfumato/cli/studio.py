@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -40,8 +41,10 @@ def studio(
         ) from None
 
     def tell(address: str) -> None:
-        talk("the studio is open on this computer alone; Ctrl-C ends it. This address opens it, once:")
+        talk("the studio is open on this computer alone; Ctrl-C ends it.")
+        talk(f"{'If no browser shows it, this' if browser else 'This'} address opens it, once:")
         say(address)
 
-    run(folder, port=port, browser=browser, tell=tell)
-    talk("the studio is closed, and what was dropped into it is wiped")
+    run(folder, port=port, browser=browser, tell=tell, warn=talk)
+    with suppress(OSError):  # the terminal may have been closed
+        talk("the studio is closed, and what was dropped into it is wiped")

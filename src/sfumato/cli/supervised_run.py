@@ -52,7 +52,8 @@ def _wait_for(child: int) -> int:
         os.kill(child, number)
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells both
+    for number in (signal.SIGINT, signal.SIGQUIT):  # a terminal tells both
+        before[number] = signal.signal(number, signal.SIG_IGN)
     try:
         return os.waitpid(child, 0)[1]
     finally:

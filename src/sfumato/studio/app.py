@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from importlib import resources
 from types import ModuleType
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -16,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from sfumato.core.errors import SfumatoError
 from sfumato.studio.page import SentForm, action, fragment, on_error, render, studio_of, templates, to
 from sfumato.studio.pages import attack, data, declare, discover, hierarchies, protect, release, trace
-from sfumato.studio.security import GateMiddleware
+from sfumato.studio.security import GateMiddleware, TokenUsed
 from sfumato.studio.studio import Studio
 
 PAGES: tuple[ModuleType, ...] = (discover, declare, protect, attack, release, trace)
@@ -32,7 +34,7 @@ def make_app(studio: Studio) -> Starlette:
     static = str(resources.files("sfumato.studio") / "static")
     routes: list[Route | Mount] = [
         Route("/", home),
-        Route("/open", enter),
+        Route("/open", enter, methods=["GET", "POST"]),
         Route("/undo", action(undo), methods=["POST"]),
         Route("/redo", action(redo), methods=["POST"]),
         Route("/history", history),
@@ -64,15 +66,29 @@ def home(request: Request) -> Response:
     return to("/declare" if studio_of(request).policy.path.exists() else "/discover")
 
 
-def enter(request: Request) -> Response:
-    """Exchanges the token for the cookie, and goes on by itself.
+async def enter(request: Request) -> Response:
+    """Takes the token, from the address or from the page that the browser was opened on."""
+    sent = request.url.query
+    if request.method == "POST":
+        sent = (await request.body()).decode("ascii", "replace")
+    return await run_in_threadpool(_entered, request, dict(parse_qsl(sent)).get("token", ""))
+
+
+def _entered(request: Request, token: str) -> Response:
+    """Exchanges the token for the cookie, and goes on by itself; the terminal is told of a second try.
 
     The page is one of ours, so that a browser sends the cookie with what follows, whoever led it here.
     """
-    gate = studio_of(request).gate
-    if not gate.exchange(request.query_params.get("token", "")):
-        if gate.knows(request.headers.get("cookie", "")):
-            return to("/")
+    studio = studio_of(request)
+    gate = studio.gate
+    if gate.knows(request.headers.get("cookie", "")):
+        return to("/")
+    try:
+        right = gate.exchange(token)
+    except TokenUsed as used:
+        studio.warn(f"{used.message}. {used.remedy}")
+        right = False
+    if not right:
         return PlainTextResponse("This address was used before, or is not that of this studio.\n", 403)
     page = templates().get_template("entered.html").render()
     return HTMLResponse(page, headers={"set-cookie": gate.set_cookie()})

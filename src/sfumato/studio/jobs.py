@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Protocol
 
 from sfumato.core.errors import Interrupted, SfumatoError
@@ -183,9 +184,13 @@ class Jobs:
 
 
 class WorkerProcess:
-    """A workshop in a process of its own, started when it is first needed and again after it was stopped."""
+    """A workshop in a process of its own, started when it is first needed and again after it was stopped.
 
-    def __init__(self) -> None:
+    Its temporary files are in a folder of ours.
+    """
+
+    def __init__(self, temporary: Path) -> None:
+        self._temporary = temporary
         self._process: SpawnProcess | None = None
         self._orders: Connection | None = None
 
@@ -211,7 +216,7 @@ class WorkerProcess:
         if self._process is None or self._orders is None or not self._process.is_alive():
             context = multiprocessing.get_context("spawn")  # copies of a process with threads may hang
             ours, theirs = context.Pipe()
-            self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+            self._process = context.Process(target=serve, args=(theirs, self._temporary), daemon=True)
             self._process.start()
             theirs.close()
             self._orders = ours

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from sfumato.core.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
 from sfumato.show.card import figure, several
@@ -190,5 +190,7 @@ def refused(request: Request, error: SfumatoError) -> Response:
 
 
 async def on_error(request: Request, error: Exception) -> Response:
-    """Returns the answer to anything that went wrong."""
+    """Returns the answer to anything that went wrong; pages name tables, so strangers are shown none."""
+    if not studio_of(request).gate.knows(request.headers.get("cookie", "")):
+        return PlainTextResponse("This cannot be answered.\n", 400)
     return await run_in_threadpool(refused, request, as_shown(error))

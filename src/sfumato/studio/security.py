@@ -13,7 +13,7 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from threading import Lock
+from threading import Event, Lock
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -70,7 +70,8 @@ class Gate:
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    used: bool = False
+    redeemed: Event = field(default_factory=Event, repr=False)
+    """Whether the token was exchanged."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     @property
@@ -79,9 +80,14 @@ class Gate:
         return f"sfumato_studio_{self.port}"
 
     @property
+    def base(self) -> str:
+        """The address of the studio, without any secret."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def address(self) -> str:
         """The address that opens the studio, once."""
-        return f"http://127.0.0.1:{self.port}/open?token={self.token}"
+        return f"{self.base}/open?token={self.token}"
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -89,10 +95,20 @@ class Gate:
         return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
 
     def exchange(self, token: str) -> bool:
-        """Returns whether this is the token, and nobody has used it before; from then on it is used."""
+        """Returns whether this is the token, and nobody has used it before; from then on it is used.
+
+        Raises `TokenUsed` where it is the token, and somebody has.
+        """
         with self._lock:
-            right = hmac.compare_digest(token.encode(), self.token.encode()) and not self.used
-            self.used = self.used or right
+            right = hmac.compare_digest(token.encode(), self.token.encode())
+            if right and self.redeemed.is_set():
+                raise TokenUsed(
+                    "the address of the studio was used a second time, and refused",
+                    remedy="If your browser does not show the studio, somebody else has it open: end it with "
+                    "Ctrl-C, and start it again.",
+                )
+            if right:
+                self.redeemed.set()
             return right
 
     def knows(self, cookies: str) -> bool:
@@ -106,6 +122,10 @@ class Gate:
     def set_cookie(self) -> str:
         """Returns the header that gives the cookie."""
         return f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
+
+
+class TokenUsed(WrongCall):
+    """Somebody knows the token, and is not the first."""
 
 
 class RequestTooLarge(WrongCall):
@@ -140,7 +160,8 @@ class GateMiddleware:
         sender = headers.get("sec-fetch-site", "none")
         if path not in OPEN_PATHS and sender not in OWN_SENDERS:
             return PlainTextResponse("Another page asked for this.\n", 403)
-        if scope["method"] not in SAFE_METHODS and not self._own_origin(headers):
+        handed = path in OPEN_PATHS and headers.getlist("origin") == ["null"]  # by the page that is a file
+        if scope["method"] not in SAFE_METHODS and not handed and not self._own_origin(headers):
             return PlainTextResponse("Another page sent this.\n", 403)
         public = path in OPEN_PATHS or path.startswith(PUBLIC_PATHS)
         if not public and not self._gate.knows("; ".join(headers.getlist("cookie"))):

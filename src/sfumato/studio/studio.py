@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -20,6 +21,8 @@ class Studio:
     policy: PolicyFile
     jobs: Jobs
     gate: Gate
+    warn: Callable[[str], None] = field(repr=False)
+    """Says something in the terminal."""
     look: LookSettings = field(default_factory=LookSettings)
     """What the page Discover asks of the table."""
     _chosen: str | None = None

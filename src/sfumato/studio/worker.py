@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from pickle import PicklingError
 from typing import TextIO
 
 from sfumato.core.errors import SfumatoError
 from sfumato.core.progress import Progress
+from sfumato.system.stop_request import STOPPING
 from sfumato.system.unexpected_error import as_shown
 
 SECONDS_BETWEEN = 0.1
@@ -55,9 +58,14 @@ class JobResult:
     error: SfumatoError | None = None
 
 
-def serve(orders: Connection) -> None:
-    """Does what comes through the connection until it is closed; prints nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is for the server, which closes
+def serve(orders: Connection, temporary: Path) -> None:
+    """Does what comes through the connection until it is closed; prints nothing.
+
+    Temporary files go into a folder of the server, which removes it, since a process that is killed cannot.
+    """
+    for number in {*STOPPING} - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)  # a terminal tells both, and the server ends this process
+    tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
     _silence()
     while True:
         try:

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 
+STOPPING = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
+)
+"""Signals by which somebody, a terminal that is closed or the system asks a program to end."""
+
+
+def stopping() -> tuple[signal.Signals, ...]:
+    """Returns those of them that this process was not told to ignore, as in the background or by `nohup`."""
+    return tuple(number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN)
+
+
 class StopAsked(KeyboardInterrupt):
     """Raised where a request to stop is heeded.
 
@@ -44,11 +55,10 @@ class StopRequest:
     """Private folders that are there now, noted while requests are held."""
 
     def watch(self) -> None:
-        """Notes Ctrl-C and SIGTERM from now on; Ctrl-C stays ignored where the program is started so."""
+        """Notes signals that ask for the end, unless the program is started so that it ignores them."""
         self.watching = True
-        signal.signal(signal.SIGTERM, self._note)
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, self._note)
+        for number in {signal.SIGTERM, *stopping()}:
+            signal.signal(number, self._note)
         sys.unraisablehook = _without_interrupts
 
     def ignore(self) -> None:
@@ -56,7 +66,7 @@ class StopRequest:
 
         While an interpreter ends, a signal that is not ignored ends it by that signal.
         """
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)
 
     def heed(self) -> None:
