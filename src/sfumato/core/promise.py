@@ -74,6 +74,8 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
     """The keys that columns of that role may have in a policy."""
     several_values: ClassVar[bool] = False
     """Whether it bounds how many people have a value, and so covers people who have several values, too."""
+    known_alone: ClassVar[bool] = False
+    """Whether it looks at those who have a value by themselves: where few do, groups have to be larger."""
 
     # What threatens it.
     threats: ClassVar[tuple[str, ...]] = ()
