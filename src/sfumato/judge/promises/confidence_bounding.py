@@ -50,6 +50,6 @@ def _beyond(
     np.add.at(above[1], spread.owner[void], spread.count[void])
     below = np.stack((np.maximum(people - above[1], above[0]), people))
     below[below == 0] = 1  # nobody of the class has a value
-    broken = over(above.ravel(), below.ravel(), limit).reshape(2, -1).any(axis=0)
+    alike, empty = over(above.ravel(), below.ravel(), limit).reshape(2, -1)
     worst, measured = greatest(above.ravel(), below.ravel())
-    return broken, None if worst is None else worst % len(people), measured
+    return alike | empty, None if worst is None else worst % len(people), measured
