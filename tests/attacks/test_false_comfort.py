@@ -31,7 +31,7 @@ def test_spellings_of_one_value_are_one_value():
     assert verdict(found, "k-anonymity").holds is True
     homogeneity = next(f for f in found.findings if f.attack == "homogeneity")
     assert homogeneity.breach
-    assert homogeneity.details["people exposed with certainty"] == 4
+    assert homogeneity.details["people exposed with certainty"] == 6  # who have a value
     said = [o.sentence for o in found.objections]
     assert said == [
         "6 texts are spellings of 2 values, 1 text means that nothing is known; promises count them so"

@@ -119,7 +119,7 @@ LABELS = ["HIV", "hiv", "flu", "n/a", None]
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5).filter(any), min_size=1, max_size=4))
 def test_promises_count_meanings(grid):
-    """Against the definition, on the counts of the meanings: missing cells are in sizes, not among values."""
+    """Against the definition, on the counts of the meanings: missing cells are not among values."""
     tree = Taxonomy.flat(LABELS).spelled(Spelling.FOLDED)
     counts = np.array(grid)
     owner, values = np.nonzero(counts)
@@ -127,13 +127,12 @@ def test_promises_count_meanings(grid):
     classes = Classes(one.totals, one.totals, {"d": one})
     for i, (hiv, small, flu, unknown, empty) in enumerate(grid):
         known = [n for n in (hiv + small, flu) if n]
-        everyone = sum(grid[i])
-        largest = max([*known, unknown + empty])
+        everyone, missing, largest = sum(grid[i]), unknown + empty, max(known, default=0)
         said = {
             DistinctLDiversity("d", 2): len(known) >= 2,
             EntropyLDiversity("d", Fraction(2)): len(known) == 2 and known[0] == known[1],
             RecursiveLDiversity("d", 2, Fraction(2)): len(known) == 2 and max(known) < 2 * min(known),
-            ConfidenceBounding("d", Fraction(1, 2)): 2 * largest <= everyone,
+            ConfidenceBounding("d", Fraction(1, 2)): 2 * largest <= sum(known) and 2 * missing <= everyone,
         }
         for promise, expected in said.items():
             assert bool(promise.holds_on(classes)[i]) == expected, promise
@@ -146,17 +145,21 @@ def test_promises_count_meanings(grid):
     st.sampled_from([BasicBetaLikeness, EnhancedBetaLikeness]),
 )
 def test_likeness_is_kept_by_texts_and_by_values(grid, beta, kind):
-    """Against itself on a table in which every text is a value, once as it is and once with one spelling."""
+    """Against itself on a table in which every text is a value, once as it is and once with one spelling, and
+    on those who have a value."""
     folded = [[hiv + small, flu, unknown + empty] for hiv, small, flu, unknown, empty in grid]
     apart, joined = (_one_column(LABELS, grid), _one_column(["hiv", "flu", "-"], folded))
     meant = _one_column(LABELS, grid, Spelling.FOLDED)
     promise = kind("d", beta)
     expected = promise.holds_on(apart) & promise.holds_on(joined)
+    some = [i for i, row in enumerate(folded) if row[0] + row[1]]
+    if some:
+        expected[some] &= promise.holds_on(_one_column(["hiv", "flu"], [folded[i][:2] for i in some]))
     assert (promise.holds_on(meant) == expected).all()
     assert bool(promise.verdict(meant).holds) == bool(expected.all())
     kept = [promise.keeps_weights(WeightedClass.of(meant, i)) for i in range(len(grid))]
     assert kept == expected.tolist()
-    if kind is BasicBetaLikeness:
+    if kind is BasicBetaLikeness and not any(row[2] for row in folded):
         assert (expected == promise.holds_on(apart)).all(), "a value gains no more than one of its spellings"
 
 

@@ -105,12 +105,12 @@ class PublishedTable:
         """The class of every distinct row."""
         return self._grouped[0]
 
-    def people_in(self, chosen: NDArray[np.bool_]) -> int:
-        """How many people the chosen classes hold; someone in several of them counts once."""
+    def people_in(self, chosen: NDArray[np.bool_], *, among: NDArray[np.bool_] | None = None) -> int:
+        """How many people the chosen classes hold, `among` these distinct rows; someone in several of them
+        counts once."""
+        rows = chosen[self.class_of] & (True if among is None else among)
         person = self.table.person
-        if person is None:
-            return int(self.classes.people[chosen].sum())
-        return len(np.unique(person[chosen[self.class_of]]))
+        return int(self.table.counts[rows].sum()) if person is None else len(np.unique(person[rows]))
 
     def labels_of(self, index: int) -> dict[str, Label]:
         """What a class publishes in the key columns: cell values, for `Finding.values` alone."""

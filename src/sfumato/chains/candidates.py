@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,7 @@ class Decision:
 
 
 _REMEMBERED: dict[bytes, Decision] = {}
+_remembering = Lock()
 
 
 def decide(history: History, release: ClassTable, k: int, *, proved: bool = False) -> Decision:
@@ -102,7 +104,7 @@ class Decider:
         if self.k == 1:  # whoever can be there is a candidate
             return Decision(0, 0)
         key = _digest(self._known, release)
-        found = _REMEMBERED[key] if key in _REMEMBERED else self._decide(release)
+        found = _REMEMBERED.get(key) or self._decide(release)
         if self._budget is not None:
             if found.expected > self._budget.left:
                 return Decision(0, 1)
@@ -247,9 +249,10 @@ class Decider:
 
 def _remember(key: bytes, found: Decision) -> None:
     """Keep a decision by a digest of all that it depends on."""
-    while key not in _REMEMBERED and len(_REMEMBERED) >= MOST_REMEMBERED:
-        del _REMEMBERED[next(iter(_REMEMBERED))]
-    _REMEMBERED[key] = found
+    with _remembering:
+        while key not in _REMEMBERED and len(_REMEMBERED) >= MOST_REMEMBERED:
+            del _REMEMBERED[next(iter(_REMEMBERED))]
+        _REMEMBERED[key] = found
 
 
 def _digest(known: bytes, *releases: ClassTable) -> bytes:

@@ -86,13 +86,15 @@ class GainLimit(AttackLimit):
 
 
 def readings_of(h: Histogram) -> tuple[Histogram, ...]:
-    """Returns a histogram by texts and, where spellings of one value count as one, by values as well.
+    """Returns a histogram by texts, by values where spellings of one count as one, and of known values alone.
 
     Values hold more people than their spellings, so they gain no more than one of these does; but what is
-    common may gain less (-ln p), so the limit must be kept in both readings.
+    common may gain less (-ln p). Of somebody who is known to have a value another thing is believed, before
+    and after. So the limit must be kept in every reading.
     """
-    folded = h.by_meaning(missing=True)
-    return (h,) if folded is h else (h, folded)
+    folded, known = h.by_meaning(missing=True), h.by_meaning(missing=False)
+    readings = (h,) if folded is h else (h, folded)
+    return (*readings, known) if (h.taxonomy.meanings < 0).any() else readings
 
 
 def gain_of(count: int, size: int, held: int, everyone: int) -> Fraction:

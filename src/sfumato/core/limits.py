@@ -35,6 +35,8 @@ VALUES = AttackMeasure("the different sensitive values of a class", Fraction(2),
 """How many values a class holds: at least two where no promise says otherwise, so that none is certain."""
 CERTAINTY = AttackMeasure("the chance of guessing a sensitive value", Fraction(1))
 """The chance of guessing a sensitive value: any where no promise says otherwise (`VALUES` bars certainty)."""
+ABSENCE = AttackMeasure("the chance of guessing that somebody has no value", Fraction(1))
+"""The chance of guessing that a sensitive value is missing: any where no promise says otherwise."""
 CANDIDATES = AttackMeasure("the records that may be a person's, by all releases", Fraction(5), at_least=True)
 """How many records may be a person's, by all releases: at least five where no promise says otherwise."""
 SHIFT = AttackMeasure("the distance of a class from the whole table", Fraction(1, 2))

@@ -2,10 +2,9 @@
 
 There are two kinds. A *class promise* is a property of every equivalence class; it judges arrays and
 never sees a row. A *table promise* (freeform, continuous) is a property of the whole recoded table; it
-opens a `Watch` that a search asks before each step. Both compose with `&` into `Promises`.
-
-A definition derives from `ClassPromise` or `TablePromise` and says what differs from the defaults here.
-Nothing outside asks for its name or class in order to treat it differently.
+opens a `Watch` that a search asks before each step. Both compose with `&` into `Promises`. A definition
+derives from one of them and says what differs from the defaults here. Nothing outside asks for its name or
+class in order to treat it differently.
 """
 
 from __future__ import annotations
@@ -74,6 +73,8 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
     """The keys that columns of that role may have in a policy."""
     several_values: ClassVar[bool] = False
     """Whether it bounds how many people have a value, and so covers people who have several values, too."""
+    known_alone: ClassVar[bool] = False
+    """Whether it looks at those who have a value by themselves: where few do, groups have to be larger."""
 
     # What threatens it.
     threats: ClassVar[tuple[str, ...]] = ()
@@ -232,8 +233,7 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
         `least_people`, `least_values`, `by_size`, `by_values`   what it asks of people and values alone
         `several_values`    whether it is about people who have several values, too
-        `needs_original`    whether it cannot be judged yet
-        `earlier`           how many earlier releases it is judged beside
+        `needs_original`, `earlier`   whether it cannot be judged yet; beside how many earlier releases it is
         A definition adds what else its judge needs.
         """
         return {

@@ -24,8 +24,8 @@ Judge = Callable[[Tally, PromiseData], Verdict]
 """Judges a promise, known by its data, on the counts of a published table."""
 
 _judges: dict[tuple[str, str | None], Judge] = {}
-_loaded: list[str] = []
-"""The modules of `judge/promises` that have registered what they judge."""
+_loaded: set[str] = set()
+"""Packages of which every module has registered what it judges."""
 
 GROUP = "sfumato.second_judges"
 """The entry-point group of modules that register second judges for promises of other packages."""
@@ -61,12 +61,12 @@ def judge_of(promise: PromiseData) -> Judge:
 
 
 def _load_own() -> None:
-    """Lets every file of `judge/promises` register what it judges, once."""
-    if _loaded:
+    """Lets every file of `judge/promises` register what it judges, in whichever threads ask first."""
+    if promises.__name__ in _loaded:
         return
     for module in walk_packages(promises.__path__, f"{promises.__name__}."):
         import_module(module.name)
-        _loaded.append(module.name)
+    _loaded.add(promises.__name__)
 
 
 def _load_plugins() -> list[str]:

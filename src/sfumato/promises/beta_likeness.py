@@ -30,6 +30,7 @@ class _BetaLikeness(Declared, ClassPromise):
     name: ClassVar[str] = "beta-likeness"
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
     relative: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("gain",)
     keys: ClassVar[tuple[Parameter, ...]] = (
@@ -76,7 +77,8 @@ class _BetaLikeness(Declared, ClassPromise):
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         exact = held.histograms[self.of]
-        return all(self._keeps(some) for some in (exact, exact.by_meaning(missing=True)))
+        folded = (exact.by_meaning(missing=missing) for missing in (True, False))
+        return all(self._keeps(some) for some in (exact, *folded))
 
     def _keeps(self, some: WeightedHistogram) -> bool:
         overall, total = some.overall.tolist(), some.total
@@ -100,7 +102,7 @@ class EnhancedBetaLikeness(_BetaLikeness):
     `beta`, and at most -ln p: what most people have cannot become certain for anybody either, however large
     beta is. Values that a class makes less likely are not limited. The verdict measures the gain of the value
     that uses up most of what it may gain, and names what that one may gain. Where spellings of a value count
-    as one, it is asked of texts and of values.
+    as one, it is asked of texts and of values; where cells are missing, also of those who have a value.
     Source: Cao and Karras, *Publishing microdata with a robust privacy guarantee*, 2012 (Definition 3).
     Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
     table. Does not promise: a least number of people (combine with k-anonymity), nor anything against

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.core.classes import Classes
 from sfumato.core.demand import Order
-from sfumato.core.limits import CERTAINTY, RECOGNITION, Bound
+from sfumato.core.limits import ABSENCE, CERTAINTY, RECOGNITION, Bound
 from sfumato.core.microdata import Counts
 from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Verdict
@@ -28,7 +28,8 @@ class ConfidenceBounding(Declared, ClassPromise):
     """In no class can a sensitive value be guessed with more than the given confidence.
 
     The confidence is the share of the people who have the most frequent value, all its spellings together,
-    whatever else they have; missing cells, in whatever words, are one value.
+    whatever else they have, among those who have a value: an adversary may know that somebody does. To have
+    none is a guess, too: missing cells, in whatever words, may be had by no larger share of all.
     Source: Wang, Fung and Yu, *Handicapping attacker's confidence: an alternative to k-anonymization*, 2007,
     with one bound for all values.
     Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
@@ -54,6 +55,7 @@ class ConfidenceBounding(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
     keys: ClassVar[tuple[Parameter, ...]] = (
@@ -62,7 +64,7 @@ class ConfidenceBounding(Declared, ClassPromise):
             "confidence",
             high=Fraction(1),
             strict=True,
-            meaning="No value may be had by a larger share of any class.",
+            meaning="No value may be had by a larger share of those in a class who have one.",
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
@@ -73,18 +75,17 @@ class ConfidenceBounding(Declared, ClassPromise):
         return (self.of,)
 
     def limits(self) -> tuple[Bound, ...]:
-        return (Bound(CERTAINTY, self.confidence, self.of),)
+        return tuple(Bound(measure, self.confidence, self.of) for measure in (CERTAINTY, ABSENCE))
 
     def with_more_values(self, more: Fraction) -> Self:
         return replace(self, confidence=share_of_more(self.confidence, more)) if more else self
 
     def holds_on(self, classes: Classes) -> Truth:
-        return shares_within(*most_and_all(classes, self.of), self.confidence)
+        return Guesses.of(classes, self.of).within(self.confidence)
 
     def verdict(self, classes: Classes) -> Verdict:
-        most, everybody = most_and_all(classes, self.of)
-        truth = shares_within(most, everybody, self.confidence)
-        worst, measured = largest_ratio(most, everybody) if len(classes) else (None, None)
+        guesses = Guesses.of(classes, self.of)
+        truth, (worst, measured) = guesses.within(self.confidence), guesses.best()
         return verdict(self, classes, truth, limit=self.confidence, worst=worst, measured=measured)
 
     def keeps_weights(self, held: WeightedClass) -> bool:
@@ -97,7 +98,9 @@ class ConfidenceBounding(Declared, ClassPromise):
 @register("alpha-k-anonymity")
 @dataclass(frozen=True)
 class AlphaKAnonymity(Declared, ClassPromise):
-    """Every class has at least k people, and no sensitive value is held by more than a share alpha of them.
+    """Every class has at least k people, and no value is held by more than a share alpha of them.
+
+    That is a share of those who have a value, and of all where the value is missing: `ConfidenceBounding`.
 
     Source: Wong, Li, Fu and Wang, *(alpha, k)-anonymity: an enhanced k-anonymity model for privacy-preserving
     data publishing*, 2006, for all values (the general model).
@@ -117,6 +120,7 @@ class AlphaKAnonymity(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "linkage")
     keys: ClassVar[tuple[Parameter, ...]] = (
@@ -125,7 +129,7 @@ class AlphaKAnonymity(Declared, ClassPromise):
             "alpha",
             high=Fraction(1),
             strict=True,
-            meaning="No value may be had by a larger share of any class.",
+            meaning="No value may be had by a larger share of those in a class who have one.",
         ),
         Whole("k", meaning="At least so many people in every class."),
     )
@@ -145,19 +149,19 @@ class AlphaKAnonymity(Declared, ClassPromise):
         return self.k
 
     def limits(self) -> tuple[Bound, ...]:
-        return (Bound(CERTAINTY, self.alpha, self.of), Bound(RECOGNITION, Fraction(1, self.k)))
+        guesses = tuple(Bound(measure, self.alpha, self.of) for measure in (CERTAINTY, ABSENCE))
+        return (*guesses, Bound(RECOGNITION, Fraction(1, self.k)))
 
     def with_more_values(self, more: Fraction) -> Self:
         return replace(self, alpha=share_of_more(self.alpha, more)) if more else self
 
     def holds_on(self, classes: Classes) -> Truth:
         large: Truth = classes.people >= self.k
-        return large & shares_within(*most_and_all(classes, self.of), self.alpha)
+        return large & Guesses.of(classes, self.of).within(self.alpha)
 
     def verdict(self, classes: Classes) -> Verdict:
-        most, everybody = most_and_all(classes, self.of)
         truth, small = self.holds_on(classes), classes.people < self.k
-        worst, measured = largest_ratio(most, everybody) if len(classes) else (None, None)
+        worst, measured = Guesses.of(classes, self.of).best()
         reason = ""
         if small.any():
             worst, reason = int(classes.people.argmin()), f"a class has fewer than {self.k} people"
@@ -179,23 +183,59 @@ def share_of_more(share: Fraction, more: Fraction) -> Fraction:
     return 1 / (1 / share + more)
 
 
-def most_and_all(classes: Classes, column: str) -> tuple[Counts, Counts]:
-    """How many people of each class have its most frequent value, and how many people there are.
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """How many people of each class have its most frequent value, and how many have any.
 
     Somebody who has several values is counted with each of them, and once among all; somebody who has several
-    spellings of one value with each of these, which is more than there are, and errs on the safe side.
+    spellings of one value with each of these, which is more than there are, and errs on the safe side. So it
+    does to count somebody who has a value in one row and none in another among those without.
     """
-    h = histogram_of(classes, column).by_meaning(missing=True)
-    most = np.zeros(len(h.start) - 1, np.int64)
-    np.maximum.at(most, h.owner, h.counts)
-    return most, classes.people
+
+    most: Counts
+    known: Counts
+    missing: Counts | None
+    people: Counts
+
+    @classmethod
+    def of(cls, classes: Classes, column: str) -> Self:
+        """Returns the counts of these classes; `missing` is `None` where the column has no such cell."""
+        whole = histogram_of(classes, column)
+        meant = whole.taxonomy.meanings
+        known = whole.by_meaning(missing=False)
+        most = np.zeros(len(classes), np.int64)
+        np.maximum.at(most, known.owner, known.counts)
+        if not (meant < 0).any():
+            return cls(most, classes.people, None, classes.people)
+        unknown = meant[whole.values] < 0
+        missing = np.zeros(len(classes), np.int64)
+        np.add.at(missing, whole.owner[unknown], whole.counts[unknown])
+        return cls(most, np.maximum(classes.people - missing, np.maximum(most, 1)), missing, classes.people)
+
+    def within(self, limit: Fraction) -> Truth:
+        """Whether neither a value nor having none is guessed with more than this confidence, exactly."""
+        kept = _shares_within(self.most, self.known, limit)
+        return kept if self.missing is None else kept & _shares_within(self.missing, self.people, limit)
+
+    def best(self) -> tuple[int, Fraction] | tuple[None, None]:
+        """The class with the most confident guess, and its confidence; `None` where there are no classes."""
+        if not len(self.people):
+            return None, None
+        if self.missing is None:
+            return largest_ratio(self.most, self.known)
+        place, share = largest_ratio(
+            np.concatenate((self.most, self.missing)), np.concatenate((self.known, self.people))
+        )
+        return place % len(self.people), share
 
 
-def shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:
-    """Whether most / everybody <= limit, exactly."""
+def _shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:
+    """Whether most / everybody <= limit."""
     return ~product_less(everybody, limit.numerator, most, limit.denominator)
 
 
 def share_within(held: WeightedHistogram, limit: Fraction) -> bool:
-    """Whether no value of a class with rational counts has more than this share."""
-    return max(held.by_meaning(missing=True).weights.values(), default=Fraction(0)) <= limit * held.total
+    """Whether no value of a class with rational counts has more than this share, nor has a missing one."""
+    known, total = held.by_meaning(missing=False), held.total
+    most = max(known.weights.values(), default=Fraction(0))
+    return most <= limit * known.total and total - known.total <= limit * total

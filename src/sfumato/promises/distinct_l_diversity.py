@@ -55,6 +55,7 @@ class DistinctLDiversity(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
     cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
     by_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (

@@ -71,6 +71,7 @@ class EntropyLDiversity(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
         Name("of", meaning="The sensitive column that is protected."),

@@ -16,7 +16,6 @@ from sfumato.core.microdata import Counts
 from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass
-from sfumato.promises.confidence_bounding import ConfidenceBounding
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, values_of
 from sfumato.promises.registry import register
@@ -60,6 +59,7 @@ class RecursiveLDiversity(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
         Name("of", meaning="The sensitive column that is protected."),
@@ -74,9 +74,8 @@ class RecursiveLDiversity(Declared, ClassPromise):
     sentence: ClassVar[str] = "recursive (c, l)-diversity of {of}, c = {c}, l = {l}"
 
     def implied(self) -> tuple[Promise, ...]:
-        """A class has l values, and for l from 2 on r1 < c * (all - r1), so r1 / all < c / (1 + c)."""
-        values = DistinctLDiversity(self.of, self.l)
-        return (values, ConfidenceBounding(self.of, self.c / (1 + self.c))) if self.l > 1 else (values,)
+        """A class has l values. It bounds their shares, but not how many people have none."""
+        return (DistinctLDiversity(self.of, self.l),)
 
     @property
     def sensitive(self) -> tuple[str, ...]:

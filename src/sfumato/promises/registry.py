@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from threading import local
 from types import ModuleType
 from typing import TypeVar
 
@@ -29,6 +30,8 @@ BUILT_IN = "built in"
 
 _makers: dict[str, dict[str | None, type[Declared]]] = {}
 _loaded: set[str] = set()
+"""What is there as a whole: marked when all of it has registered, never before."""
+_thread = local()
 _refused: dict[str, WrongCall] = {}
 
 M = TypeVar("M", bound=Declared)
@@ -182,13 +185,23 @@ def _kinds(name: str) -> dict[str | None, type[Declared]]:
 
 
 def _load_all() -> None:
-    """Load the built-in definitions, then those of other packages, once, and only when somebody asks."""
-    if BUILT_IN not in _loaded:
-        _loaded.add(BUILT_IN)
-        load_definitions(import_module(PACKAGE))
-    if ENTRY_POINTS not in _loaded:
-        _loaded.add(ENTRY_POINTS)
-        _load_plugins()
+    """Load the built-in definitions, then those of other packages, and only when somebody asks.
+
+    Threads that ask first at the same time all load: modules are made once, whoever imports them. A lock here
+    could wait for a thread that imports what this one needs, and asks.
+    """
+    if _loaded >= {BUILT_IN, ENTRY_POINTS} or getattr(_thread, "loads", False):
+        return
+    _thread.loads = True  # a definition that asks while it is loaded is told what is there so far
+    try:
+        if BUILT_IN not in _loaded:
+            load_definitions(import_module(PACKAGE))
+            _loaded.add(BUILT_IN)
+        if ENTRY_POINTS not in _loaded:
+            _load_plugins()
+            _loaded.add(ENTRY_POINTS)
+    finally:
+        _thread.loads = False
 
 
 def load_definitions(package: ModuleType) -> None:

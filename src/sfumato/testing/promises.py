@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.promise import ClassPromise, Truth
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared
@@ -151,7 +151,8 @@ def _check_least(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
         not promise.by_size or bool((truth == large).all()), "by_size: least_people alone decides, or not"
     )
     for name in promise.sensitive:
-        rich: Truth = np.diff(classes.histograms[name].start) >= promise.least_values
+        known = classes.histograms[name].by_meaning(missing=False)
+        rich: Truth = np.diff(known.start) >= promise.least_values
         require(not (truth & ~rich).any(), "a class of fewer than least_values different values keeps it")
         enough = not promise.by_values or bool((truth == rich).all())
         require(enough, "by_values: least_values alone decides, or not")
@@ -216,7 +217,8 @@ def _judge(promise: ClassPromise, classes: Classes) -> Truth:
 
 
 def _tables(rng: np.random.Generator, count: int) -> Iterator[tuple[Taxonomy, Grid]]:
-    """Small tables of many shapes: few and many values, even and skewed, small and large classes."""
+    """Small tables of many shapes: few and many values, even and skewed, small and large classes; in some of
+    them cells are missing."""
     for _ in range(count):
         leaves = int(rng.integers(1, 9))
         taxonomy = _tree(leaves, rng)
@@ -232,12 +234,13 @@ def _tables(rng: np.random.Generator, count: int) -> Iterator[tuple[Taxonomy, Gr
 
 
 def _tree(leaves: int, rng: np.random.Generator) -> Taxonomy:
-    labels = [f"v{i}" for i in range(leaves)]
-    split = int(rng.integers(0, leaves + 1))
-    if split in (0, leaves):
-        return Taxonomy.flat(labels, ordered=True)
-    parent = [-1, 0, 0, *(1 if i < split else 2 for i in range(leaves))]
-    return Taxonomy.grow(["*", "low", "high", *labels], parent, ordered=True)
+    missing: list[Label] = [None] if leaves > 1 and rng.random() < 0.3 else []
+    known: list[Label] = [f"v{i}" for i in range(leaves - len(missing))]
+    split = int(rng.integers(0, len(known) + 1))
+    if split in (0, len(known)):
+        return Taxonomy.flat([*known, *missing], ordered=True)
+    parent = [-1, 0, 0, *(1 if i < split else 2 for i in range(len(known))), *(0 for _ in missing)]
+    return Taxonomy.grow(["*", "low", "high", *known, *missing], parent, ordered=True)
 
 
 def _classes(promise: ClassPromise, taxonomy: Taxonomy, grid: Grid, overall: Grid) -> Classes:

@@ -13,7 +13,7 @@ from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.ratios import Integers, exceeding, largest
 from sfumato.attacks.registry import register
 from sfumato.core.classes import Classes
-from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
+from sfumato.core.limits import ABSENCE, CERTAINTY, VALUES, AttackLimits
 from sfumato.core.verdict import Finding
 
 
@@ -22,10 +22,11 @@ from sfumato.core.verdict import Finding
 class Homogeneity:
     """Whoever finds a person's class learns the value that most of the class shares.
 
-    The chance of guessing right is max over s of g(s) / |q|, with g(s) of the class's |q| people holding the
-    value s. It is a breach when a class has fewer values, or a larger chance, than the promises allow;
-    without a promise about the column, when the chance is certainty. Spellings of a value are one value for
-    whoever reads them, unless the policy tells them apart.
+    The chance of guessing right is max over s of g(s) / |q|, with g(s) of the class's |q| people who have a
+    value holding the value s: somebody may know that a person has one. That a person has none is guessed
+    right with the share of those people among all of the class. It is a breach when a class has fewer values,
+    or a larger chance, than the promises allow; without a promise about the column, when the chance is
+    certainty. Spellings of a value are one value for whoever reads them, unless the policy tells them apart.
 
     Source: Machanavajjhala et al., l-diversity: privacy beyond k-anonymity, 2006 (homogeneity attack).
     Silent on: adversaries who can exclude values beforehand.
@@ -49,14 +50,24 @@ class Homogeneity:
     def _seek(self, published: PublishedTable, column: str, limits: AttackLimits) -> Finding:
         classes = published.classes
         most, rank, values = commonest(classes, column)
-        worst, confidence = largest(most, classes.people)
+        missing = without_value(classes, column)
+        known = np.maximum(classes.people - missing, np.maximum(most, 1))
+        right, asked = np.concatenate((most, missing)), np.concatenate((known, classes.people))
+        place, confidence = largest(right, asked)
         needed, allowed = ceil(limits.limit(VALUES, column)[0]), limits.limit(CERTAINTY, column)[0]
-        certain = most == classes.people
-        broken = (values < needed) | certain | exceeding(most, classes.people, allowed)
-        exposed, people = published.people_in(certain), published.people_in(broken)
-        shown = dict(published.labels_of(worst)) if worst >= 0 else {}
-        if worst >= 0:
-            shown[column] = classes.histograms[column].taxonomy.leaf_labels[int(rank[worst])]
+        one_value, none = (right == asked).reshape(2, -1)
+        easy = exceeding(most, known, allowed)
+        easy |= exceeding(missing, classes.people, limits.limit(ABSENCE, column)[0])
+        broken = (values < needed) | one_value | none | easy
+        told = classes.histograms[column].taxonomy.meanings[published.table.codes(column)] >= 0
+        exposed = published.people_in(one_value, among=told) + published.people_in(none)
+        people = published.people_in(broken)
+        shown: dict[str, str | None] = {}
+        if place >= 0:
+            value_is_missing, worst = divmod(place, len(classes))
+            leaf = None if value_is_missing else int(rank[worst])
+            tree = classes.histograms[column].taxonomy
+            shown = {**published.labels_of(worst), column: None if leaf is None else tree.leaf_labels[leaf]}
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -70,7 +81,7 @@ class Homogeneity:
                 "fewest values": int(values.min()) if len(values) else 0,
                 "values asked for": needed,
                 "chance allowed": allowed,
-                "classes with one certain value": int(certain.sum()),
+                "classes with one certain value": int((one_value | none).sum()),
                 "people exposed with certainty": exposed,
             },
             values=shown,
@@ -80,17 +91,24 @@ class Homogeneity:
 def commonest(classes: Classes, column: str) -> tuple[Integers, Integers, Integers]:
     """Of every class: how many people hold its commonest value, the first such value, how many values.
 
-    Spellings of one value are one. A missing cell may be the commonest, and is no value.
+    Spellings of one value are one, and a missing cell is none: a class may have no value.
     """
-    whole = classes.histograms[column]
-    values = np.diff(whole.by_meaning(missing=False).start)
-    h = whole.by_meaning(missing=True)
-    if not len(values):
-        return h.counts, h.counts, values
-    most = np.maximum.reduceat(h.counts, h.start[:-1])
-    leading = np.flatnonzero(h.counts == np.repeat(most, np.diff(h.start)))
-    first = leading[np.searchsorted(leading, h.start[:-1])]
-    return most, h.values[first].astype(np.int64), values
+    h = classes.histograms[column].by_meaning(missing=False)
+    values = np.diff(h.start)
+    most, rank = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64)
+    np.maximum.at(most, h.owner, h.counts)
+    leading = np.flatnonzero(h.counts == most[h.owner])[::-1]
+    rank[h.owner[leading]] = h.values[leading]  # the first is written last
+    return most, rank, values
+
+
+def without_value(classes: Classes, column: str) -> Integers:
+    """Of every class: how many people have a missing cell, in whatever words."""
+    h = classes.histograms[column]
+    unknown = h.taxonomy.meanings[h.values] < 0
+    people = np.zeros(len(classes), np.int64)
+    np.add.at(people, h.owner[unknown], h.counts[unknown])
+    return people
 
 
 def _sentence(published: PublishedTable, column: str, confidence: Fraction, exposed: int, people: int) -> str:

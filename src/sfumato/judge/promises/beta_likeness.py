@@ -23,14 +23,18 @@ UNSURE = 1e-9
 def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no value of a class gains more than beta or, if enhanced, -ln of its share.
 
-    Where spellings count as one value it is asked of the texts, and again of the values.
+    Where spellings count as one value it is asked of the texts, and again of the values; where some
+    people have no value, a third time of the others.
     """
     spread, whole = tally.spreads[promise.of], tally.whole(promise.of)
     values = np.zeros(len(whole) + 1, dtype=np.int64)
     np.add.at(values, spread.meant + 1, whole)
     folded = spread.by_meaning(missing=True)
     gains = [_gains(tally, promise, spread, whole), _gains(tally, promise, folded, values)]
-    broken = gains[0].broken | gains[1].broken
+    if values[0]:
+        values[0] = 0
+        gains.append(_gains(tally, promise, spread.by_meaning(missing=False), values))
+    broken = np.any([some.broken for some in gains], axis=0)
     worst = max(gains, key=lambda some: (some.broken.any(), some.used))
     return verdict(promise, tally, broken, measured=worst.gain, limit=worst.limit)
 

@@ -11,35 +11,45 @@ from sfumato.core.verdict import Verdict
 from sfumato.judge.exact_numbers import greatest, over
 from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.tables.tally import Tally, ValueCounts
+from sfumato.judge.tables.tally import Tally
 
 
 @second_judge("confidence-bounding")
 def confidence_bounding(tally: Tally, promise: PromiseData) -> Verdict:
-    """Returns whether in no class one value has more than this share."""
-    most, everybody = _commonest(tally.spreads[promise.of], len(tally.people)), tally.people
+    """Returns whether in no class one value has more than this share, or a cell without one."""
     limit = Fraction(promise.confidence)
-    worst, measured = greatest(most, everybody)
-    return verdict(promise, tally, over(most, everybody, limit), measured=measured, limit=limit, worst=worst)
+    broken, worst, measured = _beyond(tally, promise.of, limit)
+    return verdict(promise, tally, broken, measured=measured, limit=limit, worst=worst)
 
 
 @second_judge("alpha-k-anonymity")
 def alpha_k_anonymity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether every class has k people, and no value of it more than the share alpha."""
-    most, everybody = _commonest(tally.spreads[promise.of], len(tally.people)), tally.people
     limit = Fraction(promise.alpha)
     small = tally.people < promise.k
-    broken = over(most, everybody, limit) | small
-    worst, measured = greatest(most, everybody)
+    broken, worst, measured = _beyond(tally, promise.of, limit)
     reason = ""
     if small.any():
         worst, reason = int(tally.people.argmin()), f"a class has fewer than {promise.k} people"
-    return verdict(promise, tally, broken, measured=measured, limit=limit, worst=worst, reason=reason)
+    return verdict(promise, tally, broken | small, measured=measured, limit=limit, worst=worst, reason=reason)
 
 
-def _commonest(spread: ValueCounts, classes: int) -> NDArray[np.int64]:
-    """Returns how many people have the commonest value of every class; some may have others besides."""
-    spread = spread.by_meaning(missing=True)
-    most = np.zeros(classes, np.int64)
-    np.maximum.at(most, spread.owner, spread.count)
-    return most
+def _beyond(
+    tally: Tally, column: str, limit: Fraction
+) -> tuple[NDArray[np.bool_], int | None, Fraction | None]:
+    """Returns which classes have a share beyond the limit, and the class with the largest share.
+
+    A class is asked twice: of its people with a value, how many have the commonest one; of all its people,
+    how many have an empty cell. Who has both counts as one without a value.
+    """
+    spread, people = tally.spreads[column], tally.people
+    told = spread.by_meaning(missing=False)
+    above = np.zeros((2, len(people)), dtype=np.int64)
+    np.maximum.at(above[0], told.owner, told.count)
+    void = spread.meant[spread.value] < 0
+    np.add.at(above[1], spread.owner[void], spread.count[void])
+    below = np.stack((np.maximum(people - above[1], above[0]), people))
+    below[below == 0] = 1  # nobody of the class has a value
+    alike, empty = over(above.ravel(), below.ravel(), limit).reshape(2, -1)
+    worst, measured = greatest(above.ravel(), below.ravel())
+    return alike | empty, None if worst is None else worst % len(people), measured

@@ -27,6 +27,7 @@ from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.policy.doctor.near_misses import near_misses
+from sfumato.policy.doctor.sparse_values import sparse_values
 from sfumato.policy.doctor.written_cells import look_alikes, no_numbers
 from sfumato.policy.lexicon.header_lexicon import lexicon
 from sfumato.policy.policy import ColumnRule, Policy
@@ -390,6 +391,7 @@ CHECKS = (
     no_numbers,
     _never_seen,
     look_alikes,
+    sparse_values,
     _like_an_identifier,
 )
-WARNING_CHECKS = (_empty_cells, look_alikes, _like_an_identifier)
+WARNING_CHECKS = (_empty_cells, look_alikes, sparse_values, _like_an_identifier)
