@@ -18,6 +18,7 @@ from typing import TextIO
 
 from sfumato.core.errors import SfumatoError
 from sfumato.core.progress import Progress
+from sfumato.system.stop_request import stop_request
 from sfumato.system.unexpected_error import as_shown
 
 SECONDS_BETWEEN = 0.1
@@ -73,6 +74,7 @@ def serve(orders: Connection) -> None:
 
 def perform(order: WorkOrder, progress: Progress) -> JobResult:
     """Returns what a job comes to; whatever goes wrong becomes an error without a cell value."""
+    stop_request.published = False
     try:
         return JobResult(order.number, order.work(*order.arguments, progress=progress))
     except (EOFError, BrokenPipeError):
