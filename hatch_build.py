@@ -35,7 +35,7 @@ class PackageHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's 
             return
         source = Path(self.root, "src")
         path = os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH"))))
-        command = [sys.executable, "-m", "sfumato.kernels.prebuilt"]
+        command = [sys.executable, "-P", "-m", "sfumato.kernels.prebuilt"]
         if version != "editable":
             for old in Path(self.root, PREBUILT).glob("*.nb[ic]"):
                 old.unlink()  # code for this very processor does not belong into a wheel

@@ -20,7 +20,7 @@ EXIT_CODES = {
     4: "somebody else released first, the ledger is in use or out of reach, or a last step is to be taken:"
     " try again",
     5: "refused because of earlier releases",
-    70: "a bug; nothing was published",
+    70: "a bug; the message says whether something was published",
     130: "interrupted; nothing was published",
 }
 """What each exit code means. `classes` has the codes themselves; a test holds both against each other."""

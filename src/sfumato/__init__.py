@@ -12,11 +12,9 @@
 Importing the package loads nothing heavy; each name below is loaded when it is first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` would be looked for where `python -m` looks first: in the working folder
 if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attacks.audit import Audit

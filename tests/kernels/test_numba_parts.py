@@ -45,6 +45,34 @@ def test_kernels_load_none_of_what_numba_tries_to_import(tmp_path):
     assert loaded(tmp_path) == "[]"
 
 
-def test_settings_of_numba_in_the_current_folder_are_read(tmp_path):
-    (tmp_path / ".numba_config.yaml").write_text("opt: 2\n", encoding="utf-8")
-    assert loaded(tmp_path) == "['yaml']"
+def test_a_library_that_is_loaded_can_be_hidden_too():
+    with hidden_libraries("json", although_loaded=True), pytest.raises(ImportError):
+        importlib.import_module("json")
+    assert importlib.import_module("json").loads("1") == 1
+
+
+USE = """
+import {first}, os
+import sfumato.kernels.rows.groups
+from numba.core import config
+os.chdir({folder!r})
+config.reload_config()
+print(config.OPT.is_opt_max, config.CACHE_DIR, config.DEBUG)
+"""
+
+
+@pytest.mark.parametrize("first", ["sys", "yaml", "numba"])
+def test_settings_of_numba_in_the_current_folder_are_not_read(first, tmp_path):
+    """Neither when it is loaded nor later; whatever the program has loaded before."""
+    (tmp_path / ".numba_config.yaml").write_text("opt: max\ncache_dir: here\ndebug: 1\n", encoding="utf-8")
+    call = [sys.executable, "-c", USE.format(first=first, folder=str(tmp_path))]
+    told = subprocess.run(call, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert told.stdout.split() == ["False", "0"]
+    assert first == "numba" or told.stderr == ""
+
+
+def test_settings_of_numba_in_the_environment_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_OPT", "max")
+    call = [sys.executable, "-c", USE.format(first="sys", folder=str(tmp_path))]
+    told = subprocess.run(call, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert told.stdout.split() == ["True", "0"]

@@ -35,11 +35,13 @@ from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
 from sfumato.cli.report import report
+from sfumato.cli.streams import lost_output
 from sfumato.cli.studio import studio
 from sfumato.cli.supervised_run import needs_supervision, supervised
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.trace import trace
 from sfumato.core.errors import (
+    BadInput,
     BadPolicy,
     Interrupted,
     NotEnoughMemory,
@@ -51,7 +53,7 @@ from sfumato.system.compilation import compilation
 from sfumato.system.library_logs import silence_library_logs
 from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.stop_request import StopAsked, stop_request
-from sfumato.system.unexpected_error import as_shown
+from sfumato.system.unexpected_error import as_shown, what_became
 
 VERBS: Mapping[str, Callable[..., object]] = {
     "init": init,
@@ -138,13 +140,21 @@ def _run_watched() -> int:
     stop_request.watch()
     silence_library_logs()
     compilation.tell = talk
-    code = run(sys.argv[1:])
-    sys.stdout.flush()
-    return code
+    return _told(run(sys.argv[1:]))
+
+
+def _told(code: int) -> int:
+    """Returns the exit code after results were written: what is published counts, whoever is told of it."""
+    error = lost_output()
+    if error is None:
+        return code
+    talk(f"the results cannot be written to stdout ({error.strerror}); {what_became()}")
+    return code or (0 if stop_request.published else BadInput.exit_code)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Do what the arguments say; returns the exit code."""
+    stop_request.published = False
     try:
         code: object = _program_for(arguments)(
             args=list(arguments), prog_name="sfumato", standalone_mode=False
@@ -160,9 +170,6 @@ def run(arguments: Sequence[str]) -> int:
     except BaseException as raised:  # a panic of a compiled library is no Exception; its text may hold cells
         _ignore_signals()
         error = raised.__cause__ if isinstance(raised, CarriedError) and raised.__cause__ else raised
-        if isinstance(error, BrokenPipeError):
-            _forget_stdout()
-            return 0
         if stop_request.asked and not stop_request.published and not isinstance(error, Unfinished):
             stop_request.cut_short, error = raised, KeyboardInterrupt()
             stop_request.remove_folders()
@@ -189,7 +196,7 @@ def as_ours(error: BaseException) -> SfumatoError:
     if isinstance(error, SfumatoError):
         return error
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return Interrupted("interrupted; nothing was published")
+        return Interrupted(f"interrupted; {what_became()}")
     if isinstance(error, typer.TyperException):
         return _wrong_call(error)
     if not isinstance(error, OSError) and not is_out_of_memory(error) and os.environ.get("SFUMATO_DEBUG"):
@@ -247,8 +254,3 @@ def _how_to_call(error: typer.TyperException) -> str:
     told = [f"{one.metavar}: {one.help}" for one in arguments if missing and one.metavar and one.help]
     examples = [line for line in (context.command.help or "").splitlines() if line.startswith("Example:")]
     return "\n".join([*told, *examples[:1], f"See `{context.command_path} --help`."])
-
-
-def _forget_stdout() -> None:
-    """Nobody reads stdout any more: keep the interpreter from complaining of that at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,6 +18,7 @@ from threading import enumerate as running_threads
 from types import FrameType
 from typing import NoReturn
 
+from sfumato.cli.streams import open_streams
 from sfumato.system.stop_request import stopping
 
 INTERRUPTED = 130
@@ -32,13 +33,18 @@ SHORTEST_WAIT = ("OPENBLAS_THREAD_TIMEOUT", "4")
 They would look for it without a pause at first, a fiftieth of a second each, and a short call has none.
 """
 
+SAFE_PATH = ("PYTHONSAFEPATH", "1")
+"""Keeps every Python that is started from here, such as workers, from modules of the working folder."""
+
 
 def main() -> NoReturn:
     """The entry point."""
+    open_streams()
     for number in stopping():
         signal.signal(number, _stop)
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     os.environ.setdefault(*SHORTEST_WAIT)
+    os.environ.setdefault(*SAFE_PATH)
     from sfumato.cli.main import main as run  # noqa: PLC0415  # heavy: what takes the time that is covered here
 
     try:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from sfumato.cli.streams import write
 from sfumato.cli.terminal import is_terminal, talk
 from sfumato.core.errors import Interrupted, WrongCall
 
@@ -24,8 +25,7 @@ def ask(question: str, read: Callable[[str], Answer], *, usual: str | None = Non
     """
     talk(question)
     while True:
-        sys.stderr.write("> " if usual is None else f"[{usual}] > ")
-        sys.stderr.flush()
+        write(sys.stderr, "> " if usual is None else f"[{usual}] > ")
         line = sys.stdin.readline()
         if not line:
             raise Interrupted("no answer came; nothing was written")

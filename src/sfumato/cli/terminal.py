@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from sfumato.cli.streams import takes_every_letter, write
 from sfumato.core.progress import Progress, silent
 from sfumato.show.card import Card, Printable
 from sfumato.show.visible_text import escaped_json, visible
@@ -33,14 +34,13 @@ def say(result: str | Card | Printable) -> None:
     else:
         card = result if isinstance(result, Card) else result.card()
         shown = card.on_terminal(colour=not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
-    sys.stdout.write(shown + "\n")
-    sys.stdout.flush()
+    write(sys.stdout, shown + "\n")
 
 
 def document(content: Mapping[str, object]) -> None:
     """Print the one JSON document of a call on stdout."""
-    sys.stdout.write(escaped_json(json.dumps(content, ensure_ascii=False, indent=2)) + "\n")
-    sys.stdout.flush()
+    text = json.dumps(content, ensure_ascii=not takes_every_letter(sys.stdout), indent=2)
+    write(sys.stdout, escaped_json(text) + "\n")
 
 
 def tell(result: Told, *, as_json: bool) -> None:
@@ -58,8 +58,7 @@ def warn(diagnosis: object) -> None:
 
 def talk(text: str) -> None:
     """Print a remark on stderr."""
-    sys.stderr.write(visible(text, keep="\n\t") + "\n")
-    sys.stderr.flush()
+    write(sys.stderr, visible(text, keep="\n\t") + "\n")
 
 
 def foretell(expected: Sequence[object]) -> None:

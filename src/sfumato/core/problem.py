@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import accumulate
 
@@ -35,10 +35,11 @@ class Problem:
     place: Place
     message: str
     remedy: str = ""
+    values: tuple[str, ...] = ()
 
     def under(self, *above: str | int) -> Problem:
         """The same problem, its place prefixed by the keys above."""
-        return Problem((*above, *self.place), self.message, self.remedy)
+        return replace(self, place=(*above, *self.place))
 
     def document(self, lines: Lines) -> dict[str, str | int | None]:
         """The problem as an entry of a JSON list; the line is `None` where no file was read."""
@@ -62,12 +63,13 @@ def refuse(problems: Sequence[Problem], origin: Origin) -> None:
         (only,) = ordered
         spots = (name, line_of(only.place, lines), path_of(only.place))
         where = ", ".join(s for s in spots if s)
-        raise BadPolicy(only.message, remedy=only.remedy, where=where, problems=documents)
+        raise BadPolicy(only.message, remedy=only.remedy, where=where, problems=documents, values=only.values)
     listed = _first_sentences(ordered, lines)
     if len(ordered) > len(listed):
         listed.append(f"and {len(ordered) - len(listed)} more")
     said = "".join(f"\n  {sentence}" for sentence in listed)
-    raise BadPolicy(f"{len(ordered)} problems{said}", where=name, problems=documents)
+    values = [value for problem in ordered for value in problem.values]
+    raise BadPolicy(f"{len(ordered)} problems{said}", where=name, problems=documents, values=values)
 
 
 def _first_sentences(problems: Sequence[Problem], lines: Lines) -> list[str]:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from sfumato.core.errors import BadData
 from sfumato.engine.arrow_arrays import text_array
 from sfumato.engine.column_names import safe_name
+from sfumato.engine.text_bytes import is_text
 
 LARGEST_EXACT = 2**53
 """Below this, every whole number is a float of its own."""
@@ -33,7 +34,7 @@ def comparable(array: pa.Array, column: str = "") -> pa.Array:
     """The same cells in a type that can be told apart value by value: no views, extensions, NaN or -0.0."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
-        if not _is_text(kind.storage_type):
+        if not is_text(kind.storage_type):
             raise BadData(f"column {safe_name(column)} has the type {kind}", remedy="Turn it into text.")
         return comparable(array.storage, column)
     if pa.types.is_dictionary(kind):
@@ -81,7 +82,7 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
     if types.is_dictionary(kind):
         values = values.dictionary_decode()
         kind = values.type
-    if _is_text(kind):
+    if is_text(kind):
         return values.cast(pa.large_string())
     if types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind) or types.is_date(kind):
         if types.is_date64(kind):
@@ -99,10 +100,6 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
         )
     cells = values.to_pylist() if not types.is_float32(kind) else _float32s(values)
     return text_array([None if cell is None else write(cell) for cell in cells])
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
 def _writer(kind: pa.DataType) -> Callable[..., str] | None:

@@ -14,13 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
-from numba.core import types as numba_types
 
 from sfumato.kernels.compiled import Kernel, Subroutine
+from sfumato.kernels.numba_parts import from_dtype, types
 
-types: Any = numba_types  # its stubs leave out what is used here
 Plain: TypeAlias = "str | list[Plain] | dict[str, list[Plain]]"
 RECORDED = Path(__file__).with_name("signatures.json")
 
@@ -67,7 +65,7 @@ def as_type(plain: Plain) -> Any:
     if isinstance(plain, list):
         return types.BaseTuple.from_types([as_type(each) for each in plain])
     dtype, *array = plain.split()
-    scalar = numba.from_dtype(np.dtype(dtype))
+    scalar = from_dtype(np.dtype(dtype))
     if not array:
         return scalar
     return types.Array(scalar, int(array[0]), array[1], readonly="readonly" in array)

@@ -295,7 +295,7 @@ class _Reader:
         """Notes a refusal; a builder or a promise names its own key, or a file, in `where`."""
         inside = (wrong.where,) if wrong.where and " " not in wrong.where and "." not in wrong.where else ()
         file = f"{wrong.where}: " if wrong.where and not inside else ""
-        self.problems.append(Problem((*place, *inside), f"{file}{wrong.message}", wrong.remedy))
+        self.problems.append(Problem((*place, *inside), f"{file}{wrong.message}", wrong.remedy, wrong.values))
 
 
 def _suppresses(search: str, price: Fraction | None) -> bool:

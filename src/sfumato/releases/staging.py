@@ -50,7 +50,7 @@ def reserve(folder: Path, *, becomes: str) -> FolderLock:
 
     Of several processes that ask at once, exactly one gets the name.
     """
-    parent = FolderLock.wait(folder.parent, LONGEST_WAIT)
+    parent = FolderLock.wait(folder.parent.resolve(), LONGEST_WAIT)  # a lock follows no link
     if parent is None:
         raise LedgerConflict(
             "another process holds the folder of the target",

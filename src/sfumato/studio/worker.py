@@ -20,7 +20,7 @@ from typing import TextIO
 
 from sfumato.core.errors import SfumatoError
 from sfumato.core.progress import Progress
-from sfumato.system.stop_request import STOPPING
+from sfumato.system.stop_request import STOPPING, stop_request
 from sfumato.system.unexpected_error import as_shown
 
 SECONDS_BETWEEN = 0.1
@@ -81,6 +81,7 @@ def serve(orders: Connection, temporary: Path) -> None:
 
 def perform(order: WorkOrder, progress: Progress) -> JobResult:
     """Returns what a job comes to; whatever goes wrong becomes an error without a cell value."""
+    stop_request.published = False
     try:
         return JobResult(order.number, order.work(*order.arguments, progress=progress))
     except (EOFError, BrokenPipeError):

@@ -8,16 +8,19 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def hidden_libraries(*names: str) -> Iterator[None]:
+def hidden_libraries(*names: str, although_loaded: bool = False) -> Iterator[None]:
     """Meanwhile an import of one of these fails as if it were not installed; later imports find it.
 
-    A library that is loaded already stays. For libraries that try such an import and do without.
+    A library that is loaded already stays, unless asked for otherwise: others may use it at the same time.
+    For libraries that try such an import and do without.
     """
-    hidden = [name for name in names if name not in sys.modules]
+    hidden = {name: sys.modules.get(name) for name in names if although_loaded or name not in sys.modules}
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None says that there is no such module
     try:
         yield
     finally:
-        for name in hidden:
+        for name, loaded in hidden.items():
             if sys.modules.get(name, name) is None:
                 del sys.modules[name]
+            if loaded is not None:
+                sys.modules[name] = loaded

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sfumato.core.errors import BadInput, NotEnoughMemory, SfumatoError
 from sfumato.system.memory import is_out_of_memory
+from sfumato.system.stop_request import stop_request
 
 
 def as_shown(error: BaseException) -> SfumatoError:
@@ -16,11 +17,16 @@ def as_shown(error: BaseException) -> SfumatoError:
         return error
     if is_out_of_memory(error):
         return NotEnoughMemory(
-            "the system has no more memory for this program; nothing was published",
+            f"the system has no more memory for this program; {what_became()}",
             remedy="Allow it more (`ulimit -v`, a container's limit), use a larger machine, or name a limit "
             "with --memory, within which rows wait on disk.",
         )
     return _from_system(error) if isinstance(error, OSError) else _bug(error)
+
+
+def what_became() -> str:
+    """What is to be said of publishing where something went wrong: it may have happened after that."""
+    return "what was to be published is published" if stop_request.published else "nothing was published"
 
 
 def _from_system(error: OSError) -> BadInput:
@@ -34,6 +40,6 @@ def _bug(error: BaseException) -> SfumatoError:
     ours = [f for f in frames if f"{os.sep}sfumato{os.sep}" in f.filename]
     place = f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
     return SfumatoError(
-        f"a bug: {type(error).__name__}{place}; nothing was published",
+        f"a bug: {type(error).__name__}{place}; {what_became()}",
         remedy="Please report it. SFUMATO_DEBUG=1 prints a traceback, which may hold values of your data.",
     )

@@ -35,7 +35,7 @@ def test_lines_that_repeat_and_contradict():
 
 def test_one_label_below_two_others_gets_a_new_name():
     found = of("x;Other;Europe;*\ny;Other;Asia;*\nz;France;Europe;*\n")["two-parents"]
-    assert found.gravity is Severity.ERROR and found.count == 2 and "'Other (Asia)'" in found.remedy
+    assert found.gravity is Severity.ERROR and found.count == 2 and "Other" not in str(found)
     assert found.repair == ("x;Other (Europe);Europe;*", "y;Other (Asia);Asia;*")
     mended = "\n".join([*found.repair, "z;France;Europe;*"])
     assert of(mended) == {}
@@ -54,7 +54,7 @@ def test_ragged_lines_and_roots():
 
 def test_a_value_with_the_name_of_a_group():
     found = of("Europe;Europe;*\nFrance;Europe;*\n")["value-and-group"]
-    assert found.gravity is Severity.WARNING and "'Europe (all)'" in found.remedy
+    assert found.gravity is Severity.WARNING and "Europe" not in str(found)
 
 
 def test_spellings_that_look_alike():

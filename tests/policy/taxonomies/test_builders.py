@@ -40,9 +40,9 @@ def test_a_tree_may_name_its_root():
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ({"Viral": ["Flu"], "Bacterial": ["Flu"]}, "'Flu' can become 'Viral' or 'Bacterial'"),
-        ({"A": {"Other": ["x"]}, "B": {"Other": ["y"]}}, "'Other' can become 'A' or 'B'"),
-        ({"A": {"B": {"A": ["x"]}}}, "circle: 'A' becomes 'B', which becomes 'A' again"),
+        ({"Viral": ["Flu"], "Bacterial": ["Flu"]}, "a value can become one label or another"),
+        ({"A": {"Other": ["x"]}, "B": {"Other": ["y"]}}, "a label stands below one label and below another"),
+        ({"A": {"B": {"A": ["x"]}}}, "circle: a label becomes another"),
         ({"A": [True]}, 'true is no label. Put it in quotes: "true"'),
         ({"A": [None]}, "null is no label"),
         ([], "the tree is empty"),

@@ -85,9 +85,10 @@ class Belief:
                 said[taxonomy.node(label)] = value
             except KeyError:
                 raise BadPolicy(
-                    f"a belief speaks of {label}, which is no value of the column's taxonomy",
+                    "a belief speaks of what is no value of the column's taxonomy",
                     where="observable",
                     remedy="Name a node of the taxonomy; write it down there if the data may lack it.",
+                    values=[] if label is None else [label],
                 ) from None
         beliefs = [Fraction(1)] * len(taxonomy.leaves)
         for node in sorted(said):

@@ -64,10 +64,11 @@ def guarded_leaves(taxonomy: Taxonomy, labels: Sequence[Label], *, column: str) 
             node = taxonomy.node(label)
         except KeyError:
             raise BadPolicy(
-                f"{label if label is not None else 'a missing cell'} is to be guarded, but is no value of the"
+                f"{'a missing cell' if label is None else 'a value'} is to be guarded that is not in the"
                 " column's taxonomy",
                 where=f"columns.{column}.sensitive",
                 remedy="Name a node of the taxonomy; write it down there if the data may lack it.",
+                values=[] if label is None else [label],
             ) from None
         sensitive[taxonomy.low[node] : taxonomy.high[node]] = True
     return sensitive

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from sfumato.core.errors import BadData
 from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.frames.arrow import ROWS_AT_A_TIME, batches_of, no_columns
+from sfumato.engine.text_bytes import is_text, with_sound_text
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ class ParquetReader:
             return
         try:
             coded = self._dictionaries_of(pq.read_metadata(self.path))
-            text = [n for n in names if n in coded and _is_text(self.schema.field(n).type)]
+            text = [n for n in names if n in coded and is_text(self.schema.field(n).type)]
             with pq.ParquetFile(self.path, read_dictionary=text, pre_buffer=False) as file:
                 rows = self._rows_at_a_time(file.metadata, set(names))
-                for batch in file.iter_batches(rows, columns=list(names)):
+                read = file.iter_batches(rows, columns=list(names))
+                for batch in with_sound_text(read, where=self.path.name):
                     self._check_dictionaries(batch)
                     yield batch
         except (pa.ArrowException, OSError):
@@ -128,7 +130,3 @@ class ParquetReader:
 
     def _unreadable(self) -> BadData:
         return BadData("the file cannot be read as Parquet", where=self.path.name, remedy="Is it complete?")
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

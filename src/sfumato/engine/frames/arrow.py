@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sfumato.engine.text_bytes import with_sound_text
+
 ROWS_AT_A_TIME = 1 << 18
 
 
@@ -26,7 +28,7 @@ class ArrowReader:
         return int(self.frame.num_rows)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return batches_of(self.frame.select(list(names)))
+        return with_sound_text(batches_of(self.frame.select(list(names))))
 
     def native(self, table: pa.Table) -> pa.Table:
         return table

@@ -14,6 +14,7 @@ from sfumato.core.errors import BadData
 from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.frames.arrow import batches_of, no_columns
 from sfumato.engine.text import published_type
+from sfumato.engine.text_bytes import with_sound_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,8 @@ class PandasReader:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if not names:
             return batches_of(no_columns(len(self.frame)))
-        return batches_of(pa.table([self._column(name) for name in names], names=list(names)))
+        table = pa.table([self._column(name) for name in names], names=list(names))
+        return with_sound_text(batches_of(table))
 
     def native(self, table: pa.Table) -> pd.DataFrame:
         columns = {}

@@ -41,7 +41,9 @@ def examine_hierarchy(content: bytes, *, name: str) -> list[Diagnosis]:
 
 
 def _unreadable(wrong: BadInput, name: str) -> Diagnosis:
-    return Diagnosis("unreadable", Severity.ERROR, wrong.where or name, wrong.message, 1, wrong.remedy)
+    return Diagnosis(
+        "unreadable", Severity.ERROR, wrong.where or name, wrong.message, 1, wrong.remedy, wrong.values
+    )
 
 
 @dataclass(frozen=True)
@@ -97,15 +99,14 @@ def _two_parents(file: _Lines) -> Iterator[Diagnosis]:
                 above.setdefault(row[j], {}).setdefault(row[j + 1], i)
     for label, parents in above.items():
         if len(parents) > 1 and label != ANY:
-            new = [f"{label} ({parent})" for parent in parents]
             yield Diagnosis(
                 "two-parents",
                 Severity.ERROR,
                 file.place(list(parents.values())[1]),
-                f"the label {label!r} stands below {several(len(parents), 'different label')}",
+                f"a label stands below {several(len(parents), 'different label')}",
                 len(parents),
-                f"Rename it, for example to {new[-1]!r}.",
-                tuple(parents),
+                "Rename it, for example with what it becomes in brackets behind it.",
+                (label, *parents),
                 tuple(_renamed(row, label) for row in file.rows if label in row[1:]),
             )
 
@@ -121,9 +122,8 @@ def _value_and_group(file: _Lines) -> Iterator[Diagnosis]:
     last = {row[0]: i for i, row in enumerate(file.rows)}
     both = [i for value, i in last.items() if value in groups]
     if both:
-        example = f"{file.rows[both[0]][0]} (all)"
         what = several(len(both), "value bears the name of a group", "values bear the name of a group")
-        fix = f"Rename the group, for example to {example!r}: readers could not tell the two apart."
+        fix = "Rename the group, for example with `(all)` behind it: readers could not tell the two apart."
         yield from file.diagnosis("value-and-group", Severity.WARNING, both, what, fix)
 
 

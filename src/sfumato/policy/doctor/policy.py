@@ -34,6 +34,7 @@ from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, TaxonomyRule
 from sfumato.policy.taxonomies.arx import as_line
+from sfumato.policy.taxonomies.levels import is_lack
 from sfumato.policy.taxonomies.range_ends import check_range_ends
 from sfumato.policy.taxonomies.rows import WrittenRows, paths
 from sfumato.policy.yaml import MOST_FILE_BYTES, read
@@ -100,7 +101,8 @@ def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[
     except BadPolicy as wrong:
         file = Path(path)
         where = wrong.where or file.name
-        diagnoses = [Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)]
+        found = Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy, wrong.values)
+        diagnoses = [found]
         for name in _files_of(file):
             diagnoses += examine_file(file.parent / name)
         return diagnoses
@@ -272,8 +274,8 @@ def _unknown_values(
     except BadTaxonomy as wrong:
         lacking = wrong.values
         where = f"column {short(name)}"
-        if not lacking:
-            yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
+        if not is_lack(wrong):
+            yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy, lacking)
             return
         cells = _cells(column, set(lacking))
         listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)

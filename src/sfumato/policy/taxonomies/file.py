@@ -89,7 +89,7 @@ class HierarchyFile:
         try:
             return tree_of_levels(self._levels, ordered=self.ordered, missing=missing)
         except BadTaxonomy as wrong:
-            raise BadTaxonomy(wrong.message, remedy=wrong.remedy, where=wrong.where or self.name) from None
+            raise _here(wrong, wrong.where or self.name) from None
 
     @cached_property
     def _levels(self) -> list[Level]:
@@ -97,7 +97,11 @@ class HierarchyFile:
         try:
             return levels_of(rows, lines=lines)
         except BadTaxonomy as wrong:
-            raise BadTaxonomy(wrong.message, remedy=wrong.remedy, where=self.name) from None
+            raise _here(wrong, self.name) from None
+
+
+def _here(wrong: BadTaxonomy, where: str) -> BadTaxonomy:
+    return BadTaxonomy(wrong.message, remedy=wrong.remedy, where=where, values=wrong.values)
 
 
 def read_bytes(path: Path) -> bytes:

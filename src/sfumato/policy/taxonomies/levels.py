@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadTaxonomy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 
+NAMED = "--show-values names them"
+"""No message names a label: where it is what a cell holds, or reads like it, that would show the cell."""
+
 
 @dataclass(frozen=True, eq=False)
 class Level:
@@ -101,6 +104,11 @@ def require_known(tree: Taxonomy, values: Iterable[Label]) -> Taxonomy:
     return tree
 
 
+def is_lack(wrong: BadTaxonomy) -> bool:
+    """Returns whether an error is about values of the data that the taxonomy lacks."""
+    return bool(wrong.values) and wrong.message == unknown_values(wrong.values).message
+
+
 def unknown_values(unknown: Sequence[str]) -> BadTaxonomy:
     """Returns the error for values of the data that the taxonomy lacks."""
     one = len(unknown) == 1
@@ -159,10 +167,16 @@ def _refuse_repeated_labels(labels: Sequence[Label], parent: Sequence[int]) -> N
         one, other = labels[parent[earlier]], labels[parent[node]]
         if up == earlier:
             raise BadTaxonomy(
-                f"the levels run in a circle: {label!r} becomes {other!r}, which becomes {label!r} again",
-                remedy="Rename one of the two.",
+                "the levels run in a circle: a label becomes another, which becomes the first again",
+                remedy=f"Rename one of the two ({NAMED}).",
+                values=_texts(label, other),
             )
         raise BadTaxonomy(
-            f"not a hierarchy: {label!r} can become {one!r} or {other!r}",
-            remedy=f"Rename one of them, for example to {f'{label} ({other})'!r}.",
+            "not a hierarchy: a label stands below one label and below another",
+            remedy=f"Rename it at one of the two places ({NAMED}).",
+            values=_texts(label, one, other),
         )
+
+
+def _texts(*labels: Label) -> list[str]:
+    return [label for label in labels if label is not None]

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadTaxonomy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.levels import Level, require_known, tree_of_levels
+from sfumato.policy.taxonomies.levels import NAMED, Level, require_known, tree_of_levels
 from sfumato.policy.taxonomies.literals import label, sequence
 
 Row = tuple[str, ...]
@@ -108,9 +108,13 @@ def levels_of(rows: Sequence[Row], *, lines: Sequence[int] | None = None) -> lis
 
 def _two_paths(one: Row, other: Row, lines: tuple[int, int] | None) -> BadTaxonomy:
     here, there = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), (one[0], other[-1]))
-    what = f"can become {here!r} or {there!r}" if here != there else "has two paths of different length"
+    what = "can become one label or another" if here != there else "has two paths of different length"
     place = f" (lines {lines[0]} and {lines[1]})" if lines else ""
-    return BadTaxonomy(f"not a hierarchy: {one[0]!r} {what}{place}", remedy="Keep one of the two.")
+    return BadTaxonomy(
+        f"not a hierarchy: a value {what}{place}",
+        remedy=f"Keep one of the two ({NAMED}).",
+        values=(one[0], here, there) if here != there else (one[0],),
+    )
 
 
 def paths(tree: Taxonomy) -> list[tuple[Label, ...]]:
