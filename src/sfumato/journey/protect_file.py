@@ -24,6 +24,7 @@ from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
+from sfumato.journey.preset_check import check_preset
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_original
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
@@ -78,6 +79,7 @@ def protect_file(
     imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
     original = open_original(data, memory, rules)
+    check_preset(original, rules, show)
     if original.kind != SPARK:  # which writes folders
         check_ending(target)
     source = with_warnings(with_name_check(original, rules), rules, noted, progress=show)
