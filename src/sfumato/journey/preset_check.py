@@ -10,10 +10,14 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.safe_harbor_cells import cell_problems
 
 
-def check_preset(source: Source, policy: Policy, progress: Progress) -> None:
-    """Raises `BadPolicy` with every rule of the preset that published cells break; reads the table once."""
+def with_preset_check(source: Source, policy: Policy, progress: Progress) -> Source:
+    """Returns the source; raises `BadPolicy` with every rule of its preset that published cells break.
+
+    The table is read for that, where the policy bears the name of a preset.
+    """
     if policy.preset is None:
-        return
+        return source
     names = [name for name in policy.published if name in source.columns]
     survey = source.survey(names, progress=progress)
     refuse(list(cell_problems(policy, survey, findings(survey))), policy.origin)
+    return source

@@ -17,7 +17,7 @@ from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
-from sfumato.journey.preset_check import check_preset
+from sfumato.journey.preset_check import with_preset_check
 from sfumato.journey.release_format import release_format
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
@@ -90,7 +90,6 @@ def release(
     rules, source = _opened_table(data, load_policy(policy), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    check_preset(source, rules, show)
     read = _checked_on_the_way(source, rules, warn, show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, like, first_policy, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
@@ -142,6 +141,7 @@ def _checked_on_the_way(
 
     The fingerprint is that of the rows as they are: fewer digits make no other table of them.
     """
+    source = with_preset_check(source, policy, progress)
     source, fingerprint = with_fingerprint(source, person_columns(policy))
     checked = with_name_check(with_digits(source, policy.digits), policy)
     return with_warnings(checked, policy, warn, progress=progress), fingerprint

@@ -113,20 +113,24 @@ def _named_identifier(profile: ColumnProfile) -> ColumnRule | None:
 
 def _tell_few_people_apart(profile: ColumnProfile) -> bool:
     """Whether a few values below a header that names people are these people, in several rows each."""
-    if profile.called("person_number", "record_number"):
-        return True
-    if profile.flags:
-        return False
+    numbered = profile.called("person_number", "record_number")
+    if numbered or profile.flags:
+        return numbered
     if profile.called(*REACHING):
-        if profile.numbers is not None:
-            return max(profile.numbers) >= SHORTEST_CONTACT
-        return not any(value.strip().lower() in FLAGS for value in profile.values)
+        return _reach_people(profile)
     several = profile.called("person") and profile.distinct > 2
     if profile.numbers is not None:
         return profile.called("id_word") or (several and profile.whole)
     if profile.called("person_name") or ((several or profile.called("id_word")) and are_codes(profile)):
         return True
     return name_evidence(profile.header, profile.values, profile.counts).plausible
+
+
+def _reach_people(profile: ColumnProfile) -> bool:
+    """Whether cells are telephones, addresses or accounts, and not how many there are, or whether."""
+    if profile.numbers is not None:
+        return max(profile.numbers) >= SHORTEST_CONTACT
+    return not any(value.strip().lower() in FLAGS for value in profile.values)
 
 
 def _names(profile: ColumnProfile) -> ColumnRule | None:

@@ -65,18 +65,7 @@ def draft(
         )
         for name, column in survey.columns.items()
     }
-    columns.update(companions(columns, survey))
-    dated = DatedColumns.of(columns, survey)
-    if dated.names and first_texts is not None:
-        columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
-    unchanged = ColumnsBesideKeys.of(columns)
-    if unchanged.names and first_texts is not None:
-        columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
-    flags = FlagColumns.of(columns, survey)
-    if flags.names and first_texts is not None:
-        columns.update(spread_categories(flags, first_texts(flags.names)))
-    if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
-        columns.update(without_undecided(columns))
+    _look_at_several(columns, survey, first_texts)
     chosen = preset_of(preset or DEFAULT_PRESET)
     if chosen.checks_columns:
         columns.update(rules_kept(columns, survey, known, source))
@@ -106,6 +95,26 @@ def draft(
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
         preset=chosen.name if chosen.checks_columns else None,
     )
+
+
+def _look_at_several(
+    columns: dict[str, ColumnRule],
+    survey: TableEvidence,
+    first_texts: Callable[[Sequence[str]], Mapping[str, Sequence[Label]]] | None,
+) -> None:
+    """Changes the rules of columns that others of the table give away, or go with."""
+    columns.update(companions(columns, survey))
+    dated = DatedColumns.of(columns, survey)
+    if dated.names and first_texts is not None:
+        columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
+    unchanged = ColumnsBesideKeys.of(columns)
+    if unchanged.names and first_texts is not None:
+        columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
+    flags = FlagColumns.of(columns, survey)
+    if flags.names and first_texts is not None:
+        columns.update(spread_categories(flags, first_texts(flags.names)))
+    if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
+        columns.update(without_undecided(columns))
 
 
 def _origin(chosen: Preset) -> str:
