@@ -182,7 +182,9 @@ def _date(column: ColumnRule) -> bool:
     if isinstance(taxonomy, Intervals):
         low = taxonomy.start if taxonomy.bottom is None else taxonomy.bottom
         high = taxonomy.stop if taxonomy.top is None else taxonomy.top
-        return not taxonomy.decimal and bool(low and high) and YEARS[0] <= low and high <= YEARS[1]
+        if taxonomy.decimal or low is None or high is None:
+            return False
+        return YEARS[0] <= low and high <= YEARS[1]
     return _all_are(column, lambda label: _YEAR.fullmatch(label) is not None)
 
 
