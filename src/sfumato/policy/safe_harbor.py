@@ -105,6 +105,7 @@ def _names_somebody(header: str) -> bool:
     read, said = lexicon().read(header), words(header)
     last = re.split(r"[^a-z0-9]+", header.lower().rstrip("#. "))[-1]
     named = read.role is Role.IDENTIFIER or bool(read.kinds & NAMING) or bool(said & NUMBERS)
+    named |= "person" in read.kinds and bool(said & CODES)
     return named or last in NUMBER_ENDS or (read.role is None and bool(said & IDENTIFIERS))
 
 
