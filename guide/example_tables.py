@@ -119,6 +119,7 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "symptoms": _symptoms,
     "recipients": _hospital,
     "known_search": _chain,
+    "safe_harbor": _chain,
     "chain": _chain,
     "members": _chain,
     "departures": _departures,

@@ -50,6 +50,15 @@ def test_minimality_without_a_ledger_tells_of_the_register(sfumato):
 
 
 @pytest.mark.usefixtures("pair")
+def test_minimality_without_a_register_says_that_none_was_tried(sfumato):
+    call = ("attack", "minimality", "two.csv", "two.csv", "-p", "policy.yaml")
+    said, (finding, _) = sfumato(*call).out, sfumato(*call, "--json").document["findings"]
+    assert said.startswith("0 attacks of 2 succeeded, as far as they were tried")
+    assert "withstood as far as tried" in said and "give --register FILE" in " ".join(said.split())
+    assert finding["not_tried"].startswith("an adversary who knows who is in the table (a register)")
+
+
+@pytest.mark.usefixtures("pair")
 def test_files_of_releases_are_held_against_each_other(sfumato):
     call = ("one.csv", "two.csv", "-p", "policy.yaml")
     said = sfumato("attack", "correspondence", *call)

@@ -12,7 +12,8 @@ def attack_card(findings: Sequence[Finding]) -> Card:
     """One line per finding, worst first."""
     order = sorted(findings, key=lambda f: (not f.breach, -f.confidence))
     won = sum(f.breach for f in order)
-    title = f"{several(won, 'attack')} of {len(order)} succeeded"
+    partly = "" if won or not any(f.not_tried for f in order) else ", as far as they were tried"
+    title = f"{several(won, 'attack')} of {len(order)} succeeded{partly}"
     return Card(title, [finding_line(f) for f in order])
 
 
@@ -20,4 +21,4 @@ def finding_line(finding: Finding) -> tuple[str, ...]:
     """An attack, whether it got more than is allowed, and how."""
     who, colon, _ = finding.adversary.partition(":")
     name = f"{finding.attack}, {who}" if colon else finding.attack
-    return (name, "BREACH" if finding.breach else "withstood", finding.sentence)
+    return (name, finding.word, finding.told)

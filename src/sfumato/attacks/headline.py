@@ -24,12 +24,15 @@ class Headline:
     undecided: int
     attacks: int
     succeeded: int
+    partly_tried: int = 0
+    """Attacks that were withstood as far as they were tried, and were not tried in full."""
 
     @classmethod
     def of(cls, holds: bool | None, verdicts: Sequence[Verdict], findings: Sequence[Finding]) -> Headline:
         said = [verdict.holds for verdict in verdicts]
         won = sum(finding.breach for finding in findings)
-        return cls(holds, said.count(True), said.count(False), said.count(None), len(findings), won)
+        partly = sum(bool(finding.not_tried) and not finding.breach for finding in findings)
+        return cls(holds, said.count(True), said.count(False), said.count(None), len(findings), won, partly)
 
     @property
     def title(self) -> str:
@@ -40,7 +43,8 @@ class Headline:
             None: "what is promised is not decided",
         }[self.holds]
         if not self.succeeded:
-            return promised + ("; no attack beyond it succeeds" if self.holds else "")
+            tried = ", as far as attacks were tried" if self.partly_tried else ""
+            return promised + (f"; no attack beyond it succeeds{tried}" if self.holds else "")
         joint = "; beyond it, " if self.holds else "; "
         return f"{promised}{joint}{several(self.succeeded, 'attack succeeds', 'attacks succeed')}"
 
@@ -54,6 +58,8 @@ class Headline:
         won = f"{self.succeeded} {'succeeds' if self.succeeded == 1 else 'succeed'}"
         if not self.succeeded:
             won = "none succeeds" if self.attacks else "none was tried"
+        if self.partly_tried:
+            won += f"; {self.partly_tried} not tried in full"
         return [
             ("promised", f"{several(asked, 'promise')}: {promised or 'none'}"),
             ("attacked", f"{several(self.attacks, 'attack')}: {won}"),
@@ -76,6 +82,10 @@ class Headline:
         """The same as JSON."""
         return {
             "promised": {"hold": self.hold, "broken": self.broken, "undecided": self.undecided},
-            "attacked": {"attacks": self.attacks, "succeeded": self.succeeded},
+            "attacked": {
+                "attacks": self.attacks,
+                "succeeded": self.succeeded,
+                "partly_tried": self.partly_tried,
+            },
             "fails": self.fails,
         }

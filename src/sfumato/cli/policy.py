@@ -54,7 +54,8 @@ def check(
 ) -> None:
     """Check a policy and its taxonomies, alone or beside data.
 
-    Lists what is wrong, worst first, with the repair. Exits 3 if `protect` would refuse the policy.
+    Lists what is wrong, worst first, with the repair. Exits 3 if `protect` would refuse the policy, or a
+    rule of the preset is broken.
 
     Example:  sfumato policy check policy.yaml patients.csv
     """

@@ -56,12 +56,17 @@ class Verdict:
         return {True: "holds", False: "BROKEN", None: "not decidable"}[self.holds]
 
 
+WITHSTOOD = "withstood"
+WITHSTOOD_IN_PART = "withstood as far as tried"
+
+
 @dataclass(frozen=True)
 class Finding:
     """What an attack achieved, on how many people, and how, in a sentence without cell values.
 
     `confidence` is the adversary's best chance; `breach` says that it is more than the policy allows.
     `details` holds counts and column names for reports; `values` what only `--show-values` prints.
+    `not_tried` says which part of what such an adversary may know or do was left out, and how to try it.
     """
 
     attack: str
@@ -73,3 +78,16 @@ class Finding:
     columns: tuple[str, ...] = ()
     details: Mapping[str, int | Fraction | str] = field(default_factory=dict)
     values: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    not_tried: str = ""
+
+    @property
+    def word(self) -> str:
+        """What the attack came to; it was withstood without more words only if all of it was tried."""
+        if self.breach:
+            return "BREACH"
+        return WITHSTOOD_IN_PART if self.not_tried else WITHSTOOD
+
+    @property
+    def told(self) -> str:
+        """The sentence, and what was not tried."""
+        return f"{self.sentence}; not tried: {self.not_tried}" if self.not_tried else self.sentence

@@ -38,12 +38,16 @@ class Strike:
     chance: str
     people: int
     breach: bool
+    partly_tried: bool = False
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Strike | None:
         """Returns the worst of some findings."""
         worst = max(findings, key=lambda f: (f.breach, f.confidence), default=None)
-        return None if worst is None else cls(worst.sentence, chance(worst), worst.people, worst.breach)
+        if worst is None:
+            return None
+        partly = not worst.breach and any(finding.not_tried for finding in findings)
+        return cls(worst.told, chance(worst), worst.people, worst.breach, partly)
 
 
 @dataclass(frozen=True)

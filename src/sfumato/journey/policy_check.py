@@ -5,20 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.core.errors import BadPolicy
+from sfumato.core.problem import Problem, short
 from sfumato.core.progress import Progress, silent
+from sfumato.discovery.identifiers.detection import findings
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.engine.survey import Survey
 from sfumato.engine.surveying_reader import show_first_texts, survey_with_sets
 from sfumato.journey.policy_argument import AnyPolicy, check_some_declared, load_policy
 from sfumato.journey.table_argument import open_table
-from sfumato.policy.doctor.diagnosis import Diagnosis
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
 from sfumato.policy.doctor.knowledge import HeldTermSets
 from sfumato.policy.doctor.policy import examine, examine_held, examine_path, worst_first
 from sfumato.policy.doctor.rows import examine_rows
-from sfumato.policy.doctor.safe_harbor import safe_harbor
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import preset as preset_of
+from sfumato.policy.safe_harbor import broken_rules
+from sfumato.policy.safe_harbor_cells import cell_problems
 from sfumato.policy.set_columns import forms_of
 from sfumato.policy.telling_columns import ColumnsBesideKeys
 
@@ -41,11 +44,23 @@ def check_policy(
         if not isinstance(policy, str | Path):
             raise
         return examine_path(policy)
+    survey = None
     if data is None:
         diagnoses = examine(rules)
     else:
-        _, diagnoses = examine_beside(open_table(data, policy=rules), rules, progress or silent)
-    return diagnoses + (safe_harbor(rules) if known_rule and known_rule.checks_columns else [])
+        survey, diagnoses = examine_beside(open_table(data, policy=rules), rules, progress or silent)
+    if rules.preset is None and not (known_rule and known_rule.checks_columns):
+        return diagnoses
+    broken = list(broken_rules(rules))
+    if survey is not None:
+        broken += cell_problems(rules, survey, findings(survey))
+    told = {problem.place: problem for problem in reversed(broken)}
+    return worst_first([*diagnoses, *map(_broken_rule, reversed(told.values()))])
+
+
+def _broken_rule(problem: Problem) -> Diagnosis:
+    where = f"column {short(str(problem.place[-1]))}"
+    return Diagnosis("safe-harbor", Severity.ERROR, where, problem.message, 1, problem.remedy)
 
 
 def examine_beside(source: Source, policy: Policy, progress: Progress) -> tuple[Survey, list[Diagnosis]]:

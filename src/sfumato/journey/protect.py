@@ -15,6 +15,7 @@ from sfumato.journey.history import EarlierReleases
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
+from sfumato.journey.preset_check import with_preset_check
 from sfumato.journey.table_argument import AnyMemory, open_original
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.policy.changed_policy import Names, RoleNames, changed_columns, changed_promises
@@ -75,7 +76,9 @@ def protect(
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
-    source = with_warnings(with_name_check(opened, rules), rules, noted, progress=show)
+    source = with_warnings(
+        with_name_check(with_preset_check(opened, rules, show), rules), rules, noted, progress=show
+    )
     earlier_plan = load_transformation(like, rules)
     return plan_table(
         source,

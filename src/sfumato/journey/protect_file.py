@@ -24,6 +24,7 @@ from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
+from sfumato.journey.preset_check import with_preset_check
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_original
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
@@ -80,7 +81,8 @@ def protect_file(
     original = open_original(data, memory, rules)
     if original.kind != SPARK:  # which writes folders
         check_ending(target)
-    source = with_warnings(with_name_check(original, rules), rules, noted, progress=show)
+    checked = with_name_check(with_preset_check(original, rules, show), rules)
+    source = with_warnings(checked, rules, noted, progress=show)
     taken = load_transformation(like, rules)
     if taken is not None:
         check_searched(rules)
@@ -88,10 +90,8 @@ def protect_file(
         source, rules, earlier=imprints, noted=noted, like=taken, foretell=foretell, progress=show
     )
     shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
-    dropped, numbered = rules.dropped, numbered_columns(rules)
-    writer = version_writer(
-        source, plan.recoding.table, count=1, drop=dropped, numbered=numbered, progress=show
-    )
+    table, numbered = plan.recoding.table, numbered_columns(rules)
+    writer = version_writer(source, table, count=1, drop=rules.dropped, numbered=numbered, progress=show)
     with (
         kept_on_success(reference_path(target)) as keep,
         private_folder(shared or source.memory.spill, hidden=shared is not None) as private,

@@ -17,6 +17,7 @@ from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
+from sfumato.journey.preset_check import with_preset_check
 from sfumato.journey.release_format import release_format
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
@@ -140,6 +141,7 @@ def _checked_on_the_way(
 
     The fingerprint is that of the rows as they are: fewer digits make no other table of them.
     """
+    source = with_preset_check(source, policy, progress)
     source, fingerprint = with_fingerprint(source, person_columns(policy))
     checked = with_name_check(with_digits(source, policy.digits), policy)
     return with_warnings(checked, policy, warn, progress=progress), fingerprint

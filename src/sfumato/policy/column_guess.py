@@ -20,7 +20,7 @@ from sfumato.policy.cell_meaning import (
     secret_in_cells,
 )
 from sfumato.policy.column_evidence import LONG_TEXT, NO_FINDING, ColumnEvidence, ColumnFinding
-from sfumato.policy.column_profile import FEW_VALUES, ColumnProfile
+from sfumato.policy.column_profile import FEW_VALUES, FLAGS, ColumnProfile
 from sfumato.policy.column_taxonomy import code_length, taxonomy_of
 from sfumato.policy.hash_values import hash_digits
 from sfumato.policy.person_names import name_evidence
@@ -31,6 +31,10 @@ NOBODY_SAYS = ", and nothing says that others know them"
 UNDECIDED = "yes or no, and nothing says who knows it, which is the cautious choice"
 SMALL_TABLE = 20
 """In so few rows many different values, or running numbers, prove nothing."""
+REACHING = ("contact", "address_word", "contact_person", "account")
+"""Kinds of headers below which a few values are telephones, addresses or accounts of a few people."""
+SHORTEST_CONTACT = 10_000
+"""Smaller numbers there are codes: how many telephones somebody has."""
 LONG_NUMBER = 100_000
 """Numbers that are nearly all different, and so large, are numbers of something."""
 BODY_WEIGHTS = ((25, 400), (2, 12), (1500, 5000))
@@ -109,16 +113,24 @@ def _named_identifier(profile: ColumnProfile) -> ColumnRule | None:
 
 def _tell_few_people_apart(profile: ColumnProfile) -> bool:
     """Whether a few values below a header that names people are these people, in several rows each."""
-    if profile.called("person_number", "record_number"):
-        return True
-    if profile.flags:
-        return False
+    numbered = profile.called("person_number", "record_number")
+    if numbered or profile.flags:
+        return numbered
+    if profile.called(*REACHING):
+        return _reach_people(profile)
     several = profile.called("person") and profile.distinct > 2
     if profile.numbers is not None:
         return profile.called("id_word") or (several and profile.whole)
     if profile.called("person_name") or ((several or profile.called("id_word")) and are_codes(profile)):
         return True
     return name_evidence(profile.header, profile.values, profile.counts).plausible
+
+
+def _reach_people(profile: ColumnProfile) -> bool:
+    """Whether cells are telephones, addresses or accounts, and not how many there are, or whether."""
+    if profile.numbers is not None:
+        return max(profile.numbers) >= SHORTEST_CONTACT
+    return not any(value.strip().lower() in FLAGS for value in profile.values)
 
 
 def _names(profile: ColumnProfile) -> ColumnRule | None:

@@ -154,6 +154,8 @@ class PolicyContent:
     formulas: Formulas | None = None
     known_search: KnownSearchRule | None = None
     """What adversaries may gain who know the search; `None`: that is not measured."""
+    preset: str | None = None
+    """The preset whose rules for columns are kept, where the policy bears its name."""
 
     @property
     def form_of_data(self) -> SourceForm:
@@ -271,6 +273,8 @@ class PolicyContent:
             words["formulas"] = self.formulas.value
         if self.known_search is not None:
             words[known_search_rule.KEY] = self.known_search.words
+        if self.preset is not None:
+            words["preset"] = self.preset
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import BadData
+from sfumato.core.errors import BadData, BadPolicy
 from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
 from sfumato.core.spelling import meaning
@@ -17,15 +17,18 @@ from sfumato.policy.column_guess import guess, is_undecided, without_undecided
 from sfumato.policy.column_names import PEOPLE, words
 from sfumato.policy.companion_columns import companions
 from sfumato.policy.date_differences import DatedColumns, date_differences
+from sfumato.policy.person_keys import may_be_number_of_people
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.presets import Preset
 from sfumato.policy.presets import preset as preset_of
+from sfumato.policy.safe_harbor_cells import rules_kept
 from sfumato.policy.spread_categories import FlagColumns, spread_categories
 from sfumato.policy.taxonomies import Flat
 from sfumato.policy.telling_columns import ColumnsBesideKeys, telling_columns
 from sfumato.promises import make
 
 DEFAULT_PRESET = "small-cells-5"
+NONE_LEFT = "Give columns names that say what they hold, or draft with another preset."
 MOST_UNDECIDED = 6
 """Of so many columns of yes and no, of which nothing is known, all may be quasi-identifiers; of more none."""
 
@@ -62,26 +65,19 @@ def draft(
         )
         for name, column in survey.columns.items()
     }
-    columns.update(companions(columns, survey))
-    dated = DatedColumns.of(columns, survey)
-    if dated.names and first_texts is not None:
-        columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
-    unchanged = ColumnsBesideKeys.of(columns)
-    if unchanged.names and first_texts is not None:
-        columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
-    flags = FlagColumns.of(columns, survey)
-    if flags.names and first_texts is not None:
-        columns.update(spread_categories(flags, first_texts(flags.names)))
-    if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
-        columns.update(without_undecided(columns))
+    _look_at_several(columns, survey, first_texts)
+    chosen = preset_of(preset or DEFAULT_PRESET)
+    if chosen.checks_columns:
+        columns.update(rules_kept(columns, survey, known, source))
     waiting = _waiting(columns, survey)
     if not any(rule.role.is_key for rule in columns.values()):
+        if chosen.checks_columns and all(rule.role is Role.IDENTIFIER for rule in columns.values()):
+            raise BadPolicy(f"under {chosen.name} no column is left to publish", remedy=NONE_LEFT)
         made, named = _quasi_identifier(columns, survey)
         columns.update(made)
         waiting = {**{name: w for name, w in waiting.items() if name not in made}, **named}
     person = _person(columns, survey, known)
     people = survey.rows if person is None else survey.columns[person].distinct
-    chosen = preset_of(preset or DEFAULT_PRESET)
     k = max(chosen.k, least)
     if not preset and people >= 2:
         k = min(k, people)
@@ -97,7 +93,28 @@ def draft(
         version=versions.LATEST,
         source=source,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
+        preset=chosen.name if chosen.checks_columns else None,
     )
+
+
+def _look_at_several(
+    columns: dict[str, ColumnRule],
+    survey: TableEvidence,
+    first_texts: Callable[[Sequence[str]], Mapping[str, Sequence[Label]]] | None,
+) -> None:
+    """Changes the rules of columns that others of the table give away, or go with."""
+    columns.update(companions(columns, survey))
+    dated = DatedColumns.of(columns, survey)
+    if dated.names and first_texts is not None:
+        columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
+    unchanged = ColumnsBesideKeys.of(columns)
+    if unchanged.names and first_texts is not None:
+        columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
+    flags = FlagColumns.of(columns, survey)
+    if flags.names and first_texts is not None:
+        columns.update(spread_categories(flags, first_texts(flags.names)))
+    if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
+        columns.update(without_undecided(columns))
 
 
 def _origin(chosen: Preset) -> str:
@@ -157,6 +174,7 @@ def _person(
         column = survey.columns[name]
         repeats = 1 < column.distinct < survey.rows - column.missing and column.missing == 0
         people = words(name) & PEOPLE or findings.get(name, NO_FINDING).person
+        people = people and may_be_number_of_people(name, column)
         if rule.role is Role.IDENTIFIER and repeats and column.complete and people:
             return name
     return None

@@ -109,6 +109,7 @@ class Policy(PolicyContent):
             parts.source,
             parts.formulas,
             parts.known_search,
+            parts.preset,
         )
 
     def confirm_columns(self, *columns: str) -> Policy:

@@ -24,6 +24,8 @@ def policy_card(policy: PolicyContent) -> Card:
     columns = [(name, ROLES[rule.role], _published(rule)) for name, rule in policy.columns.items()]
     search = f"searched by {policy.protect.search}, at most {float(policy.protect.suppress):.1%} of the rows"
     notes = [f"{search} suppressed", f"digest {policy.digest}"]
+    if policy.preset is not None:
+        notes.insert(0, f"keeps the rules of {policy.preset} for columns")
     if policy.confirm:
         notes.insert(0, f"waiting for confirmation: {', '.join(policy.confirm)}")
     counts = f"{several(len(stated), 'promise')}, {several(len(policy.columns), 'column')}"

@@ -84,8 +84,10 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "hipaa-safe-harbor",
             5,
-            "A checklist of columns: which ones Safe Harbor would have removed or coarsened. It covers what "
-            "can be seen from names, roles and taxonomies; whether that is enough is for a person to say. "
+            "What Safe Harbor lists is left out or made coarser: names, contacts and numbers of people, "
+            "places below a state, dates below the year, ages above 89; so are words of which no header says "
+            "what they are. A policy with `preset: hipaa-safe-harbor` is refused where a column "
+            "breaks that, as far as headers and cells tell; whether that is enough is for a person to say. "
             "The groups of 5 are ours, Safe Harbor does not ask for them.",
             "US Code of Federal Regulations, 45 CFR 164.514(b)(2); guidance of the Department of Health and "
             "Human Services",

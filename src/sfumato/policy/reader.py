@@ -70,6 +70,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         source=source,
         formulas=reader.formulas(),
         known_search=known,
+        preset=reader.preset(),
     )
 
 
@@ -154,6 +155,11 @@ class _Reader:
         """Returns what becomes of cells that a spreadsheet would run, where it is said."""
         given = self.words.get("formulas")
         return Formulas(str(given)) if given in [choice.value for choice in Formulas] else None
+
+    def preset(self) -> str | None:
+        """Returns the preset whose name the policy bears."""
+        given = self.words.get("preset")
+        return given if isinstance(given, str) else None
 
     def known_search(self) -> known_search_rule.KnownSearchRule | None:
         """Returns what adversaries may gain who know the search, where it is said."""

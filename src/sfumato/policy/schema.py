@@ -13,6 +13,7 @@ from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
 from sfumato.policy.content import Formulas, Knows, ProtectRule
 from sfumato.policy.recipients import schema as recipients
+from sfumato.policy.safe_harbor import SAFE_HARBOR
 from sfumato.policy.schema_text import each_told
 from sfumato.policy.set_columns import schema as term_rule
 from sfumato.policy.taxonomies import BUILDERS
@@ -93,6 +94,13 @@ def top() -> JsonObject:
             "confirm": confirm(),
             known_search_rule.KEY: known_search_rule.schema(),
             source_words.KEY: source_words.schema(),
+            "preset": {
+                "enum": [SAFE_HARBOR],
+                "description": (
+                    "The preset whose rules for columns the policy keeps: it is refused where one is broken,"
+                    " by what headers say, and by what cells hold when data are protected."
+                ),
+            },
             "formulas": {
                 "enum": [choice.value for choice in Formulas],
                 "description": "Cells of a CSV file that a spreadsheet would run: refuse them, or keep them.",

@@ -179,7 +179,7 @@ def _severity(findings: Sequence[Finding]) -> tuple[bool, float]:
 
 
 def _told(finding: Finding | None) -> str:
-    return "–" if finding is None else finding.sentence
+    return "–" if finding is None else finding.told
 
 
 def _worst(findings: Sequence[Finding]) -> Finding | None:

@@ -68,7 +68,11 @@ def adversaries(attacks: Iterable[Attack]) -> Listing:
 
 def result_cell(finding: Finding) -> Cell:
     """Returns whether an attack got more than is allowed."""
-    return Cell(Phrase(W.BREACH), "bad") if finding.breach else Cell(Phrase(W.WITHSTOOD), "good")
+    if finding.breach:
+        return Cell(Phrase(W.BREACH), "bad")
+    return (
+        Cell(Phrase(W.WITHSTOOD_IN_PART), "open") if finding.not_tried else Cell(Phrase(W.WITHSTOOD), "good")
+    )
 
 
 def attack_name(finding: Finding) -> str:

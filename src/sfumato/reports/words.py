@@ -59,6 +59,7 @@ class ReportWords(StrEnum):
     BROKEN_WORD = "BROKEN"
     OPEN_WORD = "not decidable"
     WITHSTOOD = "withstood"
+    WITHSTOOD_IN_PART = "withstood as far as tried"
     BREACH = "gets further"
     PROMISED = "What was promised"
     ADVERSARIES = "Who could attack, and what they know"

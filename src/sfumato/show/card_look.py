@@ -9,18 +9,21 @@ from collections.abc import Sequence
 from html import escape
 from typing import Literal
 
+from sfumato.core.verdict import WITHSTOOD, WITHSTOOD_IN_PART
+
 CardMood = Literal["good", "bad", "open", "plain"]
 Lines = Sequence[tuple[str, ...]]
 
 WORDS: dict[str, CardMood] = {
     "holds": "good",
     "sealed": "good",
-    "withstood": "good",
+    WITHSTOOD: "good",
     "every promise holds": "good",
     "BROKEN": "bad",
     "BREACH": "bad",
     "does not hold": "bad",
     "not decidable": "open",
+    WITHSTOOD_IN_PART: "open",
 }
 """Cells that say what something came to."""
 SIGNS: dict[CardMood, str] = {"good": "✔", "bad": "✘", "open": "?", "plain": ""}
@@ -49,7 +52,9 @@ def verdict_of(blocks: Sequence[Lines]) -> tuple[CardMood, str]:
         return "open", "not all is decided"
     if kept:
         return "good", "all hold"
-    return ("good", "withstood") if "withstood" in cells else ("plain", "")
+    if WITHSTOOD_IN_PART in cells:
+        return "open", WITHSTOOD_IN_PART
+    return ("good", WITHSTOOD) if WITHSTOOD in cells else ("plain", "")
 
 
 def _mood(cell: str) -> CardMood:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfumato.core.errors import BadPolicy, WrongCall
@@ -110,7 +110,10 @@ def preset_taken(name: str) -> Edit:
 
     def edit(policy: Policy) -> PolicyEdit:
         k = preset(name).k
-        return PolicyEdit(policy.with_(k=k), f"preset {name}: k = {k}", f"policy = policy.with_(k={k})")
+        if not preset(name).checks_columns:
+            return PolicyEdit(policy.with_(k=k), f"preset {name}: k = {k}", f"policy = policy.with_(k={k})")
+        said = f"policy = sf.Policy.from_dict({{**policy.with_(k={k}).to_dict(), 'preset': {name!r}}})"
+        return PolicyEdit(replace(policy.with_(k=k), preset=name), f"preset {name}: k = {k}", said)
 
     return edit
 

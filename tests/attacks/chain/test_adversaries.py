@@ -15,6 +15,7 @@ from sfumato.attacks.chain.minimality import Minimality
 from sfumato.core.cut import Cut
 from sfumato.core.limits import AttackLimits
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.verdict import WITHSTOOD, WITHSTOOD_IN_PART
 from sfumato.policy.policy import Policy
 
 POLICY = Policy.from_dict(
@@ -103,7 +104,16 @@ def test_minimality_is_silent_where_nothing_follows():
     people = [("a", 0, 1)] * 4
     for cut in (Cut.root(tree), Cut.leaves(tree)):
         [found] = Minimality((imprint([tree], people, [cut], 1),), 3).strike(None, AttackLimits())
-        assert found.confidence == 0 and not found.breach
+        assert found.confidence == 0 and found.word == WITHSTOOD_IN_PART
+        assert "(a register)" in found.told
+
+
+def test_whoever_puts_two_releases_together_has_not_tried_three():
+    tree = two("x", "y")
+    people = [("xy"[i % 2], i % 2, 1) for i in range(8)]
+    one = imprint([tree], people, [Cut.leaves(tree)], 1)
+    for count, word in ((2, WITHSTOOD), (3, WITHSTOOD_IN_PART)):
+        assert {f.word for f in Composition((one,) * count, 1).strike(None, AttackLimits())} == {word}
 
 
 @given(chains(count=2, rows=8))

@@ -25,6 +25,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.verdict import Finding
 from sfumato.policy.policy import Policy
 from sfumato.policy.several_tables import against_register, asks_of_several
+from sfumato.show.card import several
 
 
 @register("correspondence")
@@ -69,6 +70,7 @@ class CorrespondenceAttack:
         broken = (last >= 0) & (last < k)
         people = int(sizes[broken].sum())
         kept = target.least
+        unsure = target.open if target.certain or target.seen else max(target.open, target.few)
         where = f"; {crowd(people)} in classes where that is below {k}" if people else ""
         return Finding(
             attack=self.name,
@@ -84,6 +86,9 @@ class CorrespondenceAttack:
                 "asked": k,
                 "exact": str(target.certain),
             },
+            not_tried=f"whether {several(unsure, 'target keeps', 'targets keep')} {k} candidates"
+            if unsure
+            else "",
         )
 
 

@@ -19,6 +19,8 @@ from sfumato.core.verdict import Finding
 from sfumato.kernels.chains.overlaps import NO_OVERLAP, least_overlaps
 from sfumato.show.card import several
 
+THREE_TOGETHER = "values possible in three releases or more at once"
+
 
 @register("composition")
 @dataclass(frozen=True)
@@ -78,4 +80,5 @@ class Composition:
             breach=bool(few.any()),
             columns=chain.names,
             details={"fewest common values": least, "asked": asked, "classes": int(few.sum())},
+            not_tried=THREE_TOGETHER if len(chain) > 2 else "",
         )

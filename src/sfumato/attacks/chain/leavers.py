@@ -58,10 +58,14 @@ class PresenceAttack:
         if not (most > 0).any():
             return []
         least = int(most[seen].min()) if seen.any() else int(most[most > 0].min())
-        few = int((seen & (most < k)).sum())
-        return [self._finding(held, least, few, k, certain=bool(seen.any()))]
+        few, perhaps = (int((some & (most > 0) & (most < k)).sum()) for some in (seen, ~seen))
+        return [self._finding(held, least, (few, perhaps), k, certain=bool(seen.any()))]
 
-    def _finding(self, held: HeldChain, least: int, few: int, k: int, *, certain: bool) -> Finding:
+    def _finding(
+        self, held: HeldChain, least: int, below: tuple[int, int], k: int, *, certain: bool
+    ) -> Finding:
+        """Returns what is found; `below` k are so many targets, and so many more if anybody is there."""
+        few, perhaps = below
         bound = "" if certain else "at most "
         left = f"{self.who} keeps {bound}{least} candidates at worst; {k} are asked"
         return Finding(
@@ -73,6 +77,9 @@ class PresenceAttack:
             breach=few > 0,
             columns=held.names,
             details={"candidates": least, "asked": k, "targets": few},
+            not_tried=f"whether anybody is in {perhaps:,} places with fewer than {k} candidates"
+            if perhaps
+            else "",
         )
 
 

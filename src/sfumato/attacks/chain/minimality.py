@@ -15,6 +15,12 @@ from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.verdict import Finding
 from sfumato.show.card import several
 
+LEFT_OUT = (
+    "an adversary who knows who is in the table (a register); give --register FILE. Nor values that have more"
+    " than two finer ones, or stand in several classes"
+)
+"""The attack of the same name that is given a register runs the search, and seeks sensitive values."""
+
 
 @register("minimality")
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Minimality:
             breach=share > Fraction(9, 10),
             columns=(release.keys[j].name,),
             details={"values": nodes, "share": share},
+            not_tried=LEFT_OUT,
         )
 
 

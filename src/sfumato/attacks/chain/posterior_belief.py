@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from typing import ClassVar
 
 import numpy as np
@@ -136,7 +137,17 @@ class PosteriorBelief:
                 "equally likely values": f"{even:.4g}",
                 "pairs of tables": seen,
             },
+            not_tried=self._left_out(len(chain)),
         )
+
+    @staticmethod
+    def _left_out(tables: int) -> str:
+        """Returns which tables are never put together here, of so many."""
+        if tables < 3:
+            return ""
+        older = comb(tables, 2) - MOST_PAIRS_OF_TABLES
+        pairs = f", and {older:,} older pairs" if older > 0 else ""
+        return f"three tables or more put together{pairs}; correspondence counts candidates in all of them"
 
     def _values(self, column: str) -> tuple[Codes, Floats]:
         """Returns the value of the column for every matching value of the chain, and the shares of all.

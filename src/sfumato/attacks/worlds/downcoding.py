@@ -15,7 +15,7 @@ from sfumato.attacks.registry import register
 from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
 from sfumato.attacks.worlds.key_lists import KeyLists
 from sfumato.attacks.worlds.key_worlds import KeyWorlds, weigh
-from sfumato.attacks.worlds.known_search import KnownSearch
+from sfumato.attacks.worlds.known_search import ALL_WORLDS, SINGLE_CLASSES, KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
 from sfumato.core.limits import AttackLimits
 from sfumato.core.verdict import Finding
@@ -86,7 +86,7 @@ class Downcoding:
             after = [same.guess(c, j) for c in chosen]
             sure = sum(n for n, a, b in zip(sizes, before, after, strict=True) if a.chance <= SURE < b.chance)
             figures: Figures = {
-                "method": "all worlds",
+                "method": ALL_WORLDS,
                 "worlds": worlds.count,
                 "worlds left": left,
                 "before": _mean(sizes, [guess.chance for guess in before]),
@@ -187,6 +187,7 @@ class Downcoding:
             breach=breach,
             columns=(name,),
             details=dict(figures),
+            not_tried="" if figures["method"] == ALL_WORLDS else SINGLE_CLASSES,
         )
 
     def _nothing(self, boxes: PublishedBoxes, why: str, *, impossible: bool = False) -> Finding:

@@ -9,6 +9,11 @@ from fractions import Fraction
 from sfumato.attacks.worlds.published_boxes import Builds, PublishedBoxes, Republish
 from sfumato.policy.known_search_rule import STEPS
 
+ALL_WORLDS = "all worlds"
+"""The method of a finding in which nothing was left out."""
+SINGLE_CLASSES = "what several classes tell together (a part of the table, or more --steps)"
+"""What is left out where the worlds of single classes are looked at."""
+
 
 @dataclass(frozen=True)
 class KnownSearch:

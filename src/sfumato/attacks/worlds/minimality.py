@@ -15,7 +15,7 @@ from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
 from sfumato.attacks.worlds.class_lists import ListedClass
 from sfumato.attacks.worlds.dealt_values import DealtValues
-from sfumato.attacks.worlds.known_search import KnownSearch
+from sfumato.attacks.worlds.known_search import ALL_WORLDS, SINGLE_CLASSES, KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
 from sfumato.attacks.worlds.register import Register
 from sfumato.attacks.worlds.suppressed_people import two_alike
@@ -27,6 +27,7 @@ from sfumato.core.taxonomy import ANY
 from sfumato.core.verdict import Finding
 
 NO_ERROR = Fraction(0)
+SUPPRESSED = ", and what they tell of suppressed people"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class ValueMinimality:
         sums, total = weigh_values(kept)
         boxes, register = worlds.boxes, worlds.register
         figures: dict[str, int | Fraction | str] = {
-            "method": "all worlds",
+            "method": ALL_WORLDS,
             "worlds": prod(len(some) for some in listed),
             "impossible": int(not total),
         }
@@ -181,6 +182,7 @@ class ValueMinimality:
                 "largest gain": seen.gain,
                 "limit": seen.limit,
             },
+            not_tried="" if figures["method"] == ALL_WORLDS else SINGLE_CLASSES + SUPPRESSED,
         )
 
 

@@ -22,6 +22,7 @@ from sfumato.core.limits import AttackLimits
 from sfumato.core.prior import Prior
 from sfumato.core.term_sets import terms_of
 from sfumato.core.verdict import Finding
+from sfumato.show.card import several
 
 Terms = tuple[str, ...]
 Rows = tuple[Terms, ...]
@@ -163,6 +164,8 @@ class TermMinimality(SeeksLabels):
             before, after = max(before, *believed), max(after, *told)
             sums[0] += times * len(rows) * max(believed)
             sums[1] += times * len(rows) * max(told)
+        left = len(held.start) - 1 - looked
+        aside = f"{several(left, 'class', 'classes')} with too many worlds to list; allow more --steps"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -182,6 +185,7 @@ class TermMinimality(SeeksLabels):
                 "mean belief as published": sums[0] / people if people else Fraction(0),
                 "mean belief after": sums[1] / people if people else Fraction(0),
             },
+            not_tried=aside if left else "",
         )
 
     def _fiber(self, knowledge: Knowledge, rows: Rows) -> Fiber | None:

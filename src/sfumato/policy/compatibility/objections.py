@@ -13,6 +13,7 @@ from sfumato import promises
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Problem, did_you_mean, short
+from sfumato.policy import safe_harbor
 from sfumato.policy.compatibility import controls
 from sfumato.policy.compatibility.known_search import known_search, stricter_search
 from sfumato.policy.compatibility.promise_places import with_places
@@ -304,5 +305,6 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     beside_earlier,
     known_search,
     stricter_search,
+    safe_harbor.objections,
     _objections_of_promises,
 ]

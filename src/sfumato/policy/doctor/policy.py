@@ -30,6 +30,7 @@ from sfumato.policy.doctor.near_misses import near_misses
 from sfumato.policy.doctor.sparse_values import sparse_values
 from sfumato.policy.doctor.written_cells import look_alikes, no_numbers
 from sfumato.policy.lexicon.header_lexicon import lexicon
+from sfumato.policy.person_keys import may_be_number_of_people
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, TaxonomyRule
@@ -214,7 +215,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
             continue
-        if _holds_free_text(name, column) or "staff" in lexicon().read(name).kinds:
+        if _holds_free_text(name, column) or not may_be_number_of_people(name, column):
             continue
         rows = survey.rows - column.missing
         seen = "values repeat"

@@ -1,0 +1,182 @@
+"""The rules of HIPAA's Safe Harbor, held against cells: for drafts, and before data are published."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from sfumato.core.data_file import NO_FORM, SourceForm
+from sfumato.core.microdata import Role
+from sfumato.core.problem import Problem
+from sfumato.policy.column_evidence import NO_FINDING, ColumnFinding, TableEvidence
+from sfumato.policy.column_guess import guess
+from sfumato.policy.column_profile import ColumnProfile
+from sfumato.policy.person_names import name_evidence
+from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.safe_harbor import COARSE_UNITS, HIGHEST_AGE, STATES, YEARS, Rule, keeps, problem, rule_of
+from sfumato.policy.taxonomies import Dates, Flat, Intervals, ReadyTaxonomy
+
+Findings = Mapping[str, ColumnFinding]
+
+TOLD = frozenset(
+    {
+        *("sex", "origin", "looks", "household", "education", "job", "health", "crime", "money", "belief"),
+        *("sexuality", "genetics", "legal_status", "measurement", "outcome", "design"),
+    }
+)
+"""Kinds of headers, as the lexicon calls them, below which words are none of the eighteen kinds."""
+LONG_NUMBER = 10_000
+"""Whole numbers from here on, of which no header says what they are, may be numbers of people or places."""
+OLDEST = 90
+"""Dates of people that are so many years apart tell an age."""
+_MANY_DIGITS = re.compile(r"(?:\d[ ./-]?){5}")
+
+
+def rules_kept(
+    columns: Mapping[str, ColumnRule],
+    survey: TableEvidence,
+    findings: Findings,
+    source: SourceForm = NO_FORM,
+) -> dict[str, ColumnRule]:
+    """Returns the rules of a draft's columns as Safe Harbor has them: coarser where that is enough, or gone.
+
+    Of words, codes and long numbers of which no header says what they are nothing is published.
+    """
+    return {
+        name: _kept(rule, _profile(name, survey, findings, source))
+        for name, rule in columns.items()
+        if rule.role is not Role.IDENTIFIER
+    }
+
+
+def cell_problems(policy: Policy, survey: TableEvidence, findings: Findings) -> Iterator[Problem]:
+    """Yields every rule of Safe Harbor that cells of published columns break, whatever headers say."""
+    for name in policy.published:
+        column = survey.columns.get(name)
+        if column is None or column.kind == "list":
+            continue
+        rule, why = _told_by_cells(_profile(name, survey, findings, policy.source))
+        if rule is not None and not keeps(rule, policy.columns[name]):
+            yield problem(name, rule, why)
+
+
+def _profile(name: str, survey: TableEvidence, findings: Findings, source: SourceForm) -> ColumnProfile:
+    column = survey.columns[name]
+    written = source if column.is_text else NO_FORM
+    return ColumnProfile.of(name, column, survey.rows, findings.get(name, NO_FINDING), written)
+
+
+def _told_by_cells(profile: ColumnProfile) -> tuple[Rule | None, str]:
+    """Returns what Safe Harbor asks of a column for what it holds, and why."""
+    if profile.dates and profile.numbers is None:
+        return Rule.DATE, "its cells are dates"
+    few_or_text = profile.column.complete or profile.column.kind == "text"
+    figures = profile.numbers is not None and not profile.finding.identifies
+    if profile.present == 0 or figures or not few_or_text:
+        return None, ""
+    guessed = guess(
+        profile.header, profile.column, profile.rows, finding=profile.finding, written=profile.written
+    )
+    reasons = (
+        (guessed.role is Role.IDENTIFIER, guessed.reason),
+        (_may_be_names(profile), "its cells look like names of people"),
+        (_are_numbers_with_letters(profile), "its cells hold long numbers"),
+    )
+    why = next((reason for holds, reason in reasons if holds), "")
+    return (Rule.IDENTIFIER, why) if why else (None, "")
+
+
+def _may_be_names(profile: ColumnProfile) -> bool:
+    """Whether words are names of people, also few ones, below a header that says nothing else of them."""
+    if profile.column.kind != "text" or profile.numbers is not None or profile.flags:
+        return False
+    if profile.called(*TOLD - {"household"}) or _states_or_countries(profile) is not None:
+        return False
+    evidence = name_evidence(profile.header, profile.values, profile.counts)
+    return evidence.plausible or evidence.few_people
+
+
+def _are_numbers_with_letters(profile: ColumnProfile) -> bool:
+    """Whether most cells have five digits in a row, as numbers of members, plates and telephones have."""
+    if profile.column.kind != "text" or profile.numbers is not None or profile.dates:
+        return False
+    held = zip(profile.values, profile.counts, strict=True)
+    return 2 * sum(n for value, n in held if _MANY_DIGITS.search(value)) > profile.present
+
+
+def _states_or_countries(profile: ColumnProfile) -> ReadyTaxonomy | None:
+    """Returns the list of states or countries that knows every value of a column."""
+    if not profile.values or profile.column.kind != "text":
+        return None
+    lists = (ReadyTaxonomy(name) for name in STATES)
+    return next((known for known in lists if all(map(known.knows, profile.values))), None)
+
+
+def _kept(rule: ColumnRule, profile: ColumnProfile) -> ColumnRule:
+    by_cells, why = _told_by_cells(profile)
+    asked = rule_of(profile.header)
+    if by_cells is Rule.IDENTIFIER or (asked is None and by_cells is not None):
+        asked = by_cells
+    if asked is None:
+        return _gone(NOBODY_SAYS) if _nobody_says(rule, profile) else rule
+    mended = _mended(asked, rule, profile)
+    if mended is not None and keeps(asked, mended):
+        return mended
+    return _gone(f"Safe Harbor: {asked}{f' ({why})' if why else ''}")
+
+
+NOBODY_SAYS = "Safe Harbor: no header says what its cells are, and they may be of one of the eighteen kinds"
+
+
+def _gone(reason: str) -> ColumnRule:
+    return ColumnRule(Role.IDENTIFIER, None, reason)
+
+
+def _nobody_says(rule: ColumnRule, profile: ColumnProfile) -> bool:
+    if profile.called(*TOLD) or profile.flags:
+        return profile.called("relative") and not profile.flags and profile.numbers is None
+    if profile.numbers is not None:
+        return profile.reading.role is None and profile.whole and max(profile.numbers) >= LONG_NUMBER
+    return rule.role is not Role.SENSITIVE
+
+
+def _mended(asked: Rule, rule: ColumnRule, profile: ColumnProfile) -> ColumnRule | None:
+    """Returns a rule that may be what Safe Harbor allows of a column; `None` where there is none."""
+    taxonomy = rule.taxonomy
+    if asked is Rule.AGE and isinstance(taxonomy, Intervals):
+        cap = Decimal(HIGHEST_AGE + 1)
+        if taxonomy.top is None and (taxonomy.stop is None or taxonomy.stop > cap):
+            taxonomy = replace(taxonomy, top=cap)
+        return replace(rule, taxonomy=taxonomy, reason=f"{rule.reason}; from {cap} on one group")
+    if asked is Rule.PLACE and (known := _states_or_countries(profile)) is not None:
+        return ColumnRule(Role.QUASI, known, f"values of the ready taxonomy {known.name}")
+    return _by_year(rule, profile) if asked is Rule.DATE else None
+
+
+def _by_year(rule: ColumnRule, profile: ColumnProfile) -> ColumnRule | None:
+    """Returns dates by year; none where they lie so far apart that they tell an age."""
+    years = _years(profile)
+    if not years or max(years) - min(years) >= OLDEST or not profile.reading.kinds:
+        return None
+    if profile.numbers is not None:
+        listed = Flat(tuple(profile.values), ordered=True)
+        return ColumnRule(Role.QUASI, listed, "years") if keeps(Rule.DATE, _quasi(listed)) else rule
+    units = ("year", "decade") if max(years) - min(years) >= 10 else ("year",)
+    form = profile.dates[0].written
+    assert units[0] == COARSE_UNITS[0]  # noqa: S101  # level 1 is the finest that is allowed
+    return ColumnRule(Role.QUASI, Dates(units, form), "dates; of these the year", start=1)
+
+
+def _quasi(taxonomy: Flat) -> ColumnRule:
+    return ColumnRule(Role.QUASI, taxonomy)
+
+
+def _years(profile: ColumnProfile) -> list[int]:
+    if profile.numbers is not None:
+        sizes = [int(size) for size in profile.numbers] if profile.whole else []
+        return sizes if all(YEARS[0] <= size <= YEARS[1] for size in sizes) else []
+    if not profile.dates:
+        return []
+    return [day.year for value in profile.values if (day := profile.dates[0].day(value)) is not None]
