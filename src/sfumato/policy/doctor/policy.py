@@ -196,10 +196,7 @@ SEVERAL_ROWS = "several-rows"
 NUMBERS_OF_PEOPLE = {"person", "person_number"}
 """Kinds of headers, as the lexicon calls them, under which every person has a number. Numbers of rows and
 cases are different in every row, whoever these are about."""
-OF_NOBODY = {"staff", "place", "date", "birth", "time_word"}
-NO_NUMBER = (
-    "Add a column with a number for each person, and name it under person. If not, nothing has to change."
-)
+NO_NUMBER = "Add a column with a number for each person, and name it under person."
 
 
 def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
@@ -216,7 +213,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
             continue
-        if _holds_free_text(name, column) or lexicon().read(name).kinds & OF_NOBODY:
+        if _holds_free_text(name, column) or "staff" in lexicon().read(name).kinds:
             continue
         rows, seen = survey.rows - column.missing, "values repeat"
         if column.complete:
