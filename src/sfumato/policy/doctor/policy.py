@@ -43,7 +43,7 @@ from sfumato.show.card import several
 from sfumato.system.disk import read_start
 
 MOST_COMPARISONS = 200_000
-"""With more comparisons only spellings that look alike are matched; similar ones would take too long."""
+"""With more comparisons only spellings that look alike are matched."""
 
 __all__ = ["Diagnosis", "Severity", "examine", "examine_file", "examine_held", "examine_path"]
 __all__ += ["examine_table", "worst_first"]
@@ -199,6 +199,7 @@ SEVERAL_ROWS = "several-rows"
 NUMBERS_OF_PEOPLE = {"person", "person_number"}
 """Kinds of headers, as the lexicon calls them, under which every person has a number. Numbers of rows and
 cases are different in every row, whoever these are about."""
+NO_NUMBER = "Add a column with a number for each person, and name it under person."
 
 
 def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
@@ -215,10 +216,9 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
             continue
-        if _holds_free_text(name, column) or not may_be_number_of_people(name, column):
+        if _holds_free_text(name, column) or "staff" in lexicon().read(name).kinds:
             continue
-        rows = survey.rows - column.missing
-        seen = "values repeat"
+        rows, seen = survey.rows - column.missing, "values repeat"
         if column.complete:
             seen = f"{several(column.distinct, 'different value')} in {rows:,} rows"
         yield Diagnosis(
@@ -228,7 +228,9 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             f"{seen}: if these are people with several rows, then rows are counted where people are promised",
             rows - column.distinct,
             f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
-            " together is then judged. If not, nothing has to change.",
+            " together is then judged. If not, nothing has to change."
+            if may_be_number_of_people(name, column)
+            else NO_NUMBER,
         )
 
 
