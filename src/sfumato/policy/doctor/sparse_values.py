@@ -42,4 +42,4 @@ def _empty(rule: ColumnRule, column: ColumnEvidence) -> int:
     if rule.spelling is not Spelling.FOLDED:
         return column.missing
     pairs = zip(column.values, column.counts.tolist(), strict=False)
-    return column.missing + sum(n for text, n in pairs if text is not None and meaning(text) is None)
+    return column.missing + sum(int(n) for text, n in pairs if text is not None and meaning(text) is None)
