@@ -46,10 +46,19 @@ def test_social_security_numbers_that_were_never_given_out(text):
         ("german_tax_id", "12345678903"),
         ("payment_card", "0000000000000000"),
         ("iban", "GB82"),
+        ("iban", "XX53584434518131971"),
+        ("italian_codice_fiscale", "HOLEWE93S36I054M"),
     ],
 )
 def test_what_adds_up_but_cannot_be(rule, text):
     assert not getattr(check_digits, rule)(text)
+
+
+@pytest.mark.parametrize("text", ["198909731583", "3805766668"])
+def test_visitors_to_sweden_have_numbers(text):
+    """Sixty is added to the day of their birth."""
+    assert check_digits.swedish_personnummer(text)
+    assert not check_digits.swedish_personnummer(text[:-1] + str((int(text[-1]) + 1) % 10))
 
 
 @given(st.text(max_size=20) | st.text("0123456789X", max_size=18))

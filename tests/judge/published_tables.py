@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from oracles.published_rows import as_csv
+from sfumato.engine.files.writer import write_parquet_again
 from sfumato.policy.policy import Policy
 
 KEYS = ("q 0", 'q"1')
@@ -74,11 +75,12 @@ def policy(made, *, person=None, person_role="identifier"):
 
 
 def write(path, table, columns=(*KEYS, "disease", "visits")):
-    """A CSV or Parquet file, with nothing of the project."""
+    """A CSV file, with nothing of the project, or a Parquet file in the form of releases."""
     if path.suffix == ".csv":
         path.write_bytes(as_csv(table, columns))
         return path
     kinds = {c: pa.int64() if c in ("visits", "who") else pa.string() for c in columns}
     arrays = [pa.array([r[c] for r in table], kinds[c]) for c in columns]
     pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), path)
+    write_parquet_again(path)
     return path

@@ -76,7 +76,7 @@ def surplus_of(source: Source) -> tuple[Surplus, ...]:
         return ()
     try:
         if source.kind == PARQUET:
-            return parquet_surplus(path)
+            return parquet_surplus(path, memory=source.memory)
         return csv_surplus(path, source.columns, memory=source.memory, form=FileForm.of(form_of(source)))
     except BadData:
         return (Surplus("the bytes of the file could not be followed", certain=False),)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
+from sfumato.attacks.objections import BYTES
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.progress import Progress, one_step, silent
 from sfumato.engine import AnyTable
@@ -74,7 +75,10 @@ def audit(
 
 
 def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: str | Path) -> Audit:
-    """The audit, with what a genuine certificate beside the file records of positions."""
+    """The audit, with what a genuine certificate beside the file records of positions, and of its bytes.
+
+    The certificate names the digest of the bytes that were judged before they were published.
+    """
     from sfumato.releases.certificate import CERTIFICATE, examine
     from sfumato.releases.ledger.keys import public_keys
 
@@ -96,7 +100,9 @@ def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: s
         else v
         for v in audited.verdicts
     )
-    return replace(audited, verdicts=verdicts)
+    open_bytes = [o for o in audited.objections if o.concerns == BYTES and o.holds is None]
+    objections = tuple(o for o in audited.objections if o not in open_bytes)
+    return replace(audited, verdicts=verdicts, objections=objections)
 
 
 def audit_by(

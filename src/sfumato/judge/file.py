@@ -137,15 +137,18 @@ def _count(
 
 
 def _check_bytes(path: Path) -> None:
-    """Raises where the bytes of a Parquet file tell more than its rows."""
+    """Raises where the bytes of a Parquet file are others than those that its rows give."""
     if not is_parquet(path):
         return
-    from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus  # noqa: PLC0415  # for Parquet alone
+    from sfumato.judge.file_bytes.parquet_rewrite import is_as_released  # noqa: PLC0415  # for Parquet alone
 
-    told = [surplus for surplus in parquet_surplus(path) if surplus.certain]
-    if told:
-        named = f": {', '.join(told[0].columns)}" if told[0].columns else ""
-        raise BadData(told[0].sentence + named, where=path.name, remedy="Write it again from its rows.")
+    for part in parts_of(path):
+        if not is_as_released(part):
+            raise BadData(
+                "the file has other bytes than its rows give: it may hold more than they do",
+                where=part.name,
+                remedy="Write it again from its rows.",
+            )
 
 
 def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:

@@ -23,7 +23,7 @@ from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonObject, read_json
 from sfumato.engine.column_names import check_names
 from sfumato.engine.files.parquet import ParquetReader
-from sfumato.engine.files.writer import check_target
+from sfumato.engine.files.writer import check_target, write_parquet_again
 from sfumato.system.disk import digest_of, read_document, to_disk
 from sfumato.system.memory import Memory
 
@@ -78,6 +78,7 @@ def _named_in_order(folder: Path, *, private: bool) -> list[Path]:
     for number, part in enumerate(written):
         final = part.with_name(f"part-{number:05}.parquet")
         part.rename(final)
+        write_parquet_again(final)
         final.chmod(0o600 if private else 0o666 & ~_umask())
         to_disk(final)
         parts.append(final)

@@ -1,23 +1,22 @@
-"""What a Parquet file tells beyond its rows: notes, values that no row has, bytes that no reader reads."""
+"""What a Parquet file of anybody tells beyond its rows, as far as a reader of Parquet shows it."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import BadData
-from sfumato.judge.file_bytes.parquet_layout import ColumnChunk, ParquetLayout, layout_of
-from sfumato.judge.file_bytes.plain_values import plain_values
-from sfumato.judge.tables.parquet import is_harmless, parts_of
+from sfumato.judge.file_bytes.parquet_rewrite import is_as_released
+from sfumato.judge.tables.database import NO_LIMIT, strictly
+from sfumato.judge.tables.parquet import columns, is_harmless, literal, parts_of
+from sfumato.judge.tables.relation import Relation
+from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import duckdb
 
 WRITER = re.compile(r"[A-Za-z0-9 .,:+/()_-]{0,120}")
 """What the name of the program that wrote a file looks like."""
@@ -35,175 +34,103 @@ class Surplus:
     certain: bool = True
 
 
-def parquet_surplus(path: Path) -> tuple[Surplus, ...]:
+def parquet_surplus(path: Path, *, memory: Memory = NO_LIMIT) -> tuple[Surplus, ...]:
     """Returns what a Parquet file, or the parts of a folder, tell beyond their rows.
 
-    Raises `BadData` where the file cannot be read. Inside a page, what stands behind its last value is looked
-    at where values are written plainly or by a dictionary; otherwise it is said that nobody looked.
+    Of a file as releases are written that is nothing. Of any other it is at least said that nobody looked at
+    bytes that readers pass over. Raises `BadData` where the file cannot be read.
     """
-    return tuple(dict.fromkeys(some for part in parts_of(path) for some in _of_part(part)))
+    return tuple(dict.fromkeys(surplus for part in parts_of(path) for surplus in _of_part(part, memory)))
 
 
-def _of_part(part: Path) -> Iterator[Surplus]:
+def _of_part(part: Path, memory: Memory) -> Iterator[Surplus]:
+    if is_as_released(part):
+        return
+    yield from strictly(part.name, lambda db: [*_notes(db, part), *_claims(db, part)], memory)
+    if unused := _unused_entries(part):
+        yield Surplus("a dictionary holds values that no row has", unused)
+    yield Surplus("bytes of the file that readers pass over were not looked at", certain=False)
+
+
+def _notes(db: duckdb.DuckDBPyConnection, part: Path) -> Iterator[Surplus]:
+    names = columns(db, part)
+    notes = db.execute("SELECT key, value FROM parquet_kv_metadata(?)", [literal(part)]).fetchall()
+    extra = sum(not is_harmless(bytes(key), bytes(value), names) for key, value in notes)
+    if extra:
+        number = "a note" if extra == 1 else f"{extra} notes"
+        yield Surplus(f"the file carries {number} besides its columns", certain=False)
+    made_by = db.execute("SELECT created_by FROM parquet_file_metadata(?)", [literal(part)]).fetchall()
+    if not WRITER.fullmatch(made_by[0][0] or ""):
+        yield Surplus("the name of the file's writer is none", certain=False)
+
+
+def _claims(db: duckdb.DuckDBPyConnection, part: Path) -> Iterator[Surplus]:
+    """Compares what statistics claim of values with the values of the rows, for columns without structure."""
+    rows = Relation.of_file(db, part, columns(db, part))
+    foreign: list[str] = []
+    miscounted: list[str] = []
+    for name in rows.names:
+        cell, kind = rows.place(name), rows.kind(name)
+        counted = f"SELECT count(*) - count({cell}), count(*) FROM {rows.query}"  # noqa: S608
+        missing, cells = db.execute(counted).fetchall()[0]
+        lows, highs, null_counts, most_distinct = db.execute(CLAIMS, [literal(part), name]).fetchall()[0]
+        miscounted += [name] * (null_counts not in (None, missing) or (most_distinct or 0) > cells)
+        number = kind in ("FLOAT", "DOUBLE")
+        text = f"({cell} + 0::{kind})::VARCHAR" if number else f"{cell}::VARCHAR"  # there is one zero
+        column = f"SELECT {text} AS cell FROM {rows.query} WHERE {cell} IS NOT NULL"  # noqa: S608
+        for bounds, cut in ((lows, 0), (highs, 1)):
+            left = [bound for (bound,) in db.execute(UNMATCHED.format(column), [bounds]).fetchall()]
+            left = [bound for bound in left if not (number and bound == "-0.0")]
+            if kind in ("VARCHAR", "BLOB"):
+                left = [bound for bound in left if not _is_cut_short(db, column, bound, cut)]
+            foreign += [name] * (bool(left) and name not in foreign)
+    if foreign:
+        yield Surplus("statistics name values that no row has", tuple(foreign))
+    if miscounted:
+        yield Surplus("statistics count other cells than there are", tuple(miscounted))
+
+
+CLAIMS = """
+    SELECT list(stats_min) || list(stats_min_value), list(stats_max) || list(stats_max_value),
+        CASE WHEN count(*) = count(stats_null_count) THEN sum(stats_null_count) END, max(stats_distinct_count)
+    FROM parquet_metadata(?) WHERE path_in_schema = ?
+"""
+"""What headers say of a column without structure: bounds by their old and new fields, and counts."""
+UNMATCHED = """
+    SELECT DISTINCT bound FROM (SELECT unnest(?::VARCHAR[]) AS bound)
+    WHERE bound IS NOT NULL AND bound NOT IN ({})
+"""
+
+
+def _is_cut_short(db: duckdb.DuckDBPyConnection, column: str, bound: str, cut: int) -> bool:
+    """Tells whether a bound is a text cut short; of an upper one, the last letter is one higher.
+
+    So many letters are `cut` off the bound before texts are looked for that begin with it.
+    """
+    longer = f"SELECT 1 FROM ({column}) WHERE starts_with(cell, ?) AND length(cell) > ? LIMIT 1"  # noqa: S608
+    return bool(db.execute(longer, [bound[: len(bound) - cut], len(bound)]).fetchall())
+
+
+def _unused_entries(part: Path) -> tuple[str, ...]:
+    """Returns the columns of texts whose dictionaries hold a value that no row has."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
     import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
 
-    layout = layout_of(part)
-    columns = tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks))
-    yield from _notes(layout, columns)
-    if layout.stray:
-        yield Surplus(f"{layout.stray:,} bytes of the file belong to no column")
-    yield from _behind_values(layout.chunks)
-    if twice := tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks if _has_twice(chunk))):
-        yield Surplus("a dictionary holds a value twice, so that equal cells can be told apart", twice)
+    unused = []
     try:
-        # Dictionaries stay what they are: one long value in many rows takes the room of one.
-        texts = [field.name for field in pq.read_schema(part) if _is_text(field.type)]
+        kinds = {column.name: column.type for column in pq.read_schema(part)}
+        texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
+        coded = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
         with pq.ParquetFile(part, read_dictionary=texts) as file:
-            yield from _claims(file, layout.chunks)
-    except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last of names
+            for name in texts + coded:
+                entries: set[str] = set()
+                values: set[str] = set()
+                for number in range(file.num_row_groups):
+                    for cells in file.read_row_group(number, columns=[name]).column(0).chunks:
+                        cells.validate(full=True)
+                        entries.update(cells.dictionary.to_pylist())
+                        values.update(cells.unique().dictionary_decode().to_pylist())
+                unused += [name] * (not entries <= values)
+    except (pa.ArrowException, OSError, UnicodeError):
         raise BadData("the file cannot be read as Parquet", where=part.name) from None
-
-
-def _notes(layout: ParquetLayout, columns: Sequence[str]) -> Iterator[Surplus]:
-    extra = sum(not is_harmless(key, value, columns) for key, value in layout.notes)
-    if extra:
-        notes = "a note" if extra == 1 else f"{extra} notes"
-        yield Surplus(f"the file carries {notes} besides its columns", certain=False)
-    if not WRITER.fullmatch(layout.made_by):
-        yield Surplus("the name of the file's writer is none", certain=False)
-    if noted := tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks if chunk.notes)):
-        yield Surplus("notes stand beside columns", noted)
-    if filtered := tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks if chunk.has_bloom_filter)):
-        yield Surplus("a filter tells which values a column may hold", filtered, certain=False)
-
-
-def _behind_values(chunks: Sequence[ColumnChunk]) -> Iterator[Surplus]:
-    """Says where bytes stand in pages that no reader reads, and where that could not be found out."""
-    hidden = tuple(dict.fromkeys(chunk.path[0] for chunk in chunks if chunk.pages.behind))
-    if hidden:
-        yield Surplus("bytes stand in pages behind the last value", hidden)
-    unknown = tuple(dict.fromkeys(chunk.path[0] for chunk in chunks if chunk.pages.unknown))
-    if unknown:
-        yield Surplus("what stands in pages behind the last value could not be told", unknown, certain=False)
-
-
-def _has_twice(chunk: ColumnChunk) -> bool:
-    """Whether cells of one value may be written as different numbers."""
-    return len(set(chunk.claims.entries)) < len(chunk.claims.entries)
-
-
-def _claims(file: pq.ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Surplus]:
-    """Compares what headers claim of values with the values of the rows, column by column."""
-    by_path: dict[tuple[str, ...], list[ColumnChunk]] = defaultdict(list)
-    for chunk in chunks:
-        by_path[chunk.path].append(chunk)
-    unused, foreign, miscounted, unknown = [], [], [], []
-    for path, some in by_path.items():
-        held = _Held(file, path, some)
-        name = path[0]
-        if held.unknown:
-            unknown.append(name)
-            continue
-        unused += [name] * bool(held.lacking("entries"))
-        foreign += [name] * bool(held.lacking("low") or held.lacking("high"))
-        miscounted += [name] * held.miscounted
-    for names, sentence, certain in (
-        (unused, "a dictionary holds values that no row has", True),
-        (foreign, "statistics name values that no row has", True),
-        (miscounted, "statistics count other cells than there are", True),
-        (unknown, "what headers say of a column could not be compared with its cells", False),
-    ):
-        if names:
-            yield Surplus(sentence, tuple(dict.fromkeys(names)), certain)
-
-
-class _Held:
-    """The claims about one column that its cells do not bear out; one row group is held at a time.
-
-    How many different values there are is an estimate where DuckDB wrote the file: only more than there are
-    cells is no count of theirs.
-    """
-
-    def __init__(self, file: pq.ParquetFile, path: tuple[str, ...], chunks: Sequence[ColumnChunk]) -> None:
-        self._left = {
-            "entries": set[bytes]().union(*(chunk.claims.entries for chunk in chunks)),
-            "low": set[bytes]().union(*(chunk.claims.low for chunk in chunks)),
-            "high": set[bytes]().union(*(chunk.claims.high for chunk in chunks)),
-        }
-        self.unknown = self.miscounted = False
-        for chunk in chunks:
-            cells = _cells(file, chunk.row_group, path)
-            found = None if cells is None else plain_values(_used(cells), chunk.physical, chunk.length)
-            if cells is None or found is None:
-                self.unknown = any(self._left.values())
-                return
-            if len(path) == 1:
-                self.miscounted |= chunk.claims.nulls not in (None, cells.null_count)
-                self.miscounted |= (chunk.claims.distinct or 0) > max(len(cells), len(found))
-            self._settle(found)
-
-    def lacking(self, which: str) -> set[bytes]:
-        return self._left[which]
-
-    def _settle(self, found: set[bytes]) -> None:
-        for which, left in self._left.items():
-            left.difference_update(found)
-            if left and which in SHORTENED:
-                left.difference_update(shortened(left, found, SHORTENED[which]))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa  # noqa: PLC0415  # heavy
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _used(cells: pa.Array) -> pa.Array:
-    """Returns the values that cells have; of a dictionary, those that some cell refers to."""
-    import pyarrow as pa  # noqa: PLC0415  # heavy
-
-    if not pa.types.is_dictionary(cells.type):
-        return cells
-    return cells.dictionary.take(cells.indices.unique().drop_null())
-
-
-def shortened(
-    claims: set[bytes], values: set[bytes], beginnings: Callable[[bytes], Iterable[bytes]]
-) -> set[bytes]:
-    """Returns the claims that are bounds cut short of some value: one that has one of their beginnings."""
-    asked = {claim: tuple(beginnings(claim)) for claim in claims}
-    lengths = {len(beginning) for each in asked.values() for beginning in each}
-    there = {value[:length] for length in lengths for value in values}
-    return {claim for claim, each in asked.items() if not there.isdisjoint(each)}
-
-
-def of_lower_bound(claim: bytes) -> Iterator[bytes]:
-    """Yields how a value begins of which this is a lower bound."""
-    yield claim
-
-
-def of_upper_bound(claim: bytes) -> Iterator[bytes]:
-    """Yields how a value begins of which this is an upper bound: its last byte or letter is one lower."""
-    if not claim:
-        return
-    yield claim[:-1] + bytes([max(claim[-1] - 1, 0)])
-    with suppress(UnicodeError):  # no letters
-        text = claim.decode()
-        yield (text[:-1] + chr(max(ord(text[-1]) - 1, 0))).encode()
-
-
-SHORTENED = {"low": of_lower_bound, "high": of_upper_bound}
-"""Bounds that writers cut short, and how values begin that are within them."""
-
-
-def _cells(file: pq.ParquetFile, row_group: int, path: tuple[str, ...]) -> pa.Array | None:
-    """Returns the cells of a column, or of the lists in it; `None` for records."""
-    import pyarrow as pa  # noqa: PLC0415  # heavy
-
-    kind = file.schema_arrow.field(path[0]).type
-    if pa.types.is_struct(kind) or pa.types.is_map(kind):
-        return None
-    table = file.read_row_group(row_group, columns=[path[0]])
-    whole = table.column(table.schema.get_field_index(path[0])).combine_chunks()
-    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
+    return tuple(unused)
