@@ -18,7 +18,6 @@ NEEDS = {
     "quasi_sensitive": "symptoms",
     "term_removal": "",
     "continuous": "adult_uci",
-    "departures": "adult",
     "minimality": "adult",
     "stricter_promises": "",
     "joint_worlds": "",

@@ -68,23 +68,6 @@ def _chain():
     }
 
 
-def _departures():
-    people = _chain()
-    left = ["" if i % 5 else "June" for i, _ in enumerate(people["who"])]
-    return {
-        "who": people["who"],
-        "month": ["May"] * len(left),
-        "left": left,
-        "place": people["place"],
-        "disease": people["disease"],
-    }
-
-
-def _returns():
-    people = _chain()
-    return {name: people[name] for name in ("who", "place", "disease")}
-
-
 def _office():
     return {
         "plz": [f"8{i % 4}331" for i in range(60)],
@@ -122,8 +105,6 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "safe_harbor": _chain,
     "chain": _chain,
     "members": _chain,
-    "departures": _departures,
-    "returns": _returns,
     "visits": _visits,
     "ready": _lands,
     "source": _office,

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
         Bound,
     )
     from sfumato.core.microdata import Column, Microdata, Role
-    from sfumato.core.node_label import Label
     from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
     from sfumato.core.promise import ClassPromise, Cuts, Promise, Promises, TablePromise, Truth
     from sfumato.core.recoding import Recoding
-    from sfumato.core.taxonomy import Taxonomy
+    from sfumato.core.taxonomy import Label, Taxonomy
     from sfumato.core.verdict import Evidence, Finding, Verdict
     from sfumato.core.watch import Answer, Watch
     from sfumato.core.weights import WeightedClass, WeightedHistogram
@@ -153,11 +152,10 @@ _MODULES = {
         *("AttackLimit", "AttackLimits", "AttackMeasure", "Bound"),
     ),
     "sfumato.core.microdata": ("Column", "Microdata", "Role"),
-    "sfumato.core.node_label": ("Label",),
     "sfumato.core.policy_view": ("ColumnOptions", "ColumnView", "PolicyView"),
     "sfumato.core.promise": (*("ClassPromise", "Cuts", "Promise", "Promises", "TablePromise", "Truth"),),
     "sfumato.core.recoding": ("Recoding",),
-    "sfumato.core.taxonomy": ("Taxonomy",),
+    "sfumato.core.taxonomy": ("Label", "Taxonomy"),
     "sfumato.core.verdict": ("Evidence", "Finding", "Verdict"),
     "sfumato.core.watch": ("Answer", "Watch"),
     "sfumato.core.weights": ("WeightedClass", "WeightedHistogram"),

@@ -51,7 +51,7 @@ def told(trees, people, cuts, k):
         verdict = promise.verdict_on(data, named(cut))
         if not verdict.holds:
             return None
-        made.append(replace(imprint, candidates=promise.candidates(data, verdict)))
+        made.append(replace(imprint, candidates=promise.candidates(verdict)))
     return made
 
 

@@ -1,4 +1,4 @@
-"""Releases with other columns of the same people, in a ledger: from the first to history and audit."""
+"""Releases of a chain show the same columns, in any order, under the same names and in the same roles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.errors import RefusedByHistory
-from sfumato.journey.overlapping_releases import overlapping
 from sfumato.judge.chain.ruling import judge_chain
 
 COLUMNS = {
@@ -57,30 +56,36 @@ def test_the_same_columns_in_another_order_are_no_other_columns(go):
         (["age", "place"], "third"),
         (["place", "age"], "fourth"),
     ):
-        record = go(["who", *keys, "disease"], into).record
-        assert "overlaps" not in record.figures
-        assert record.figures["FA"] >= 3
+        assert go(["who", *keys, "disease"], into).record.figures["FA"] >= 3
 
 
-def test_history_shows_which_releases_overlap(go, sfumato, tmp_path):
-    go(FIRST, "health")
-    second = go(SECOND, "places")
-    assert second.record.figures["overlaps"] == [1]
-    assert "it shows other columns of people in release 1" in str(second.card())
-    said = sfumato("history", "--ledger", f"sqlite:///{tmp_path}/l.db")
-    assert "other columns of" in said.out and said.code == 0
-    listed = sfumato("history", "--ledger", f"sqlite:///{tmp_path}/l.db", "--json").document["releases"]
-    assert [release["figures"].get("overlaps") for release in listed] == [None, [1]]
-    for names, folder in ((FIRST, "health"), (SECOND, "places")):
-        found = sf.audit(
-            tmp_path / folder / "data.csv", policy(names, person="who"), against=f"sqlite:///{tmp_path}/l.db"
-        )
-        assert found.holds and not found.failed and not found.objections
+@pytest.mark.parametrize("later", [["who", "place", "disease"], ["who", "age", "place", "disease", "wage"]])
+def test_a_column_that_the_first_policy_did_not_know_is_refused(go, later):
+    go(["who", "age", "disease", "wage"], "first")
+    with pytest.raises(RefusedByHistory, match=r"columns\.place\.role: not there, now quasi"):
+        go(later, "later")
+
+
+@pytest.mark.parametrize("keys", [{"person": "who"}, {"adversary": "register"}], ids=str)
+def test_a_column_that_is_shown_no_more_is_refused(go, keys):
+    go(["who", "age", "place", "disease"], "first", **keys)
+    with pytest.raises(RefusedByHistory, match="release 1 showed other columns: 2 key columns") as refused:
+        go(["who", "place", "disease"], "later", **keys)
+    assert "or start a new chain" in refused.value.remedy
+
+
+def test_both_attack_and_judge_refuse_releases_with_other_columns():
+    made = [
+        sf.protect(PEOPLE.select(names), policy(names, person="who")).imprint for names in (FIRST, SECOND)
+    ]
+    with pytest.raises(RefusedByHistory, match="release 1 showed other columns"):
+        sf.attack.correspondence(made, policy(SECOND, person="who"))
+    with pytest.raises(RefusedByHistory, match="do not show the same columns"):
+        judge_chain([imprint.as_dict() for imprint in made], 3)
 
 
 @pytest.mark.parametrize("role", ["insensitive", "sensitive"])
 def test_a_column_that_the_first_policy_hid_stays_hidden(tmp_path, role):
-    """One that it did not know may come as a key or as sensitive, which is judged; not as harmless."""
     hidden = {"wage": {"role": "identifier"}} if role == "sensitive" else {}
     rules = policy(SECOND, person="who")
     first = {**rules, "columns": {**rules["columns"], **hidden}}
@@ -91,16 +96,6 @@ def test_a_column_that_the_first_policy_hid_stays_hidden(tmp_path, role):
         sf.release(PEOPLE.select(list(later["columns"])), later, ledger=ledger, into=tmp_path / "later")
 
 
-def test_people_who_share_nothing_do_not_overlap():
-    keys = {"person": "who", "leavers": "unknown"}
-    first = sf.protect(PEOPLE.select(FIRST).head(16), policy(FIRST, **keys))
-    rest = PEOPLE.select(SECOND).tail(16)
-    second = sf.protect(rest, policy(SECOND, **keys), earlier=[first.imprint])
-    assert overlapping([first.imprint, second.imprint]) == []
-    both = sf.protect(PEOPLE.select(SECOND), policy(SECOND, **keys), earlier=[first.imprint])
-    assert overlapping([first.imprint, both.imprint]) == [0]
-
-
 @pytest.mark.parametrize("name", ["age", "disease"])
 @pytest.mark.parametrize("spelled", [str.upper, " {} ".format, str.title], ids=["case", "blanks", "title"])
 def test_a_column_whose_name_is_spelled_otherwise_is_refused(go, tmp_path, name, spelled):
@@ -109,20 +104,15 @@ def test_a_column_whose_name_is_spelled_otherwise_is_refused(go, tmp_path, name,
     first = go(names, "first")
     renamed = {other if n == name else n: COLUMNS[n] for n in names}
     rules = {**policy(names, person="who"), "columns": renamed}
-    with pytest.raises(RefusedByHistory, match="under another spelling") as refused:
-        ledger = f"sqlite:///{tmp_path}/l.db"
-        sf.release(PEOPLE.select(names).rename({name: other}), rules, ledger=ledger, into=tmp_path / "later")
-    assert "as that release did" in refused.value.remedy
+    people = PEOPLE.select(names).rename({name: other})
+    with pytest.raises(RefusedByHistory, match="not there, now"):
+        sf.release(people, rules, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "later")
     words = first.record.memory.decode()
+    with pytest.raises(RefusedByHistory, match="showed other columns") as refused:
+        sf.protect(
+            people, rules, earlier=[sf.protect(PEOPLE.select(names), policy(names, person="who")).imprint]
+        )
+    assert "under the same names" in refused.value.remedy
     later = json.loads(words.replace(f'"{name}"', json.dumps(other)))
-    with pytest.raises(RefusedByHistory, match="spells otherwise"):
+    with pytest.raises(RefusedByHistory, match="do not show the same columns"):
         judge_chain([json.loads(words), later], 3)
-
-
-def test_a_column_beside_another_of_nearly_its_name_is_a_column_of_its_own(go, monkeypatch):
-    """A table that has both columns means two: neither is taken for the other."""
-    monkeypatch.setitem(COLUMNS, "Age", COLUMNS["place"])
-    people = PEOPLE.with_columns(Age=pl.col("place"))
-    go(["who", "age", "disease"], "first", people)
-    second = go(["who", "age", "Age", "disease"], "second", people)
-    assert second.record.figures["overlaps"] == [1]

@@ -66,7 +66,7 @@ def test_a_chain_has_the_same_figures_and_verdicts_as_if_nothing_were_settled(tm
     monkeypatch.setattr(
         chain_check,
         "_attacked",
-        lambda *given: looked.append(closing_release(given[0], given[3])) or attack(*given),
+        lambda *given: looked.append(closing_release(given[0], given[2])) or attack(*given),
     )
     taken_over = made(tmp_path / "one", 7)
     assert [record.figures for record in taken_over] == [record.figures for record in whole]
@@ -79,10 +79,10 @@ def test_the_attack_finds_what_it_finds_in_the_whole_chain(chain):
     found = releases(*chain)
     settled = [None]
     for upto in range(2, len(found)):
-        known, figures = _attacked(found[:upto], ASKED, None, [])
+        known, figures = _attacked(found[:upto], ASKED, [])
         fewest = figures.of_anybody
         settled.append(Settled(fewest, figures) if known.holds and fewest is not None else None)
-    (got, now), (whole, figures) = (_attacked(found, ASKED, None, each) for each in (settled, []))
+    (got, now), (whole, figures) = (_attacked(found, ASKED, each) for each in (settled, []))
     assert (got.k, got.holds, now) == (whole.k, whole.holds, figures)
 
 
@@ -129,13 +129,11 @@ def test_what_stood_beside_others_is_found_again(kept, harm):
     assert found[2] is None and (found[1] is not None) is ("after" in harm)
 
 
-def test_nothing_is_settled_where_people_leave_or_more_is_asked(kept):
+def test_nothing_is_settled_where_more_is_asked(kept):
     records, imprints = kept
-    leaving = {"continuous": {"k": 3, "since": "batch", "until": "left"}}
-    columns = {**POLICY["columns"], "left": {"role": "identifier"}}
     twice = [*POLICY["promises"], {"continuous": {"k": 2, "since": "batch"}}]
-    for policy in ({"columns": columns, "promises": [leaving]}, {**POLICY, "promises": twice}):
-        assert not any(settled_releases.settled_releases(records, imprints, Policy.from_dict(policy)))
+    policy = Policy.from_dict({**POLICY, "promises": twice})
+    assert not any(settled_releases.settled_releases(records, imprints, policy))
 
 
 @pytest.fixture
@@ -145,7 +143,7 @@ def starts(monkeypatch):
     monkeypatch.setattr(
         chain_check,
         "_attacked",
-        lambda *given: found.append(closing_release(given[0], given[3])) or attack(*given),
+        lambda *given: found.append(closing_release(given[0], given[2])) or attack(*given),
     )
     return found
 

@@ -224,15 +224,14 @@ def test_every_definition_says_how_its_parameters_compare():
 
 
 @dataclass(frozen=True)
-class Lasting(Declared, ClassPromise):
-    """A promise with a parameter that has no order, and one that nobody may weaken."""
+class Unordered(Declared, ClassPromise):
+    """A promise with parameters that have no order."""
 
     k: int
-    leavers: int = 0
+    m: int = 0
 
-    name: ClassVar[str] = "lasting"
-    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"), Whole("leavers", 0))
-    lasting: ClassVar[tuple[str, ...]] = ("leavers",)
+    name: ClassVar[str] = "unordered"
+    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"), Whole("m", 0))
 
     def holds_on(self, classes: Classes):
         return classes.people >= self.k
@@ -241,20 +240,13 @@ class Lasting(Declared, ClassPromise):
         raise NotImplementedError
 
     def __str__(self):
-        return f"lasting, k = {self.k}"
+        return f"unordered, k = {self.k}"
 
 
 def test_without_an_order_only_equal_parameters_will_do():
-    assert covers(Lasting(3), Lasting(3))
-    assert not covers(Lasting(4), Lasting(3))
-    assert len(fields(Lasting)) == 2
-
-
-def test_what_lasts_is_told_from_what_may_be_weakened():
-    one, other = Lasting(3, 1).demands()[0], Lasting(2, 2).demands()[0]
-    assert other.weakens_lasting(one)
-    assert not Lasting(2, 1).demands()[0].weakens_lasting(one)
-    assert not KAnonymity(1).demands()[0].weakens_lasting(one)
+    assert covers(Unordered(3), Unordered(3))
+    assert not covers(Unordered(4), Unordered(3))
+    assert len(fields(Unordered)) == 2
 
 
 def test_what_lacks_is_named_with_what_comes_nearest():

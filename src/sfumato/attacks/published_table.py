@@ -115,7 +115,7 @@ class PublishedTable:
     def labels_of(self, index: int) -> dict[str, Label]:
         """What a class publishes in the key columns: cell values, for `Finding.values` alone."""
         nodes = self._grouped[1][index].tolist()
-        return {c.name: c.taxonomy.label(v) for c, v in zip(self.table.keys, nodes, strict=True)}
+        return {c.name: c.taxonomy.labels[v] for c, v in zip(self.table.keys, nodes, strict=True)}
 
     @property
     def texts(self) -> tuple[dict[str, tuple[Label, ...]], dict[str, Codes], Counts]:
@@ -124,7 +124,9 @@ class PublishedTable:
         trees = {c.name: c.taxonomy for c in keys}
         codes = {c.name: nodes[:, j] for j, c in enumerate(keys)}
         used = {name: np.unique(column, return_inverse=True) for name, column in codes.items()}
-        shown = {name: tuple(trees[name].label(v) for v in some.tolist()) for name, (some, _) in used.items()}
+        shown = {
+            name: tuple(trees[name].labels[v] for v in some.tolist()) for name, (some, _) in used.items()
+        }
         return (
             shown,
             {n: np.asarray(code, dtype=np.int32).ravel() for n, (_, code) in used.items()},

@@ -5,70 +5,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.chains.person_versions import RowPresence
+from sfumato.chains.history import came_with
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.taxonomy import Label
 
 
 def rows_by_release(
-    table: Microdata,
-    earlier: Sequence[Imprint],
-    keys: Sequence[str],
-    *,
-    person: str,
-    since: str,
-    until: str | None,
+    table: Microdata, earlier: Sequence[Imprint], keys: Sequence[str], *, person: str, since: str
 ) -> tuple[list[int], int]:
     """Returns how many rows each release holds of people with these keys, and how many of them there are.
 
     The table is whole: their rows are still in it, and nobody else's are missing. Raises `RefusedByHistory`
     where a release holds more or fewer rows than the table and those who were erased before give.
     """
-    whole = table.whole
-    (there,) = RowPresence.of(whole, earlier, since, until, None).there
-    _refuse_missing(whole, earlier, there)
-    labels = {label: code for code, label in enumerate(whole.column(person).taxonomy.leaf_labels)}
+    came = came_with(table, earlier, since)
+    _refuse_missing(table, earlier, came)
+    labels = {label: code for code, label in enumerate(table.column(person).taxonomy.leaf_labels)}
     codes = np.array([labels[key] for key in keys if key in labels], np.int64)
-    wanted = np.isin(whole.codes(person), codes)
-    return [int(whole.counts[inside & wanted].sum()) for inside in there], len(codes)
+    wanted = np.isin(table.codes(person), codes)
+    return _rows_in_each(came[wanted], table.counts[wanted], len(earlier)), len(codes)
 
 
 def named_by_release(
-    table: Microdata,
-    earlier: Sequence[Imprint],
-    rows: Sequence[tuple[Label, ...]],
-    *,
-    since: str,
-    until: str | None,
+    table: Microdata, earlier: Sequence[Imprint], rows: Sequence[tuple[Label, ...]], *, since: str
 ) -> list[int]:
-    """Returns how many of some rows each release holds: of each the batch it came with and left with.
+    """Returns how many of some rows each release holds: of each the batch it came with.
 
     Raises as `rows_by_release` does.
     """
-    whole = table.whole
-    _refuse_missing(whole, earlier, RowPresence.of(whole, earlier, since, until, None).there[0])
-    names = [since, *([until] if until else [])]
-    columns = [whole.column(name) for name in names]
-    codes = [
-        np.array([column.taxonomy.rank(row[j]) for row in rows], np.int32) for j, column in enumerate(columns)
-    ]
-    some = Microdata.of_codes(columns, codes)
-    (there,) = RowPresence.of(some, earlier, since, until, None).there
-    return [int(some.counts[inside].sum()) for inside in there]
+    came, column = came_with(table, earlier, since), table.column(since)
+    _refuse_missing(table, earlier, came)
+    of_batch = np.full(len(column.taxonomy.leaves), len(earlier), np.int32)
+    of_batch[table.codes(since)] = came
+    codes = np.array([column.taxonomy.rank(batch) for (batch,) in rows], np.int32)
+    return _rows_in_each(of_batch[codes], np.ones(len(codes), np.int64), len(earlier))
 
 
-def _refuse_missing(whole: Microdata, earlier: Sequence[Imprint], there: Sequence[NDArray[np.bool_]]) -> None:
+def _rows_in_each(came: Codes, counts: Counts, releases: int) -> list[int]:
+    """Returns how many rows each release holds: it holds all that came with it, and before it."""
+    return [int(counts[came <= i].sum()) for i in range(releases)]
+
+
+def _refuse_missing(table: Microdata, earlier: Sequence[Imprint], came: Codes) -> None:
     """Raises where a release holds more or fewer rows than the table and those who were erased give."""
-    for i, (imprint, inside) in enumerate(zip(earlier, there, strict=True)):
-        held = int(whole.counts[inside].sum())
+    for i, (imprint, held) in enumerate(
+        zip(earlier, _rows_in_each(came, table.counts, len(earlier)), strict=True)
+    ):
         if held + imprint.erased != imprint.rows:
             raise RefusedByHistory(
                 f"release {i + 1} holds {imprint.rows} rows, of which {imprint.erased} were erased, and the"
                 f" table has {held} of them",
                 remedy="Give the whole table: rows of whoever was erased before are deleted, all others are"
-                " in it, also of people who left.",
+                " in it.",
             )

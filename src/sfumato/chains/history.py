@@ -15,23 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.detail import by_cut
-from sfumato.core.aligned_imprints import in_key_order, show_other_columns
 from sfumato.core.chain import Chain, ClassTable, PresentTrees, positions
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, grouped
 from sfumato.core.marks import (
-    are_known,
-    label_marks,
     leaf_marks,
     matching,
     numbered_together,
 )
 from sfumato.core.microdata import Codes, Microdata, Role
 from sfumato.core.packing import Packing, sort_and_count
-from sfumato.core.person_keys import keys_written_twice, rewritten_keys
+from sfumato.core.person_keys import keys_written_twice
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
+from sfumato.core.same_columns import in_key_order, refuse_other_columns
 from sfumato.core.taxonomy import Nodes
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
@@ -65,12 +63,13 @@ class History:
         refuse_gaps(earlier)
         unchanged, names = unchanged_columns(table), [column.name for column in table.keys]
         for i, imprint in enumerate(earlier):
-            refuse_other_columns(table, unchanged, imprint, i)
+            refuse_other_columns(names, unchanged, imprint, i)
         if earlier and earlier[-1].since != since:
             raise RefusedByHistory(
                 "an earlier release was told by another column which rows are new",
                 remedy=f"Keep the promise's `since`, {NEW_CHAIN}.",
             )
+        refuse_erased(earlier)
         value = matching(table, unchanged)
         numbers, values = numbered_together([value.marks, *(i.values for i in earlier)])
         trees = PresentTrees([column.taxonomy for column in table.keys])
@@ -171,22 +170,14 @@ def refuse_unnamed(table: Microdata, since: str, *, person: bool) -> None:
         )
 
 
-def refuse_rewritten_people(table: Microdata, earlier: Sequence[Imprint], person: str) -> None:
-    """Refuse people whose key an earlier release has without blanks around it, or composed.
-
-    They would be taken for newcomers, and those whom the release holds for people who left.
-    """
-    plain = rewritten_keys(table.column(person).taxonomy.leaf_labels)
-    if not plain:
-        return
-    marks = label_marks(plain)
+def refuse_erased(earlier: Sequence[Imprint]) -> None:
+    """Refuse a history from which somebody was erased: the table lacks people whom releases count."""
     for i, imprint in enumerate(earlier):
-        if known := int(are_known(marks, imprint.batches).sum()):
+        if imprint.erased:
+            people = "1 person was" if imprint.erased == 1 else f"{imprint.erased} people were"
             raise RefusedByHistory(
-                f"{known} people of release {i + 1} have other blanks around their key now, or other composed"
-                " letters in it",
-                where=f"column {person}",
-                remedy="Write each key as it was written in that release.",
+                f"{people} erased from release {i + 1}, and releases that somebody has left are not judged",
+                remedy="Start a new chain with the people who were never published.",
             )
 
 
@@ -204,17 +195,6 @@ def refuse_gaps(earlier: Sequence[Imprint]) -> None:
                 remedy="Give every earlier release, to whomever it went, oldest first.",
             )
         known.add(imprint.digest)
-
-
-def refuse_other_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
-    """Refuse an earlier release that showed other columns."""
-    keys = [c.name for c in table.keys]
-    if show_other_columns(keys, unchanged, imprint):
-        raise RefusedByHistory(
-            f"release {i + 1} showed other columns: {len(imprint.names)} key columns and "
-            f"{len(imprint.unchanged)} unchanged ones, now {len(keys)} and {len(unchanged)}, or others",
-            remedy=f"Publish the same columns in the same roles, {NEW_CHAIN}.",
-        )
 
 
 def came_with(

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.chains.history import History
 from sfumato.core.classes import Classes, histogram
-from sfumato.core.microdata import Codes, Counts, Microdata
-
-
-class HasValues(Protocol):
-    """A table whose matching values are numbered."""
-
-    @property
-    def table(self) -> Microdata: ...
-
-    def code_of_value(self, name: str) -> Codes:
-        """The leaf rank in a column that is published unchanged, by the number of a matching value."""
-        ...
+from sfumato.core.microdata import Codes, Counts
 
 
 def surviving_histograms(
-    history: HasValues,
+    history: History,
     owner: NDArray[np.integer],
     values: Codes,
     counts: Counts,

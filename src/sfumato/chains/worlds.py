@@ -10,10 +10,8 @@ depth-first search looks for worlds. What takes too long stays open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,13 +56,6 @@ class StepBudget:
         self.counter += lent.counter
 
 
-class HasTable(Protocol):
-    """Targets with the counts of each value."""
-
-    @property
-    def table(self) -> ClassTable: ...
-
-
 class Worlds:
     """How many people can be in cells of a chain.
 
@@ -73,28 +64,12 @@ class Worlds:
     """
 
     def __init__(self, overlap: Overlap) -> None:
-        lengths = [len(release.owner) for release in overlap.chain.releases]
-        releases = np.repeat(np.arange(len(lengths)), lengths)
-        self._begin_with(overlap.by_time, Equations.of(overlap), releases)
-
-    @classmethod
-    def of_cells(cls, cells: Sequence[HasTable], equations: Equations) -> Worlds:
-        """Returns the same for targets that are not told by the time somebody came.
-
-        The `times` of the equations say which of `cells` an entry belongs to.
-        """
-        found = cls.__new__(cls)
-        found._begin_with(cells, equations)
-        return found
-
-    def _begin_with(
-        self, cells: Sequence[HasTable], equations: Equations, release_of_sum: Longs | None = None
-    ) -> None:
-        self.cells = cells
-        self.equations = equations
+        self.cells = overlap.by_time
+        self.equations = Equations.of(overlap)
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
-        self._release_of_sum = release_of_sum
+        lengths = [len(release.owner) for release in overlap.chain.releases]
+        self._release_of_sum = np.repeat(np.arange(len(lengths)), lengths)
         self._parts: dict[int, tuple[EquationPart, Codes, Longs]] = {}
         self._found: Counts = np.full_like(self.most, -1)
         unused = np.ones(len(self.equations.sums), bool)
@@ -246,7 +221,7 @@ class Worlds:
             return int(undecided(*self.candidate_bounds(), k).sum())
 
         entries = np.flatnonzero(undecided(*self.candidate_bounds(), k)[self.targets])
-        if self._release_of_sum is None or not is_worth_a_walk(self.equations, self._release_of_sum, entries):
+        if not is_worth_a_walk(self.equations, self._release_of_sum, entries):
             return
         component = self.equations.component
         _, first = np.unique(component[entries], return_index=True)

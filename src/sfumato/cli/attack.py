@@ -46,9 +46,9 @@ AttackName = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="The adversary: composition, corrected, correspondence, differencing, downcoding, exact-ends,"
-        " freeform, gain, homogeneity, intersection, leaver, linkage, minimality, mover, posterior-belief,"
-        " quasi-sensitive, returner, skewness or term-removal.",
+        help="The adversary: composition, correspondence, differencing, downcoding, exact-ends, freeform,"
+        " gain, homogeneity, intersection, linkage, minimality, posterior-belief, quasi-sensitive, skewness"
+        " or term-removal.",
         autocompletion=complete_attack,
     ),
 ]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.aligned_imprints import aligned
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint, KeyImprint
 from sfumato.core.marks import numbered_together, tree_marks
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.same_columns import in_order_of_newest
 from sfumato.core.taxonomy import Nodes, Taxonomy
 
 
@@ -97,13 +97,10 @@ class Chain:
 
     @classmethod
     def of(cls, imprints: Sequence[Imprint]) -> Chain:
-        """The chain of these releases, on the newest one's trees; raises where they do not fit together.
-
-        Columns that only some of them show are at their roots in the others, or left out (`aligned`).
-        """
+        """The chain of these releases, on the newest one's trees; raises where they do not fit together."""
         if not imprints:
             raise WrongCall("there is no release to look at", remedy="Give at least one.")
-        imprints = aligned(imprints)
+        imprints = in_order_of_newest(imprints)
         newest = imprints[-1]
         numbers, values = numbered_together([i.values for i in imprints])
         trees = tuple(k.tree for k in newest.keys)

@@ -82,9 +82,8 @@ class Cut:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The labels of its nodes, left to right; nodes that are only remembered have none."""
-        t = self.taxonomy
-        return tuple(t.label(v) for v in self.nodes[~t.is_remembered[self.nodes]].tolist())
+        """The labels of its nodes, left to right."""
+        return tuple(map(self.taxonomy.labels.__getitem__, self.nodes.tolist()))
 
     @property
     def specializations(self) -> Nodes:

@@ -29,8 +29,7 @@ class Demand:
 
     `at_least` and `at_most` are exact. `same` holds column names, words and numbers, and of whatever
     may hold values (a reference, a knowledge table) a fingerprint; what stands at its default is left out.
-    A `partial` demand was read from a sentence: it holds what the sentence says and no more. `lasting`
-    names the parameters that nobody may weaken, also not by an override.
+    A `partial` demand was read from a sentence: it holds what the sentence says and no more.
     """
 
     promise: str
@@ -40,7 +39,6 @@ class Demand:
     at_most: Mapping[str, Fraction] = field(default_factory=dict)
     sentence: str = ""
     partial: bool = False
-    lasting: tuple[str, ...] = ()
 
     @classmethod
     def of_parameters(cls, name: str, kind: str | None, parameters: JsonMapping, sentence: str) -> Self:
@@ -66,12 +64,6 @@ class Demand:
             and _ordered(self.at_most, asked.at_most, larger=False, partial=partial)
         )
 
-    def weakens_lasting(self, asked: Demand) -> bool:
-        """Whether this is the promise that was asked, with a parameter changed that nobody may weaken."""
-        if (self.promise, self.kind) != (asked.promise, asked.kind):
-            return False
-        return any(self.same.get(name) != asked.same.get(name) for name in asked.lasting)
-
     def as_dict(self) -> JsonObject:
         """Returns the demand as JSON."""
         return {
@@ -82,7 +74,6 @@ class Demand:
             "at_most": {name: str(number) for name, number in self.at_most.items()},
             "sentence": self.sentence,
             **({"partial": True} if self.partial else {}),
-            **({"lasting": list(self.lasting)} if self.lasting else {}),
         }
 
     @classmethod
@@ -96,7 +87,6 @@ class Demand:
             {name: Fraction(number) for name, number in words["at_most"].items()},
             str(words["sentence"]),
             bool(words.get("partial", False)),
-            tuple(words.get("lasting", ())),
         )
 
 

@@ -15,16 +15,19 @@ from sfumato.core.arrays import packed, unpacked
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
-from sfumato.core.known_departures import KnownDepartures
 from sfumato.core.marks import Marks, are_known, leaf_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Nodes, Taxonomy
-from sfumato.core.value_parts import ValueParts
 
 VERSION = 1
+RETIRED = {
+    "departures": "numbers of people who left: tables that people leave are no longer judged",
+    "parts": "values column by column: releases with other columns of the same people are no longer judged",
+}
+"""What imprints held of earlier releases that cannot be judged any more, and why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +102,8 @@ class Imprint:
     Class c showed node `nodes[c, j]` in key column j. Group g belongs to class `owner[g]`, `counts[g]` of its
     rows have the same matching value, the tuple of every column in `unchanged`; of that tuple only a mark is
     kept. `batches` marks the batches of data, or the people, that were in it, where the column `since` tells
-    them apart. `after` holds the digests of the releases that it was made beside, `departures` what is known
-    of people who left, `parts` the matching values column by column. A ledger can store it; a published table
-    and its taxonomies are enough to compute it, but for `batches` and `departures`.
+    them apart. `after` holds the digests of the releases that it was made beside. A ledger can store it; a
+    published table and its taxonomies are enough to compute it, but for `batches`.
 
     `candidates` says what was proved of everybody beside this release and those before it; it follows from
     the rest, and is no part of the digest.
@@ -121,8 +123,6 @@ class Imprint:
     since: str | None = None
     policy: str = ""
     after: tuple[str, ...] = ()
-    departures: KnownDepartures | None = None
-    parts: ValueParts = field(default_factory=ValueParts)
     people: bool = False
     erased: int = 0
     known_as: str = ""
@@ -138,7 +138,6 @@ class Imprint:
         people: bool = False,
         policy: str = "",
         after: Sequence[str] = (),
-        departures: KnownDepartures | None = None,
         candidates: ProvedCandidates | None = None,
     ) -> Imprint:
         """The imprint of a release that was made by global recoding; raises where it was not."""
@@ -166,16 +165,20 @@ class Imprint:
             kept = np.zeros(len(tree.leaves), dtype=bool)
             kept[table.codes(since)[recoding.class_of >= 0]] = True
             batches = leaf_marks(tree)[kept]
-        if departures is not None and departures.batches is not None:
-            batches = departures.batches
-        names, values = tuple(sorted(unchanged)), value.marks[ids]
-        row = np.zeros(len(value.marks), np.int64)
-        row[value.ids] = np.arange(table.distinct)
-        made = cls(
-            keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures
+        return cls(
+            keys,
+            tuple(sorted(unchanged)),
+            shown,
+            owner,
+            value.marks[ids],
+            counts,
+            batches,
+            since,
+            policy,
+            tuple(after),
+            people,
+            candidates=candidates,
         )
-        parts = ValueParts.of(table, names, row[ids])
-        return replace(made, parts=parts, people=people, candidates=candidates)
 
     @cached_property
     def digest(self) -> str:
@@ -197,11 +200,6 @@ class Imprint:
         arrays = (self.nodes, self.owner, self.values, self.counts)
         for array in arrays if self.people else (*arrays, self.batches):
             digest.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
-        if self.departures is not None:
-            said = json.dumps(self.departures.as_dict(), sort_keys=True)
-            digest.update(said.encode("utf-8", "surrogatepass"))
-        for marks, codes in zip(self.parts.marks, self.parts.codes, strict=True):
-            digest.update(marks.tobytes() + codes.tobytes())
         return digest.hexdigest()
 
     @property
@@ -258,8 +256,6 @@ class Imprint:
             "values": packed(self.values),
             "counts": packed(self.counts),
             "batches": packed(self.batches),
-            **({} if self.departures is None else {"departures": self.departures.as_dict()}),
-            **({"parts": self.parts.as_list()} if self.parts.names else {}),
             **({} if self.candidates is None else {"candidates": self.candidates.as_dict()}),
             **{name: said for name, said in more.items() if said},
         }
@@ -270,6 +266,11 @@ class Imprint:
     @classmethod
     def from_dict(cls, words: JsonMapping) -> Imprint:
         """From its JSON form; raises `BadData` where that is not whole."""
+        if gone := [name for name in RETIRED if name in words]:
+            raise BadData(
+                f"the imprint of a release holds {gone[0]}, {RETIRED[gone[0]]}",
+                remedy="Start a new chain with the people who were never published.",
+            )
         try:
             if words["sfumato-imprint"] != VERSION:
                 raise BadData("the imprint is of another version", remedy="Use the version that wrote it.")
@@ -295,8 +296,6 @@ class Imprint:
                 words["since"],
                 str(words["policy"]),
                 tuple(map(str, words.get("after", ()))),
-                KnownDepartures.from_dict(words["departures"]) if "departures" in words else None,
-                parts=ValueParts.from_list(words.get("parts", ())),
                 people=bool(words.get("people", False)),
                 erased=int(words.get("erased", 0)),
                 known_as=str(words.get("known_as", "")),
@@ -318,12 +317,7 @@ class Imprint:
 
     def _is_whole(self) -> bool:
         groups = len(self.owner) == len(self.values) == len(self.counts)
-        known = self.departures
         if not 0 <= self.erased <= self.rows:
-            return False
-        if known is not None and len(known.shared) not in (0, len(self.after)):
-            return False
-        if not self.parts.make(self.unchanged, self.values):
             return False
         if not groups or np.any(self.counts <= 0) or not _within(self.owner, len(self.nodes)):
             return False

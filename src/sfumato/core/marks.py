@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.packing import Packing, sort_and_count
-from sfumato.core.taxonomy import Label, RememberedNode, Taxonomy
+from sfumato.core.taxonomy import Label, Taxonomy
 
 Marks = NDArray[np.uint64]
 """128 bits per value, as two columns of 64."""
@@ -63,14 +63,9 @@ def joined_marks(columns: Sequence[tuple[Sequence[Label], Codes]], rows: int) ->
 
     The columns are in the order of their names, as in `matching`.
     """
-    return mixed_marks([label_marks(labels)[codes] for labels, codes in columns], rows)
-
-
-def mixed_marks(columns: Sequence[Marks], rows: int) -> Marks:
-    """A mark per row for its marks in some columns together; their order counts."""
     marks = np.zeros((rows, 2), np.uint64)
-    for column in columns:
-        marks = _mixed(marks, column)
+    for labels, codes in columns:
+        marks = _mixed(marks, label_marks(labels)[codes])
     return marks
 
 
@@ -92,9 +87,8 @@ def leaf_marks(taxonomy: Taxonomy) -> Marks:
 
 
 def tree_marks(taxonomy: Taxonomy) -> NDArray[np.uint64]:
-    """A mark per node, of the labels on its path from the root; that of a remembered node is remembered."""
-    known = {v: x.mark for v, x in enumerate(taxonomy.labels) if isinstance(x, RememberedNode)}
-    own = label_marks([None if isinstance(x, RememberedNode) else x for x in taxonomy.labels])[:, 0]
+    """A mark per node, of the labels on its path from the root."""
+    own = label_marks(taxonomy.labels)[:, 0]
     marks = own.copy()
     order = np.argsort(taxonomy.depth, kind="stable")
     depth = taxonomy.depth[order]
@@ -102,7 +96,6 @@ def tree_marks(taxonomy: Taxonomy) -> NDArray[np.uint64]:
         nodes = order[np.searchsorted(depth, level) : np.searchsorted(depth, level + 1)]
         above = marks[taxonomy.parent[nodes]]
         marks[nodes] = _mixed(np.stack([above, above], axis=1), np.stack([own[nodes]] * 2, axis=1))[:, 0]
-    marks[list(known)] = np.array(list(known.values()), np.uint64)
     return marks
 
 

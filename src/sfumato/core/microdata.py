@@ -88,9 +88,7 @@ class Microdata:
     taken to know all rows of a person: promises are judged on positions instead of classes
     (`core.positions`). `rows_only` says that rows may not be people and nobody knows whose they are: what is
     told of them speaks of rows. `joints` are columns of term sets that are looked at together: they can be
-    asked for by name like others, and are no columns of the table. `departed` are the rows of people who have
-    left, `withheld` those of people who are kept out of this release so that others are safe beside earlier
-    ones: the source still holds them, nothing of them is published, and no count includes them.
+    asked for by name like others, and are no columns of the table.
     """
 
     columns: tuple[Column, ...]
@@ -103,8 +101,6 @@ class Microdata:
     profiles: bool = False
     rows_only: bool = False
     joints: tuple[JointColumn, ...] = ()
-    departed: Microdata | None = None
-    withheld: Microdata | None = None
 
     @classmethod
     def of_codes(
@@ -215,62 +211,6 @@ class Microdata:
         rows = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
         np.add.at(rows, person, self.counts)
         return int((rows > 1).sum())
-
-    def without_departed(self, until: str) -> Microdata:
-        """Returns the rows of people who are still in: nothing stands in the column `until`."""
-        labels = self.column(until).taxonomy.leaf_labels
-        stays = np.array([label is None for label in labels], bool)[self.codes(until)]
-        if stays.all():
-            return self
-        there, gone = self._divided(stays)
-        return replace(there, departed=gone)
-
-    def withholding(self, rows: NDArray[np.bool_]) -> Microdata:
-        """Returns the table without these distinct rows, which are withheld beside those that already are."""
-        if not rows.any():
-            return self
-        there, gone = self._divided(~rows)
-        gone = replace(gone, departed=None, withheld=None)
-        return replace(there, withheld=gone if self.withheld is None else self.withheld.joined_by(gone))
-
-    @property
-    def rows_withheld(self) -> int:
-        """How many rows are withheld."""
-        return 0 if self.withheld is None else self.withheld.rows
-
-    def _divided(self, rows: NDArray[np.bool_]) -> tuple[Microdata, Microdata]:
-        """Returns the table with these distinct rows alone, and with the others alone."""
-        one, other = (
-            replace(self, words=np.ascontiguousarray(self.words[:, some]), counts=self.counts[some])
-            for some in (rows, ~rows)
-        )
-        return one, other
-
-    def joined_by(self, other: Microdata) -> Microdata:
-        """Returns the distinct rows of both tables, in their order; none of them is in both."""
-        order = np.lexsort(np.concatenate([self.words, other.words], axis=1)[::-1])
-        words = np.concatenate([self.words, other.words], axis=1)[:, order]
-        return replace(self, words=words, counts=np.concatenate([self.counts, other.counts])[order])
-
-    @cached_property
-    def place_in_whole(self) -> NDArray[np.intp]:
-        """The order of its rows, those of people who left, and those withheld, in the whole table."""
-        parts = [part.words for part in (self, self.departed, self.withheld) if part is not None]
-        return np.lexsort(np.concatenate(parts, axis=1)[::-1])
-
-    @property
-    def with_departed(self) -> Microdata:
-        """The table with the rows of people who have left."""
-        if self.departed is None:
-            return self
-        return replace(self.joined_by(self.departed), departed=None)
-
-    @property
-    def whole(self) -> Microdata:
-        """The table as the source holds it, with the rows of people who have left or are withheld."""
-        if self.withheld is None:
-            return self.with_departed
-        return replace(self.with_departed.joined_by(self.withheld), withheld=None)
 
     def with_profiles(self) -> Microdata:
         """Returns the table with promises judged on positions; itself where nobody has several rows.

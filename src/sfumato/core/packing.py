@@ -78,20 +78,6 @@ def sorted_keys(packed: Words) -> Words:
     return packed[:, np.lexsort(packed[::-1])]
 
 
-def order_of_keys(packed: Words) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """An ascending order of keys, and which of them, in that order, differ from the one before.
-
-    >>> order, fresh = order_of_keys(np.array([[3, 1, 3]]))
-    >>> order[fresh][0], fresh.tolist()
-    (np.int64(1), [True, True, False])
-    """
-    order = np.argsort(packed[0]) if len(packed) == 1 else np.lexsort(packed[::-1])
-    fresh = np.ones(len(order), dtype=bool)
-    keys = packed[:, order]
-    np.any(keys[:, 1:] != keys[:, :-1], axis=0, out=fresh[1:])
-    return order, fresh
-
-
 def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tuple[Words, NDArray[np.int64]]:
     """The distinct keys in ascending order, and how often each occurs.
 

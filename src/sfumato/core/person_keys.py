@@ -22,19 +22,14 @@ def plain_key(key: str) -> str:
     return unicodedata.normalize("NFC", key).strip()
 
 
-def rewritten_keys(keys: Sequence[Label]) -> list[str]:
-    """Returns, for every key that is not written plainly, how it would be."""
-    written = ((key, plain_key(key)) for key in keys if key is not None)
-    return [plain for key, plain in written if plain != key]
-
-
 def keys_written_twice(keys: Sequence[Label]) -> int:
     """Returns how many of these different texts are further writings of another one.
 
     >>> keys_written_twice(["1", " 1", "1 ", "2 ", "01"])
     2
     """
-    rewritten = rewritten_keys(keys)
+    written = ((key, plain_key(key)) for key in keys if key is not None)
+    rewritten = [plain for key, plain in written if plain != key]
     if not rewritten:
         return 0
     plain = set(keys)

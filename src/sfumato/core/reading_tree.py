@@ -17,7 +17,7 @@ from sfumato.core.arrays import packed, unpacked
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import ROOT, Label, NodeLabel, Nodes, RememberedNode, Taxonomy
+from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
 
 VERSION = 1
 UNKNOWN = -1
@@ -218,9 +218,9 @@ def text_marks(texts: Sequence[Label]) -> NDArray[np.uint64]:
     return np.frombuffer(joined, dtype="<u8").astype(np.uint64)
 
 
-def _node_marks(labels: Sequence[NodeLabel]) -> NDArray[np.uint64]:
-    """The marks of nodes by their texts; a node that is only remembered has one that no text has."""
-    joined = b"".join(blake2b(_label_bytes(label), digest_size=8).digest() for label in labels)
+def _node_marks(labels: Sequence[Label]) -> NDArray[np.uint64]:
+    """The marks of nodes by their texts."""
+    joined = b"".join(blake2b(_bytes(label), digest_size=8).digest() for label in labels)
     return np.frombuffer(joined, dtype="<u8").astype(np.uint64)
 
 
@@ -240,10 +240,6 @@ def folded(text: str) -> str:
 
 def _bytes(text: Label) -> bytes:
     return b"\0" if text is None else b"\1" + folded(text).encode("utf-8", "surrogatepass")
-
-
-def _label_bytes(label: NodeLabel) -> bytes:
-    return b"\2" + label.mark.to_bytes(8, "little") if isinstance(label, RememberedNode) else _bytes(label)
 
 
 def _is_blank(text: Label) -> bool:

@@ -80,16 +80,6 @@ class Recoding:
         return replace(self, class_of=number[class_of], low=self.low[left], high=self.high[left])
 
     @property
-    def whole(self) -> Recoding:
-        """The same recoding of the table as the source holds it: who left or is withheld is left out."""
-        apart = [part for part in (self.table.departed, self.table.withheld) if part is not None]
-        if not apart:
-            return self
-        left_out = np.full(sum(part.distinct for part in apart), SUPPRESSED, np.int32)
-        class_of = np.concatenate([self.class_of, left_out])[self.table.place_in_whole]
-        return replace(self, table=self.table.whole, class_of=class_of)
-
-    @property
     def count(self) -> int:
         """How many classes are published."""
         return len(self.low)
@@ -103,15 +93,14 @@ class Recoding:
         tree, low, high = column.taxonomy, self.low[:, key], self.high[:, key]
         if self.cuts is not None:
             nodes, which = np.unique(self.cuts[column.name].node_of[low], return_inverse=True)
-            return [tree.label(v) for v in nodes.tolist()], which
+            return [tree.labels[v] for v in nodes.tolist()], which
         spans, which = np.unique((low.astype(np.int64) << 32) | high, return_inverse=True)
         return [tree.describe(span >> 32, span & 0xFFFFFFFF) for span in spans.tolist()], which
 
     @cached_property
     def suppressed(self) -> int:
-        """How many rows are not published; those of people who left are no longer part of the table."""
-        apart = self.table.dropped + self.table.rows_withheld
-        return int(self.table.counts[self.class_of == SUPPRESSED].sum()) + apart
+        """How many rows are not published."""
+        return int(self.table.counts[self.class_of == SUPPRESSED].sum()) + self.table.dropped
 
     @cached_property
     def rows(self) -> Counts:

@@ -6,18 +6,19 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadTaxonomy
-from sfumato.core.node_label import Label, NodeLabel, RememberedNode
 from sfumato.core.preorder import Nodes, depths, is_preorder, levels_by_depth, preorder, subtree_sizes
 from sfumato.core.range_texts import RangeTexts
 from sfumato.core.spelling import Spelling, meanings
 
-__all__ = ["ANY", "ROOT", "Label", "NodeLabel", "Nodes", "RememberedNode", "Taxonomy"]
+__all__ = ["ANY", "ROOT", "Label", "Nodes", "Taxonomy"]
+
+Label = str | None
+"""A published text; `None` is a missing cell."""
 
 ANY = "*"
 """The label of a root: the value says nothing."""
@@ -41,8 +42,7 @@ class Taxonomy:
     tell the least and the greatest value of a class, and these may be one person's each. `spelling` says
     which leaves promises count as one value (see `meanings`); leaves stay apart all the same. `at_most` is
     the coarsest level that may be published, if the policy names one (see `ceiling`); `start` is the level
-    that the leaves have in the tree that this one was made from (see `from_level`). Nodes whose values have
-    left the table since an earlier release are `RememberedNode`s: no row has such a leaf.
+    that the leaves have in the tree that this one was made from (see `from_level`).
 
     >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
     >>> t.leaf_labels, t.height
@@ -51,7 +51,7 @@ class Taxonomy:
     (True, False)
     """
 
-    labels: tuple[NodeLabel, ...]
+    labels: tuple[Label, ...]
     parent: Nodes
     levels: Nodes
     ordered: bool = False
@@ -87,11 +87,8 @@ class Taxonomy:
         _frozen(parent)
         _frozen(self.levels)
         self._check_levels()
-        if self.remembers and np.any(self.is_remembered[parent[1:]] & ~self.is_remembered[1:]):
-            raise BadTaxonomy("a node with a label is below one that is only remembered")
-        labelled = len(leaves) - int(self.is_remembered[leaves].sum())
-        if (named := len(self._rank_of_leaf)) != labelled:
-            raise BadTaxonomy(f"{labelled - named} leaves repeat another leaf's label")
+        if (named := len(self._rank_of_leaf)) != len(leaves):
+            raise BadTaxonomy(f"{len(leaves) - named} leaves repeat another leaf's label")
         if any(not 0 <= rank < len(leaves) for rank in self.aliases.values()):
             raise BadTaxonomy("an alias stands for a leaf that does not exist")
         if not 0 <= self.range_level <= self.height:
@@ -100,7 +97,7 @@ class Taxonomy:
     @classmethod
     def grow(
         cls,
-        labels: Sequence[NodeLabel],
+        labels: Sequence[Label],
         parent: Sequence[int] | Nodes,
         *,
         levels: NDArray[np.integer] | None = None,
@@ -159,38 +156,13 @@ class Taxonomy:
         return self.high - self.low
 
     @cached_property
-    def remembers(self) -> bool:
-        """Whether some nodes are those of earlier releases, whose labels are not known."""
-        return RememberedNode in set(map(type, self.labels))
-
-    @cached_property
-    def is_remembered(self) -> NDArray[np.bool_]:
-        """Per node: whether it is such a node."""
-        if not self.remembers:
-            return np.zeros(len(self.labels), dtype=bool)
-        return np.array([isinstance(label, RememberedNode) for label in self.labels], dtype=bool)
-
-    def label(self, node: int) -> Label:
-        """The label of a node; raises `BadTaxonomy` where only an earlier release had values for it."""
-        label = self.labels[node]
-        if isinstance(label, RememberedNode):
-            raise BadTaxonomy("a node that only earlier releases have values for has no label")
-        return label
-
-    @cached_property
     def leaf_labels(self) -> tuple[Label, ...]:
-        """The raw values; raises as `label` does."""
-        if self.remembers:
-            return tuple(map(self.label, self.leaves.tolist()))
-        every = cast("tuple[Label, ...]", self.labels)
-        return tuple(map(every.__getitem__, self.leaves.tolist()))
+        """The raw values."""
+        return tuple(map(self.labels.__getitem__, self.leaves.tolist()))
 
     @cached_property
     def _rank_of_leaf(self) -> dict[Label, int]:
-        if not self.remembers:
-            return dict(zip(self.leaf_labels, range(len(self.leaves)), strict=True))
-        ranks = np.flatnonzero(~self.is_remembered[self.leaves]).tolist()
-        return {self.label(int(self.leaves[rank])): rank for rank in ranks}
+        return dict(zip(self.leaf_labels, range(len(self.leaves)), strict=True))
 
     @cached_property
     def ranks(self) -> Mapping[Label, int]:
@@ -200,13 +172,7 @@ class Taxonomy:
     @cached_property
     def meanings(self) -> Nodes:
         """For every leaf, the rank of the first leaf that means the same; -1 where it is a missing cell."""
-        if not self.remembers:
-            return meanings(self.leaf_labels, self.spelling)
-        found = np.arange(len(self.leaves), dtype=np.int32)
-        labelled = found[~self.is_remembered[self.leaves]]
-        first = meanings([self.label(leaf) for leaf in self.leaves[labelled].tolist()], self.spelling)
-        found[labelled] = np.where(first < 0, first, labelled[first])
-        return found
+        return meanings(self.leaf_labels, self.spelling)
 
     @cached_property
     def all_apart(self) -> bool:
@@ -224,18 +190,14 @@ class Taxonomy:
 
     @cached_property
     def _nodes(self) -> dict[Label, int]:
-        named = reversed(list(enumerate(self.labels)))
-        return {label: v for v, label in named if not isinstance(label, RememberedNode)}
+        return {label: v for v, label in reversed(list(enumerate(self.labels)))}
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of the labels, the tree and the levels."""
         h = hashlib.sha256()
         for label in self.labels:
-            if isinstance(label, RememberedNode):
-                h.update(b"\2" + label.mark.to_bytes(8, "little"))
-            else:
-                h.update(b"\0" if label is None else b"\1" + label.encode("utf-8", "surrogatepass") + b"\0")
+            h.update(b"\0" if label is None else b"\1" + label.encode("utf-8", "surrogatepass") + b"\0")
         h.update(self.parent.tobytes() + self.levels.tobytes() + bytes([self.ordered]))
         for name, rank in sorted(self.aliases.items(), key=repr):
             h.update(f"{name!r}\0{rank}\0".encode("utf-8", "surrogatepass"))
@@ -295,7 +257,7 @@ class Taxonomy:
         if self.high[node] != high:
             node = self.lowest_cover(low, high)
         if self.low[node] == low and self.high[node] == high:
-            return self.label(node)
+            return self.labels[node]
         if not self.ordered:
             raise BadTaxonomy("a range of unordered values is no node of the tree")
         last = int(self.levels[self.range_level][high - 1])
@@ -322,7 +284,7 @@ class Taxonomy:
     @cached_property
     def _range_texts(self) -> RangeTexts:
         nodes = np.unique(self.levels[self.range_level])
-        return RangeTexts({v: self.label(v) for v in nodes[~self.is_remembered[nodes]].tolist()})
+        return RangeTexts({v: self.labels[v] for v in nodes.tolist()})
 
     def from_level(self, level: int) -> Taxonomy:
         """The tree above a level: its nodes are the leaves, and every value below is coded as one of them.

@@ -30,11 +30,6 @@ class TaxonomyRule(Protocol):
         """A fingerprint of what lies outside the policy (a file), else empty."""
         ...
 
-    @property
-    def takes_occurring(self) -> bool:
-        """Whether leaves are values that occur: one that leaves the table is then a leaf no longer."""
-        ...
-
     def build(self, values: Sequence[Label]) -> Taxonomy: ...
 
 

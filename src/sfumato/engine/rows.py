@@ -198,7 +198,6 @@ class RowSource:
         self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
     ) -> RowsToPublish:
         """The rows of a table that was counted here: read again where the counts do not tell them."""
-        table = table.whole
         source = self._with_sets({c.name: c.form for c in table.columns if c.form})
         gone = set(source._wanted(drop))
         last = [name for name in source._wanted(dict.fromkeys(numbered)) if name not in gone]

@@ -56,16 +56,16 @@ class RowsToPublish:
         """
         if self._taken:
             raise WrongCall("the last version of these rows was published already")
-        whole, self._taken = recoding.whole, last
-        told = self.counted.tell(whole, self.names) if self.counted is not None else None
+        self._taken = last
+        told = self.counted.tell(recoding, self.names) if self.counted is not None else None
         if told is not None:
-            rows = publish_counted(told, whole, self.names, spill=spill, progress=self.progress)
+            rows = publish_counted(told, recoding, self.names, spill=spill, progress=self.progress)
         else:
             gathered = self._gathered
             gathered = gathered if last else replace(gathered, chunks=list(gathered.chunks))
             if last:
                 del self._gathered
-            rows = publish(gathered, whole, self.names, spill=spill, progress=self.progress)
+            rows = publish(gathered, recoding, self.names, spill=spill, progress=self.progress)
         return number_last(rows, self.numbered, spill) if self.numbered else rows
 
     def without_numbers(self, rows: PublishedRows) -> PublishedRows:

@@ -31,7 +31,6 @@ from sfumato.show.card import several
 
 if TYPE_CHECKING:
     from sfumato.attacks.chain.correspondence import Correspondence
-    from sfumato.attacks.chain.departed_people import HeldChain
     from sfumato.judge.chain.together import TogetherRuling
 
 
@@ -125,44 +124,9 @@ def chain_check(
             return kept_together(policy, together(policy, history, record) if record.files else None)
         imprints = (*remembered.imprints(history), Imprint.from_dict(documents[-1])) if history else ()
         settled = settled_releases(history, imprints, policy)
-        found = judge_beside_earlier(
-            record.files, documents, policy, form, imprints=imprints, settled=settled
-        )
-        return found if found is None else _with_overlaps(found, history, imprints)
+        return judge_beside_earlier(record.files, documents, policy, form, imprints=imprints, settled=settled)
 
     return check
-
-
-def _with_overlaps(
-    found: HistoryComparison, history: Sequence[Record], imprints: Sequence[Imprint]
-) -> HistoryComparison:
-    """Returns the comparison with the numbers of releases that show other columns of the same people."""
-    from sfumato.journey.overlapping_releases import overlapping
-
-    places = overlapping(imprints)
-    if not places:
-        return found
-    return replace(found, figures={**found.figures, "overlaps": [history[i].sequence for i in places]})
-
-
-def _fewest_of_departed(held: HeldChain, k: int | None, left_open: int) -> int | None:
-    """Returns the fewest candidates of anybody who has left; raises where these are too few, or not known.
-
-    Where people leave, a proof has to come from counts that the adversary has, not from who is where.
-    """
-    from sfumato.attacks.chain.leavers import Leaver
-    from sfumato.core.limits import AttackLimits
-
-    struck = Leaver(k=k).strike_held(held, AttackLimits.of(()))
-    if left_open or any(finding.breach for finding in struck):
-        broken = f"fewer than {k} records are possible for somebody who has left"
-        unsure = f"it is neither proved nor refuted that everybody keeps {k} candidates"
-        raise RefusedByHistory(
-            f"next to the earlier releases {unsure if left_open else broken}",
-            remedy="Publish less detail, or wait until more people have come and left.",
-        )
-    found = [int(str(finding.details["candidates"])) for finding in struck]
-    return min(found, default=None)
 
 
 def judge_beside_earlier(
@@ -187,14 +151,11 @@ def judge_beside_earlier(
         check_counts(file, documents[-1], form)
     if len(documents) < 2:
         return None
-    from sfumato.attacks.chain.departed_people import HeldChain
 
     fewest = [None if known is None else known.fewest for known in settled]
     verdicts, left_open = judged_in_chain(documents, policy, fewest)
     imprints = imprints or [Imprint.from_dict(document) for document in documents]
-    leaving = any(promise.lets_people_leave for promise in policy.promises)
-    held = HeldChain.of(imprints) if leaving else None
-    attacked, fewest_of = _attacked(imprints, policy, held, settled)
+    attacked, fewest_of = _attacked(imprints, policy, settled)
     if attacked.holds is False or any(verdict.holds is False for verdict in verdicts):
         raise RefusedByHistory(
             f"next to the earlier releases fewer than {attacked.k} people are possible for somebody",
@@ -205,15 +166,12 @@ def judge_beside_earlier(
         "BA": fewest_of.backward,
         **({"open": left_open} if left_open else {}),
     }
-    if held is not None:
-        figures["left"] = _fewest_of_departed(held, attacked.k, left_open)
     return HistoryComparison(figures, tuple(replace(verdict, holds=True) for verdict in verdicts))
 
 
 def _attacked(
     imprints: Sequence[Imprint],
     policy: Policy,
-    held: HeldChain | None,
     settled: Sequence[Settled | None],
 ) -> tuple[Correspondence, AttackFigures]:
     """Returns the attack, from the last release on that settles who came until then, and its figures of all.
@@ -224,6 +182,6 @@ def _attacked(
 
     start = closing_release(imprints, settled)
     known = None if start is None else settled[start]
-    found = correspondence(imprints[start or 0 :], policy, held=held, only_fewest=True)
+    found = correspondence(imprints[start or 0 :], policy, only_fewest=True)
     figures = AttackFigures(found.FA, found.BA)
     return found, figures if known is None else known.figures.followed_by(figures)

@@ -22,8 +22,6 @@ def count_table(source: Source, policy: Policy, *, progress: Progress = silent) 
     table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
-    for until in dict.fromkeys(p.departure_column for p in policy.promises if p.departure_column):
-        table = table.without_departed(until)
     if joints := joint_columns_of(policy.promises):
         table = replace(table, joints=joints)
     _refuse_colluders(table, policy)

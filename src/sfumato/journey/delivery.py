@@ -111,9 +111,7 @@ class Delivery:
         Raises `RefusedByHistory` where the policy promises less than the first one of the chain.
         """
         check_alone(self.policy, history)
-        held, count = self._floor.hold(history), len(history) + 1
-        assumed = (promise.assumption(count) for promise in self.policy.promises)
-        assumes = " ".join(sentence for sentence in assumed if sentence)
+        held = self._floor.hold(history)
         return [
             replace(
                 one,
@@ -121,7 +119,6 @@ class Delivery:
                 floor=held.floor,
                 weaker=held.weaker,
                 despite=self._despite,
-                assumes=assumes,
                 table=self._fingerprint.digest,
                 people=mark_bytes(self._fingerprint.people),
             )
@@ -302,7 +299,6 @@ class Delivery:
             figures={
                 "rows": plan.rows - plan.suppressed,
                 "suppressed": plan.suppressed,
-                **({"withheld": plan.withheld} if plan.withheld else {}),
                 "classes": plan.classes,
                 "k": plan.smallest,
                 "loss": plan.loss,

@@ -132,9 +132,7 @@ def _with_batches(
     policy.check_columns(source.columns)
     more = [] if any(c.name == column for c in policy.codings) else [Coding(column, Role.IDENTIFIER, _flat)]
     table = source.count([*policy.codings, *more], missing=policy.missing, progress=progress)
-    theirs, found = rows_by_release(
-        table, earlier, keys, person=column, since=promise.batch_column, until=promise.departure_column
-    )
+    theirs, found = rows_by_release(table, earlier, keys, person=column, since=promise.batch_column)
     rows = {record.number: n for record, n in zip(history, theirs, strict=True) if n}
     return replace(request, rows=rows, after=history[-1].hash), found
 
@@ -157,16 +155,9 @@ def _with_rows(
             remedy="Name the column of keys with --column, or the chain with --chain.",
         )
     policy.check_columns(source.columns)
-    names = [promise.batch_column, *([promise.departure_column] if promise.departure_column else [])]
-    texts = texts_of_rows(source, names, numbers)
+    texts = texts_of_rows(source, [promise.batch_column], numbers)
     table = source.count(policy.codings, missing=policy.missing, progress=progress)
-    theirs = named_by_release(
-        table,
-        imprints_of(history),
-        texts,
-        since=promise.batch_column,
-        until=promise.departure_column,
-    )
+    theirs = named_by_release(table, imprints_of(history), texts, since=promise.batch_column)
     if not any(theirs):
         raise WrongCall("no release of the chain holds these rows", remedy="Delete them from the table.")
     counts = {record.number: n for record, n in zip(history, theirs, strict=True) if n}

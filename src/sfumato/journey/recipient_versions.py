@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from sfumato.attacks.chain.table_imprint import part_of_release, same_release
 from sfumato.chains.pooling import MOST_VERSIONS_COMBINED
 from sfumato.core.adversary import Adversary
-from sfumato.core.aligned_imprints import in_key_order
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
 from sfumato.core.promise import Cuts, Promises
+from sfumato.core.same_columns import in_key_order
 from sfumato.journey.handed_out_version import imprint_without_promises
 from sfumato.journey.history import imprints_of
 from sfumato.journey.version_refusals import refused_beside_earlier, remedy_for_several

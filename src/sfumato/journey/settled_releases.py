@@ -59,13 +59,13 @@ def settled_releases(
     """Returns what was settled beside each earlier release, as it must be to be taken over; else `None`.
 
     Each has to have been judged beside exactly the releases before it, by the promise that is asked now, with
-    nothing left open, of people who stay and columns that stay. The first has nothing beside it.
+    nothing left open, of columns that stay. The first has nothing beside it.
     """
     asked = [promise for promise in policy.promises if promise.looks_back]
-    if len(asked) != 1 or asked[0].lets_people_leave:
+    if len(asked) != 1:
         return (None,) * len(history)
     columns = {(tuple(sorted(i.names)), i.unchanged, i.since) for i in imprints}
-    if len(columns) > 1 or any(imprint.departures is not None for imprint in imprints):
+    if len(columns) > 1:
         return (None,) * len(history)
     digests = tuple(imprint.digest for imprint in imprints)
     return tuple(

@@ -18,12 +18,10 @@ from sfumato.core.coarsest_level import never_above
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
-from sfumato.core.imprint import KeyImprint
 from sfumato.core.microdata import Coding, Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, did_you_mean, short
 from sfumato.core.promise import Promises
-from sfumato.core.remembered_nodes import with_remembered
 from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
@@ -316,8 +314,7 @@ class PolicyContent:
                     check_range_ceiling(tree, search=self.protect.search)
                 if not rule.role.is_key:
                     return self.spelled(name, tree)
-                listed = not (rule.taxonomy or flat).takes_occurring
-                return _unambiguous(with_remembered(tree, self._remembered(name), listed=listed), values)
+                return _unambiguous(tree, values)
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"
                 spot = f"{where}, {wrong.where}" if wrong.where else where
@@ -326,11 +323,6 @@ class PolicyContent:
                 ) from None
 
         return build
-
-    def _remembered(self, name: str) -> list[KeyImprint]:
-        """Returns what the releases that promises were given remember of a key column, oldest first."""
-        imprints = dict.fromkeys(imprint for promise in self.promises for imprint in promise.earlier)
-        return [key for imprint in imprints for key in imprint.keys if key.name == name]
 
 
 def _unambiguous(tree: Taxonomy, values: Sequence[Label]) -> Taxonomy:

@@ -132,7 +132,7 @@ class PublishedForms:
         found: dict[Label, int] = {}
         for level, nodes in enumerate(self._tree.levels.tolist()):
             for node in nodes:
-                found.setdefault(self._tree.label(node), level)
+                found.setdefault(self._tree.labels[node], level)
         return found
 
 
@@ -194,7 +194,7 @@ def example_of(rule: TaxonomyRule | None, value: str = "") -> tuple[str, ...]:
             continue
         rank = tree.rank(leaf)
         if rank is not None:
-            path = [str(tree.label(node)) for node in tree.levels[:, rank].tolist()]
+            path = [str(tree.labels[node]) for node in tree.levels[:, rank].tolist()]
             return (leaf, *(label for label in dict.fromkeys(path) if label != leaf))
     return ()
 

@@ -15,6 +15,7 @@ from typing import SupportsIndex
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.problem import Place, Problem, did_you_mean
 from sfumato.policy.other_tools import said_elsewhere
+from sfumato.policy.retired_words import retired
 
 
 def _is_whole(value: object) -> bool:
@@ -74,6 +75,8 @@ class _SchemaCheck:
                 wrong.append(Problem(here, "a key must be text"))
             elif key in known:
                 wrong += self.visit(child, known[key], here)
+            elif rest is False and (gone := retired(here)) is not None:
+                wrong.append(gone)
             elif rest is False:
                 near = did_you_mean(key, list(known), otherwise=f"There is {', '.join(known)}.")
                 hint = said_elsewhere(key) or near

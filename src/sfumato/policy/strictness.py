@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +35,8 @@ RANKS: Mapping[str, Sequence[str]] = {
 }
 """Words of a policy from the weakest to the strictest; any other word has to stay as it is."""
 
-JUDGED_ROLES = (Role.QUASI.value, Role.SENSITIVE.value)
 WEAKEST = {name: words[0] for name, words in RANKS.items()}
 STRICTEST = {name: words[-1] for name, words in RANKS.items()}
-BESIDE_OTHERS = "beside-others"
-"""The key of a statement whose promises are kept beside releases that show other columns."""
 UNTOLD = "the first certificate does not tell it"
 
 
@@ -88,7 +84,6 @@ def statement_of(policy: PolicyContent) -> JsonObject:
         "columns": {name: _column(rule, columns[name]) for name, rule in policy.columns.items()},
         "person": _person(words.get("person"), policy),
         "recipients": _recipients(policy.recipients),
-        **({BESIDE_OTHERS: True} if policy.promises.looks_back and policy.recipients is None else {}),
     }
 
 
@@ -127,9 +122,8 @@ def compared(stated: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
         yield ComparedPart("policy", Comparison.AS_STRICT, "this one", "the same")
         return
     yield from _compared_promises(stated["promises"], floor["promises"])
-    beside_others = bool(stated.get(BESIDE_OTHERS))
     parts = (
-        ("columns", partial(_compared_columns, beside_others=beside_others)),
+        ("columns", _compared_columns),
         ("person", _compared_person),
         ("recipients", _compared_recipients),
     )
@@ -201,30 +195,22 @@ def _compared_promises(given: Sequence[object], floor: Sequence[object]) -> Iter
             continue
         ((_, near),) = lacking
         kind = Comparison.WEAKER if near else Comparison.INCOMPARABLE
-        lasting = any(demand.weakens_lasting(wanted) for demand in near)
         now = "; ".join(demand.sentence for demand in near) or "nothing of the kind"
-        yield ComparedPart("promises", kind, wanted.sentence, _told_apart(wanted, now), lasting)
+        yield ComparedPart("promises", kind, wanted.sentence, _told_apart(wanted, now))
 
 
 def _told_apart(wanted: Demand, now: str) -> str:
     return f"{now}, with other parameters" if now == wanted.sentence else now
 
 
-def _compared_columns(
-    given: JsonMapping, floor: JsonMapping, *, beside_others: bool
-) -> Iterator[ComparedPart]:
-    """Yields every column. One that the first policy did not know is published only where it is judged.
-
-    That is so where promises are kept beside releases with other columns, for keys and sensitive columns.
-    """
+def _compared_columns(given: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
+    """Yields every column; one that the first policy did not know may not be published."""
     hidden = {"role": Role.IDENTIFIER.value}
     for name in dict.fromkeys([*floor, *given]):
         before, now = floor.get(name, hidden), given.get(name, hidden)
         place = f"columns.{name}"
         if now["role"] == Role.IDENTIFIER:
             yield ComparedPart(place, Comparison.AS_STRICT, before["role"], "not published")
-        elif name not in floor and beside_others and now["role"] in JUDGED_ROLES:
-            yield ComparedPart(place, Comparison.AS_STRICT, "not there", now["role"])
         elif before["role"] != now["role"]:
             told = before["role"] if name in floor else "not there"
             yield ComparedPart(f"{place}.role", Comparison.WEAKER, told, now["role"])

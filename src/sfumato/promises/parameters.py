@@ -208,8 +208,6 @@ class Declared(Promise):
     keys: ClassVar[tuple[Parameter, ...]]
     orders: ClassVar[Mapping[str, Order]] = {}
     """Parameters that may change in one direction without asking less; every other one has to stay."""
-    lasting: ClassVar[tuple[str, ...]] = ()
-    """Parameters that nobody may weaken in a chain, also not by an override."""
     sentence: ClassVar[str] = ""
     """What `str()` says, with a parameter's name in braces for its value: how old certificates are read."""
 
@@ -264,7 +262,7 @@ class Declared(Promise):
             elif order is not Order.FREE and value != defaults[key.name]:
                 same[key.name] = key.identify(value)
         larger, smaller = numbers.values()
-        return Demand(self.name, self.kind, same, larger, smaller, str(self), lasting=self.lasting)
+        return Demand(self.name, self.kind, same, larger, smaller, str(self))
 
     @classmethod
     def demand_in(cls, sentence: str) -> Demand | None:

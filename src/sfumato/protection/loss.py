@@ -43,7 +43,7 @@ class MeasuredRecoding:
     @property
     def n(self) -> int:
         table = self.recoding.table
-        return table.rows + table.dropped + table.rows_withheld
+        return table.rows + table.dropped
 
     @property
     def s(self) -> int:
@@ -219,11 +219,10 @@ def discernibility_star(case: MeasuredRecoding) -> float:
     """
     table, unknown = case.recoding.table, case.s
     total = _squares(case.recoding.rows)
-    apart = table.dropped + table.rows_withheld
-    if case.recoding.cuts is not None and unknown > apart:
+    if case.recoding.cuts is not None and unknown > table.dropped:
         class_of, nodes = classes_under(table, case.recoding.cuts)
         total = _squares(_tally(class_of, table.counts, len(nodes)))
-        unknown = apart
+        unknown = table.dropped
     return float(total + unknown**2)
 
 

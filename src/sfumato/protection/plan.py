@@ -40,7 +40,6 @@ from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 from sfumato.protection.suppression import recoded
 from sfumato.protection.two_phases import TermReport, key_promises, search_in_two_phases, with_original
-from sfumato.protection.withheld_people import companion_search, set_apart, withheld_lines
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
 from sfumato.show.document import json_ready, verdict_document
 
@@ -81,9 +80,9 @@ class Plan(Printable):
 
     @property
     def rows(self) -> int:
-        """The rows of the source, without those of people who left."""
+        """The rows of the source."""
         table = self.recoding.table
-        return table.rows + table.dropped + table.rows_withheld
+        return table.rows + table.dropped
 
     @property
     def suppressed(self) -> int:
@@ -160,7 +159,7 @@ class Plan(Printable):
         if self.recoding.cuts is not None:
             columns = enumerate(self.recoding.table.keys)
             published = {
-                c.name: [c.taxonomy.label(v) for v in published_nodes(self.recoding, j)] for j, c in columns
+                c.name: [c.taxonomy.labels[v] for v in published_nodes(self.recoding, j)] for j, c in columns
             }
         return {
             "search": self.policy.protect.search,
@@ -171,7 +170,6 @@ class Plan(Printable):
             "checked": self.checked,
             "rows": self.rows,
             "suppressed": self.suppressed,
-            **({"withheld": self.withheld} if self.withheld else {}),
             "classes": self.classes,
             "smallest": self.smallest,
             "levels": json_ready(self.levels),
@@ -203,7 +201,6 @@ class Plan(Printable):
         notes = (
             f"{several(self.classes, 'class', 'classes')}, {self._smallest}",
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
-            *withheld_lines(self.withheld),
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
             *asked_lines(self.policy),
             *(() if self.terms is None else self.terms.lines()),
@@ -212,11 +209,6 @@ class Plan(Printable):
         )
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self._searched}", lines, notes)
-
-    @property
-    def withheld(self) -> int:
-        """The people who are withheld so that others are safe beside earlier releases; all are suppressed."""
-        return self.recoding.table.rows_withheld
 
     def comparison(self) -> Card:
         """Returns what each search gave that was tried, the chosen one first; says so where one was tried."""
@@ -273,8 +265,6 @@ def make_plan(
     aim = aim_of(policy)
     policy = with_original(policy, table)
     search = find(policy.protect.search) if like is None else search_like(like)
-    if policy.promises.looks_back:
-        table, search = set_apart(table, policy.promises), companion_search(search)
     if foretell is not None and like is None:
         foretell(expected_times(table, key_promises(policy.promises), aim, searches_of(policy)))
     try:

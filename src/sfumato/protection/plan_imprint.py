@@ -17,7 +17,6 @@ def imprint_of(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) 
     sets = {part: name for name, form in forms_of(policy).items() for part in form.parts}
     published = [n for n in policy.published if not policy.columns[n].role.is_key]
     batch_columns = [p.batch_column for p in policy.promises if p.batch_column]
-    departures = (promise.departures(recoding) for promise in policy.promises)
     return Imprint.of(
         recoding,
         list(dict.fromkeys(sets.get(name, name) for name in published)),
@@ -25,14 +24,13 @@ def imprint_of(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) 
         people=any(promise.tells_people for promise in policy.promises),
         policy=policy.digest,
         after=[i.digest for p in policy.promises for i in p.earlier],
-        departures=next((some for some in departures if some is not None), None),
-        candidates=_candidates(policy, recoding, verdicts),
+        candidates=_candidates(policy, verdicts),
     )
 
 
-def _candidates(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) -> ProvedCandidates | None:
+def _candidates(policy: Policy, verdicts: Sequence[Verdict]) -> ProvedCandidates | None:
     """Returns what was proved of everybody's candidates beside all releases so far."""
     said = {verdict.promise: verdict for verdict in verdicts}
     promises = [promise for promise in policy.promises.of_table if str(promise) in said]
-    found = (promise.candidates(recoding.table, said[str(promise)]) for promise in promises)
+    found = (promise.candidates(said[str(promise)]) for promise in promises)
     return next((kept for kept in found if kept is not None), None)

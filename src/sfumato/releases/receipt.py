@@ -13,21 +13,19 @@ from sfumato.show.card import Card, Printable, figure, several
 from sfumato.show.document import json_ready
 from sfumato.system.address import Address
 
-FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "left", "position", "loss")
+FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
 """The figures that are shown first, in this order."""
 
 FIGURE_WORDS = {
     "FA": "fewest rows that may be somebody's who is in an earlier release too (FA)",
     "BA": "fewest rows that may be somebody's who is not in the first release (BA)",
-    "left": "fewest rows that may have been somebody's who has left",
     "position": "fewest people who share a position",
-    "overlaps": "it shows other columns of people in release",
 }
 """What figures mean that compare a release with others."""
 BESIDE = tuple(FIGURE_WORDS)
 ALONE = "alone"
 """The figure of a release that no other of its chain may follow: the search that made it."""
-HEADS = {"FA": "earlier people", "BA": "later people", "overlaps": "other columns of"}
+HEADS = {"FA": "earlier people", "BA": "later people"}
 """How the columns of a history are called."""
 
 
@@ -179,8 +177,8 @@ def history_card(
     `erased` says how many people were erased from the entry of each number.
     """
     told = {name for record in records for name in BESIDE if record.figures.get(name) is not None}
-    beside = [name for name in BESIDE if name in told and name != "overlaps"]
-    names = ["rows", "k", *beside, "loss", *(["overlaps"] if "overlaps" in told else [])]
+    beside = [name for name in BESIDE if name in told]
+    names = ["rows", "k", *beside, "loss"]
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
     head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
     lines = [

@@ -152,7 +152,7 @@ def levels_of(tree: Taxonomy) -> Iterator[LevelLook]:
     for level, reached in enumerate(tree.levels):
         nodes = np.unique(reached)
         shown = nodes[:MOST_EXAMPLES] if level else nodes[:0]
-        labels = tuple(str(tree.label(node)) for node in shown)
+        labels = tuple(str(tree.labels[node]) for node in shown)
         yield LevelLook(level, len(nodes), labels)
 
 

@@ -124,7 +124,7 @@ def _shown(
     j = keys[name]
     tree, low, high = recoding.table.keys[j].taxonomy, recoding.low[found, j], recoding.high[found, j]
     if recoding.cuts is not None:
-        return tree.label(int(recoding.cuts[name].node_of[low]))
+        return tree.labels[int(recoding.cuts[name].node_of[low])]
     return tree.describe(int(low), int(high))
 
 

@@ -80,7 +80,7 @@ class TreeTexts:
         spans: dict[Label, tuple[int, int]] = {}
         tree = self._tree
         for node, (low, high) in enumerate(zip(tree.low.tolist(), tree.high.tolist(), strict=True)):
-            label = tree.label(node)
+            label = tree.labels[node]
             first, last = spans.get(label, (low, high))
             spans[label] = min(first, low), max(last, high)
         return spans

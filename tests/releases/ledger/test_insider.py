@@ -37,7 +37,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "person": "id",
-    "promises": [{"continuous": {"k": 4, "person": "id", "leavers": "unknown"}}],
+    "promises": [{"continuous": {"k": 4, "person": "id"}}],
 }
 DATA = pl.DataFrame({"id": WHO, "zip": ZIPS, "disease": DISEASES})
 

@@ -13,15 +13,14 @@ from sfumato.attacks.attack import SEVERAL_RELEASES, Attack
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
 from sfumato.attacks.chain.differencing import Differencing
-from sfumato.attacks.chain.leavers import LEAVERS
 from sfumato.attacks.chain.minimality import Minimality
 from sfumato.attacks.chain.posterior_belief import PosteriorBelief, sought_columns
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
-from sfumato.core.aligned_imprints import aligned
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.microdata import Microdata
+from sfumato.core.same_columns import in_order_of_newest
 from sfumato.core.verdict import Finding
 from sfumato.policy.policy import Policy
 from sfumato.policy.several_tables import against_register, asks_of_several
@@ -99,12 +98,8 @@ def adversaries(
 
     `table` is the audited table as it was counted: it tells which values the releases hold.
     """
-    given, k = tuple(aligned(releases)), policy.promises.limits.asked_k
+    given, k = tuple(in_order_of_newest(releases)), policy.promises.limits.asked_k
     stopped = all(p.by_size for p in policy.promises)
-    leaving = any(promise.lets_people_leave for promise in policy.promises)
-    if leaving or any(release.departures is not None for release in given):
-        seeking = tuple(attack(given, k) for attack in LEAVERS)
-        return (CorrespondenceAttack(given, k), Composition(given), *seeking)
     held = given if stopped else ()  # another promise may have stopped the search
     return (
         CorrespondenceAttack(given, k, register=against_register(policy)),

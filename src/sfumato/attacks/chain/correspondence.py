@@ -10,11 +10,9 @@ from typing import Literal
 import numpy as np
 
 from sfumato.attacks.chain.cracked_classes import CrackedClasses
-from sfumato.attacks.chain.departed_people import HeldChain
 from sfumato.attacks.chain.realized import RealizedTargets
 from sfumato.attacks.chain.target_bounds import TargetBounds, solve_targets
 from sfumato.chains.overlap import Overlap
-from sfumato.chains.worlds import undecided
 from sfumato.core.chain import Chain, ReleaseIndex
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
@@ -177,7 +175,6 @@ def correspondence(
     since: str | None = None,
     register: bool | None = None,
     k: int | None = None,
-    held: HeldChain | None = None,
     only_fewest: bool = False,
 ) -> Correspondence:
     """Attacks cumulative releases, oldest first, with everything they say together.
@@ -186,10 +183,9 @@ def correspondence(
     integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
     the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
     `since` where there are several batches. `register` and `k` are those of the policy unless given: against
-    a register, cells that cannot hold k people are known to be empty. `held` are the same releases side by
-    side, where people leave and a caller has put them so. With `only_fewest` three releases or more are
-    solved as far as k, FA and BA need it: these are the same, and what else is told of one time may be a
-    bound ("at most").
+    a register, cells that cannot hold k people are known to be empty. With `only_fewest` three
+    releases or more are solved as far as k, FA and BA need it: these are the same, and what else is told of
+    one time may be a bound ("at most").
     """
     if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
         raise WrongCall(
@@ -197,12 +193,6 @@ def correspondence(
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
     k = policy.promises.limits.asked_k if policy and k is None else k
-    leaving = policy is not None and any(p.lets_people_leave for p in policy.promises)
-    if leaving or any(release.departures is not None for release in releases):
-        if scope != "feasible":
-            raise WrongCall("people may have left: only targets that are feasible are known")
-        held = HeldChain.of(releases) if held is None else held
-        return Correspondence(tuple(_still_in(held, k)), scope, method, k, held.whole)
     chain = Chain.of(releases)
     known = against_register(policy) if policy and register is None else bool(register)
     if known and k is not None and scope == "feasible":
@@ -223,24 +213,6 @@ def correspondence(
         realized = RealizedTargets.of(releases, chain, data, since)
         targets = [_realized(overlap, t, realized, k) for t in times]
     return Correspondence(tuple(targets), scope, method, k, chain)
-
-
-def _still_in(held: HeldChain, k: int | None) -> list[TargetCandidates]:
-    """Returns the candidates of people who are still in, by the release they came with."""
-    last = len(held.chain) - 1
-    presences = [tuple(range(t, last + 1)) for t in range(last + 1)]
-    found = []
-    for bound in held.bounds(presences, k):
-        time, seen, maybe = bound.cells.presence[0], bound.least > 0, bound.most > 0
-        least = _fewest_of(bound.most[seen]) if seen.any() else _fewest_of(bound.most[maybe])
-        per_class = np.full(len(held.chain.releases[last]), NO_OVERLAP, np.int64)
-        np.minimum.at(per_class, bound.cells.classes[maybe, -1], bound.most[maybe])
-        classes = {last: np.where(per_class == NO_OVERLAP, -1, per_class)}
-        few = int((seen & (bound.most < k)).sum()) if k else 0
-        left = int(undecided(bound.least, bound.most, k).sum()) if k else 0
-        certain = bool(np.array_equal(bound.least, bound.most))
-        found.append(TargetCandidates(time, least, classes, certain, len(maybe), few, left, bool(seen.any())))
-    return sorted(found, key=lambda target: target.time)
 
 
 def _without_empty_cells(overlap: Overlap, k: int) -> list[TargetCandidates]:

@@ -37,7 +37,7 @@ class Differencing:
     knows: ClassVar[str] = "two cumulative releases, and the key columns of somebody who came between them"
     seeks: ClassVar[str] = "the newcomer's record and sensitive values"
     succeeds: ClassVar[str] = "too few newcomers are left, or all of them share one value"
-    needs: ClassVar[str] = f"{SEVERAL_RELEASES}; of a chain that nobody leaves"
+    needs: ClassVar[str] = SEVERAL_RELEASES
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "l-diversity")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

@@ -13,7 +13,6 @@ from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, correspondence
 from sfumato.attacks.chain.differencing import Differencing
-from sfumato.attacks.chain.leavers import LEAVERS
 from sfumato.attacks.chain.minimality import Minimality
 from sfumato.attacks.chain.posterior_belief import PosteriorBelief
 from sfumato.attacks.chain.table_chain import GivenRelease, imprints_of, is_imprint
@@ -58,7 +57,7 @@ def audit_beside(
     """
     beside = Beside(chain, len(releases))
     try:
-        like = _with_most_columns(releases, source.columns)
+        like = releases[-1]
         with compared_when_read(source, like, progress=progress) as (readable, shows):
             table = count_published(readable, like, progress=progress)
             place = next((i for i, release in enumerate(releases) if is_release(table, release)), None)
@@ -75,15 +74,6 @@ def audit_beside(
         return without_comparison(replace(audit, beside=beside), refused)
     beside = replace(beside, cracked=joint.cracked)
     return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
-
-
-def _with_most_columns(releases: Sequence[Imprint], columns: Sequence[str]) -> Imprint:
-    """Returns the newest release whose columns a table has, of those with most of them; else the newest.
-
-    Releases of a chain may show other columns of the same people.
-    """
-    fitting = [r for r in releases if {*r.names, *r.unchanged} <= set(columns)]
-    return max(reversed(fitting), key=lambda r: len(r.names) + len(r.unchanged), default=releases[-1])
 
 
 def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy, *, only: str) -> Audit:
@@ -110,9 +100,8 @@ def holds_several(name: str) -> bool:
     return name in _HOLDERS
 
 
-_HOLDERS = (
-    *(a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)),
-    *(a.name for a in LEAVERS),
+_HOLDERS = tuple(
+    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)
 )
 
 

@@ -78,9 +78,7 @@ class PosteriorBelief:
     name: ClassVar[str] = "posterior-belief"
     knows: ClassVar[str] = "two tables that somebody is in, and that person's key columns"
     seeks: ClassVar[str] = "the person's sensitive value"
-    needs: ClassVar[str] = (
-        f"{SEVERAL_RELEASES} (as tables, since imprints do not tell values); of a chain that nobody leaves"
-    )
+    needs: ClassVar[str] = f"{SEVERAL_RELEASES} (as tables, since imprints do not tell values)"
     succeeds: ClassVar[str] = "both tables together make a value likelier than is promised"
     threatens: ClassVar[tuple[str, ...]] = (
         "confidence-bounding",

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.objections import written_down
 from sfumato.attacks.published_table import flat
-from sfumato.core.aligned_imprints import in_key_order, show_other_columns
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData
 from sfumato.core.imprint import Imprint, KeyImprint, grouped
@@ -17,8 +16,8 @@ from sfumato.core.marks import matching, nodes_named, tree_marks
 from sfumato.core.microdata import Codes, Coding, Microdata, Missing, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import classes_under
+from sfumato.core.same_columns import in_key_order, show_other_columns
 from sfumato.core.taxonomy import Label, Nodes
-from sfumato.core.value_parts import ValueParts
 from sfumato.engine.source import Source
 from sfumato.policy.policy import Policy
 
@@ -50,7 +49,7 @@ def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None)
     values = matching(table, like.unchanged)
     owner, ids, counts = grouped(table, class_of, values.ids, len(nodes), len(values.marks))
     counted = replace(like, keys=tuple(keys), nodes=nodes, owner=owner, counts=counts)
-    return replace(counted, values=values.marks[ids], parts=ValueParts())
+    return replace(counted, values=values.marks[ids])
 
 
 def is_release(table: Microdata, release: Imprint) -> bool:

@@ -180,7 +180,7 @@ def _finding(
     exposed: int | None = None,
 ) -> FreeformFinding:
     trees = [guard.taxonomy for guard in node_table.guards]
-    given = {names[j]: trees[j].label(v) for j, v in enumerate(one.given) if v}
+    given = {names[j]: trees[j].labels[v] for j, v in enumerate(one.given) if v}
     target, seen = names[one.target], " and ".join(given)
     whoever = f"whoever observes {seen}" if seen else "anybody"
     people = one.held if exposed is None else exposed
@@ -196,9 +196,9 @@ def _finding(
         breach=one.threat > limit.threat,
         columns=(*given, target),
         details={"threat": one.threat, "threat allowed": limit.threat, "people who match": one.support},
-        values={**given, target: trees[one.target].label(one.node)},
+        values={**given, target: trees[one.target].labels[one.node]},
         given=given,
-        infers=(target, trees[one.target].label(one.node)),
+        infers=(target, trees[one.target].labels[one.node]),
         support=one.support,
         threat=one.threat,
     )

@@ -107,11 +107,11 @@ def check_observability(taxonomy: Taxonomy, values: Sequence[Fraction], *, colum
         if not 0 <= value <= 1:
             wrong = f"the observability of {node_name(taxonomy, node)} must be from 0 to 1"
         elif above >= 0 and values[above] < value:
-            wrong = f"{taxonomy.label(above)} is less observable than {node_name(taxonomy, node)}"
+            wrong = f"{taxonomy.labels[above]} is less observable than {node_name(taxonomy, node)}"
         if wrong:
             raise BadPolicy(
                 wrong,
                 where=f"columns.{column}.observable",
                 remedy="It violates the Observability principle: who sees a value sees what is above it.",
-                values=[str(taxonomy.label(node))],
+                values=[str(taxonomy.labels[node])],
             )

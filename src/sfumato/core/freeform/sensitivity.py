@@ -95,7 +95,7 @@ def check_sensitivity(
                 f"the sensitivity of {node_name(taxonomy, node)} {wrong}",
                 where=f"columns.{column}",
                 remedy="It violates the Sensitivity principle.",
-                values=[str(taxonomy.label(node))],
+                values=[str(taxonomy.labels[node])],
             )
 
 
@@ -107,9 +107,9 @@ def node_name(taxonomy: Taxonomy, node: int) -> str:
     ('Viral', 'leaf 2 below Viral')
     """
     if node == ROOT or taxonomy.end[node] > node + 1:
-        return str(taxonomy.label(node))
+        return str(taxonomy.labels[node])
     above = int(taxonomy.parent[node])
-    return f"leaf {taxonomy.children(above).index(node) + 1} below {taxonomy.label(above)}"
+    return f"leaf {taxonomy.children(above).index(node) + 1} below {taxonomy.labels[above]}"
 
 
 def _sensitive_and_all(taxonomy: Taxonomy, sensitive: Leaves) -> list[tuple[int, int]]:

@@ -75,7 +75,7 @@ def _labels(cuts: Mapping[str, Cut], table: Microdata) -> tuple[ShownColumn, ...
     columns = []
     for column in table.keys:
         nodes, which = np.unique(cuts[column.name].node_of, return_inverse=True)
-        columns.append(ShownColumn.of([column.taxonomy.label(v) for v in nodes.tolist()], which))
+        columns.append(ShownColumn.of([column.taxonomy.labels[v] for v in nodes.tolist()], which))
     return tuple(columns)
 
 

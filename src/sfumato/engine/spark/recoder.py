@@ -46,7 +46,6 @@ class Recoder:
     @classmethod
     def of(cls, opened: NumberedTable, recoding: Recoding) -> Recoder:
         """Recognize the values of the planned table; refuse one that holds others."""
-        recoding = recoding.whole
         table = recoding.table
         if table.has_person and table.person_column is None:
             raise WrongCall("the planned table does not name its person column")

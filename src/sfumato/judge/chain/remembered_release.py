@@ -6,7 +6,7 @@ import base64
 import binascii
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.judge.chain.marks import Marks, tuple_marks
+from sfumato.judge.chain.marks import Marks
 
 Numbers = NDArray[np.int64]
 
@@ -102,8 +102,7 @@ def _ends(parent: Numbers) -> Numbers:
 @dataclass(frozen=True, eq=False)
 class RememberedRelease:
     """Class c shows the node `nodes[c, j]` of key column j; entry e says that it is class `owner[e]` of which
-    `counts[e]` rows have the matching value with the mark `values[e]`. `parts` are the marks of that value in
-    each unchanged column, where they are remembered."""
+    `counts[e]` rows have the matching value with the mark `values[e]`."""
 
     trees: tuple[MarkedTree, ...]
     unchanged: tuple[str, ...]
@@ -111,7 +110,6 @@ class RememberedRelease:
     owner: Numbers
     values: Marks
     counts: Numbers
-    parts: Mapping[str, Marks] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> RememberedRelease:
@@ -129,7 +127,6 @@ class RememberedRelease:
                 unpacked(document["owner"], "<i4").astype(np.int64),
                 unpacked(document["values"], "<u8").astype(np.uint64).reshape(-1, 2),
                 unpacked(document["counts"], "<i8").astype(np.int64),
-                {str(words["name"]): _part(words) for words in document.get("parts", ())},
             )
             if not found._is_whole() or int(found.counts.sum()) != document["rows"]:
                 raise ValueError
@@ -160,26 +157,7 @@ class RememberedRelease:
         entries = len(self.owner) == len(self.values) == len(self.counts)
         within = entries and bool(np.all((self.owner >= 0) & (self.owner < len(self.nodes))))
         shown = all(np.isin(self.nodes[:, j], tree.cut).all() for j, tree in enumerate(self.trees))
-        return within and shown and bool(np.all(self.counts > 0)) and self._parts_agree()
-
-    def _parts_agree(self) -> bool:
-        """Tells whether the marks of single columns make those of the values."""
-        if not self.parts:
-            return True
-        lengths = {len(part) for part in self.parts.values()}
-        if sorted(self.parts) != sorted(self.unchanged) or lengths != {len(self.owner)}:
-            return False
-        together = tuple_marks([self.parts[name] for name in sorted(self.parts)], len(self.owner))
-        return bool(np.array_equal(together, self.values))
-
-
-def _part(words: Mapping[str, Any]) -> Marks:
-    marks = unpacked(words["marks"], "<u8").astype(np.uint64).reshape(-1, 2)
-    code = unpacked(words["codes"], "<i4")
-    if np.any(code < 0):
-        raise ValueError
-    chosen: Marks = marks[code]
-    return chosen
+        return within and shown and bool(np.all(self.counts > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +200,16 @@ def covering(ranges: tuple[Numbers, Numbers], low: Numbers, high: Numbers) -> Nu
     return np.where(inside, place, -1)
 
 
+def in_order_of_newest(releases: Sequence[RememberedRelease]) -> list[RememberedRelease]:
+    """Returns releases with their columns in the order of the newest; raises where columns differ."""
+    if not all(release.shows_columns_of(releases[-1]) for release in releases):
+        raise RefusedByHistory(
+            "the releases do not show the same columns",
+            remedy="Compare releases with the same key columns and the same unchanged columns.",
+        )
+    return [release.in_key_order(releases[-1].names) for release in releases]
+
+
 def on_newest_trees(releases: Sequence[RememberedRelease]) -> list[ReleaseTable]:
     """Returns releases side by side, oldest first; raises where they do not show the same columns.
 
@@ -229,13 +217,8 @@ def on_newest_trees(releases: Sequence[RememberedRelease]) -> list[ReleaseTable]
     """
     if not releases:
         raise WrongCall("there is no release to look at", remedy="Give at least one.")
+    releases = in_order_of_newest(releases)
     newest = releases[-1]
-    if not all(release.shows_columns_of(newest) for release in releases):
-        raise WrongCall(
-            "the releases do not show the same columns",
-            remedy="Compare releases with the same key columns and the same unchanged columns.",
-        )
-    releases = [release.in_key_order(newest.names) for release in releases]
     every = np.concatenate([release.values for release in releases])
     _, number = np.unique(every, axis=0, return_inverse=True)
     ends = np.cumsum([len(release.values) for release in releases])

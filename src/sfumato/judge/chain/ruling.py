@@ -15,22 +15,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.core.verdict import Verdict
-from sfumato.judge.chain.departures import (
-    LeftChain,
-    corrected_bound,
-    is_by_formula,
-    left_equations,
-    target_bounds,
-)
 from sfumato.judge.chain.files_alone import NOT_FROM_FILES
-from sfumato.judge.chain.people_marks import check_people
 from sfumato.judge.chain.remembered_release import (
     Numbers,
     ReleaseTable,
     RememberedRelease,
     on_newest_trees,
 )
-from sfumato.judge.chain.same_columns import in_same_columns
 from sfumato.judge.chain.two_releases import candidates_of_two
 from sfumato.judge.chain.world_bounds import Chosen, WorldBounds
 from sfumato.judge.chain.world_equations import TooLarge, WorldEquations
@@ -66,8 +57,7 @@ def judge_chain(
 
     Raises `BadData` where a document is damaged, or no table of people gives the counts of all releases.
     """
-    releases = in_same_columns([RememberedRelease.of(document) for document in documents])
-    tables = on_newest_trees(releases)
+    tables = on_newest_trees([RememberedRelease.of(document) for document in documents])
     start = _last_closing(tables, settled, k)
     known = None if start is None else settled[start]
     ruling = _judge_tables(tables[start or 0 :], k)
@@ -108,42 +98,6 @@ def _last_closing(tables: Sequence[ReleaseTable], settled: Sequence[int | None],
     return None
 
 
-def judge_departures(
-    documents: Sequence[Mapping[str, Any]], k: int, known: str, *, by_key: bool = False
-) -> ChainRuling:
-    """Returns what releases that people leave, oldest first, leave to everybody who is or was in one.
-
-    `known` says what is known of departures; `by_key` that a key tells people, of which imprints hold marks.
-    Raises as `judge_chain` does, and where somebody is back who had left or was withheld.
-    """
-    chain = LeftChain.of(documents, known)
-    if by_key:
-        check_people(documents, chain.people_shared(), returns=chain.returns)
-    try:
-        most, cells = target_bounds(chain)
-        corrected = corrected_bound(chain)
-    except TooLarge:
-        return ChainRuling(None, None, False, 0, 1)
-    if is_by_formula(chain):
-        exact = most if corrected is None else np.append(most, corrected)
-        return _unless_numbers_are_known(chain, _ruled(exact, exact, k))
-    bounds = WorldBounds(left_equations(chain, cells))
-    bounds.narrow(lambda: doubtful(*bounds.between(), k)[bounds.equations.target])
-    least, upper = bounds.between()
-    return _ruled(least, np.minimum(upper, most), k)
-
-
-def _unless_numbers_are_known(chain: LeftChain, ruling: ChainRuling) -> ChainRuling:
-    """Returns a ruling that proves nothing, where values were corrected and numbers of people are known.
-
-    Shared numbers leave corrected people out; whoever knows how many people there are in both with them, too,
-    may know that few were corrected. What breaks a promise without that breaks it all the same.
-    """
-    if not chain.corrected or chain.known == "unknown" or len(chain.tables) < 2 or ruling.few:
-        return ruling
-    return ChainRuling(None, ruling.least, False, 0, max(1, ruling.open))
-
-
 def chain_verdict(
     documents: Sequence[Mapping[str, Any]],
     promise: Mapping[str, object],
@@ -161,12 +115,7 @@ def chain_verdict(
     k = told.get("k")
     if not isinstance(k, int):
         return undecided(told, f"no second judge for {told.name} beside earlier releases"), 1
-    known = told.get("departures")
-    by_key = told.get("person") is not None and told.get("since") is None
-    if known is None:
-        ruling = judge_chain(documents, k, settled)
-    else:
-        ruling = judge_departures(documents, k, str(known), by_key=by_key)
+    ruling = judge_chain(documents, k, settled)
     bound = "" if ruling.certain else "; a bound, not the exact number"
     others = len(documents) - 1
     reason = f"beside {others} other {'release' if others == 1 else 'releases'}{bound}"

@@ -19,8 +19,13 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadData, BadTaxonomy, RefusedByHistory
 from sfumato.judge.chain.expected_cells import SideCounts, numbered
 from sfumato.judge.chain.marks import Marks, child_marks, text_marks, tuple_marks
-from sfumato.judge.chain.remembered_release import MarkedTree, Numbers, RememberedRelease, unpacked
-from sfumato.judge.chain.same_columns import in_same_columns
+from sfumato.judge.chain.remembered_release import (
+    MarkedTree,
+    Numbers,
+    RememberedRelease,
+    in_order_of_newest,
+    unpacked,
+)
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.tables.tally import JointCounts, Tally, ValueCounts, grown
 from sfumato.judge.tables.text_table import TextTable
@@ -51,7 +56,7 @@ class PositionRequest:
         return cls(
             JudgedPolicy.of(policy),
             str(policy.get("missing", "")),
-            tuple(in_same_columns([RememberedRelease.of(document) for document in documents])),
+            tuple(in_order_of_newest([RememberedRelease.of(document) for document in documents])),
             tuple(batches),
             since,
         )

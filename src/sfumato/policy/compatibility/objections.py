@@ -121,7 +121,7 @@ def _rounded_columns(policy: PolicyContent) -> Iterator[Problem]:
     telling = {
         column
         for promise in policy.promises
-        for column in (promise.batch_column, promise.departure_column, promise.parameters().get("person"))
+        for column in (promise.batch_column, promise.parameters().get("person"))
     }
     for name in policy.digits:
         place, role = ("columns", name, "digits"), policy.columns[name].role

@@ -30,13 +30,6 @@ def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
             " those who come later.",
             "Leave the margin out.",
         )
-    for place, promise in with_places(policy):
-        if promise.lets_people_leave:
-            yield Problem(
-                place,
-                "versions for several recipients are not judged beside releases that people have left.",
-                "Release one table to all, or leave until and leavers out.",
-            )
     if not rule.tolerance <= 10:
         yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
     if len(set(rule.overriders)) < len(rule.overriders):

@@ -211,7 +211,6 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
     batches = {p.batch_column for p in policy.promises if not p.tells_people}
-    batches |= {p.departure_column for p in policy.promises}
     for name, rule in policy.columns.items():
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
@@ -386,7 +385,7 @@ def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000
 
 
 def _root_only(tree: Taxonomy) -> list[str]:
-    return [str(tree.label(0) or ANY)]
+    return [str(tree.labels[0] or ANY)]
 
 
 CHECKS = (

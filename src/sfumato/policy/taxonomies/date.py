@@ -78,7 +78,6 @@ class Dates:
     units: tuple[str, ...]
     written: str = ISO
     ordered: ClassVar[bool] = True
-    takes_occurring: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         names = list(UNITS)

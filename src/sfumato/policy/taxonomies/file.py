@@ -32,7 +32,6 @@ class HierarchyFile:
     """
 
     key: ClassVar[str] = "file"
-    takes_occurring: ClassVar[bool] = False
     schema: ClassVar[Mapping[str, object]] = {
         "type": "object",
         "description": "A hierarchy CSV without header: the value, then what it becomes at each level.",

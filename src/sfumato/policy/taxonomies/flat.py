@@ -61,10 +61,6 @@ class Flat:
         return {"flat": True if self.domain is None else list(self.domain), **ordered}
 
     @property
-    def takes_occurring(self) -> bool:
-        return not self.domain
-
-    @property
     def digest(self) -> str:
         return ""
 

@@ -140,10 +140,6 @@ class Intervals:
         }
 
     @property
-    def takes_occurring(self) -> bool:
-        return self.decimal
-
-    @property
     def digest(self) -> str:
         return ""
 

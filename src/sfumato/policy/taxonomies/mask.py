@@ -49,7 +49,6 @@ class Mask:
     end: str
     steps: tuple[int, ...] = ()
     ordered: ClassVar[bool] = False
-    takes_occurring: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.end not in ("right", "left"):

@@ -42,7 +42,6 @@ class Prefix:
 
     keep: tuple[int, ...]
     ordered: ClassVar[bool] = False
-    takes_occurring: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.keep or any(finer <= coarser for finer, coarser in pairwise(self.keep)):

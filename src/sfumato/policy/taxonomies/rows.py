@@ -28,7 +28,6 @@ class WrittenRows:
     """
 
     key: ClassVar[str] = "rows"
-    takes_occurring: ClassVar[bool] = False
     schema: ClassVar[Mapping[str, object]] = {
         "type": "object",
         "description": "A hierarchy row by row: the value first, then what it becomes at each level.",
@@ -119,5 +118,5 @@ def _two_paths(one: Row, other: Row, lines: tuple[int, int] | None) -> BadTaxono
 
 def paths(tree: Taxonomy) -> list[tuple[Label, ...]]:
     """Returns what each leaf becomes, from itself to the root, in the order of the leaves."""
-    columns = [[tree.label(v) for v in level] for level in tree.levels.tolist()]
+    columns = [[tree.labels[v] for v in level] for level in tree.levels.tolist()]
     return list(zip(*columns, strict=True))

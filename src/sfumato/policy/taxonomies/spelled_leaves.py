@@ -27,7 +27,7 @@ LISTING = (Flat, NestedTree, WrittenRows, HierarchyFile)
 
 def lists_values(rule: TaxonomyRule | None) -> bool:
     """Whether a taxonomy names all its values; one that takes those that occur does not."""
-    return rule is not None and not rule.takes_occurring
+    return rule is not None and not (isinstance(rule, Flat) and not rule.domain)
 
 
 def in_one_spelling(rule: TaxonomyRule, values: Sequence[Label]) -> Taxonomy:
@@ -43,7 +43,7 @@ def in_one_spelling(rule: TaxonomyRule, values: Sequence[Label]) -> Taxonomy:
     """
     texts = [value for value in values if value is not None]
     if lists_values(rule):
-        labels = [label for label in rule.build([]).labels if isinstance(label, str)]
+        labels = [label for label in rule.build([]).labels if label is not None]
         chosen = _one_each(labels)
     else:
         chosen = _best_each(texts)

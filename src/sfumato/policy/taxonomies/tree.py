@@ -33,7 +33,6 @@ class NestedTree:
     """
 
     key: ClassVar[str] = "tree"
-    takes_occurring: ClassVar[bool] = False
     schema: ClassVar[Mapping[str, object]] = {
         "type": "object",
         "description": "A tree as nested mappings (groups) and lists (values).",

@@ -188,8 +188,8 @@ def written_tree(taxonomy: Taxonomy) -> NestedTree:
     """Returns a tree as a policy writes it down, from one that was built; an empty cell is left out."""
 
     def branch(node: int) -> Branch:
-        label, below = str(taxonomy.label(node)), taxonomy.children(node)
+        label, below = str(taxonomy.labels[node]), taxonomy.children(node)
         return (label, tuple(branch(child) for child in below)) if below else label
 
-    inside = [child for child in taxonomy.children(0) if taxonomy.label(child) is not None]
+    inside = [child for child in taxonomy.children(0) if taxonomy.labels[child] is not None]
     return NestedTree(tuple(branch(child) for child in inside), taxonomy.ordered)

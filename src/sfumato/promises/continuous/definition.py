@@ -13,7 +13,6 @@ from sfumato.core.classes import Classes
 from sfumato.core.demand import Order
 from sfumato.core.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
-from sfumato.core.leavers import Leavers
 from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
 from sfumato.core.policy_view import ColumnView, PolicyView
@@ -21,7 +20,6 @@ from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise
 from sfumato.core.proved_candidates import ProvedCandidates
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.watch import Watch
-from sfumato.promises.continuous.leaving_people import ColumnNames, LeaversChoice, LeavingPeople
 from sfumato.promises.parameters import Choice, Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import register
 from sfumato.show.card import several
@@ -48,7 +46,7 @@ class AdversaryChoice(Choice):
 
 @register("continuous")
 @dataclass(frozen=True)
-class Continuous(LeavingPeople, Declared, TablePromise):
+class Continuous(Declared, TablePromise):
     """Beside all earlier releases, everybody keeps at least k candidate records.
 
     Whoever holds every release, and knows somebody's key values and when they came, can rule out records: by
@@ -66,15 +64,6 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     their class in every release since) with k people, every position keeps what `survivors` asks, and so does
     what random worlds make of every two releases.
 
-    With `until`, or with `person` and `leavers`, people may leave: whoever is or was in a release keeps k
-    candidates, also those who left. `leavers` says what is known of departures: how many people any two
-    releases share in every part (`counted`, unless said otherwise) or in all (`total`), or nothing
-    (`unknown`). `returns`, `moves` and `corrected` allow people to come back, key columns to change, and
-    other values to be corrected. Up to `companions` people are withheld from a release where that lets others
-    keep more detail: newcomers wait for a later release, and published people, told by `person`, count as
-    having left for good. Two releases, and any number where departures are `unknown`, are judged
-    exactly by formulas; otherwise an exact program has to prove it from counts alone.
-
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
     Two releases are judged exactly by the join theorem. With three or more a search goes by the refined
@@ -90,12 +79,6 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     hold: bool = False
     survivors: bool = False
     adversary: Adversary = Adversary.TARGET
-    until: str | None = None
-    leavers: Leavers | None = None
-    returns: bool = False
-    moves: tuple[str, ...] = ()
-    corrected: bool = False
-    companions: int = 0
     matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
     beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
@@ -111,16 +94,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     searches: ClassVar[tuple[str, ...] | None] = ("top-down", "optimum")
     by_size: ClassVar[bool] = True
     looks_back: ClassVar[bool] = True
-    threats: ClassVar[tuple[str, ...]] = (
-        "correspondence",
-        "composition",
-        "differencing",
-        "minimality",
-        "leaver",
-        "returner",
-        "mover",
-        "corrected",
-    )
+    threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (
         Whole("k", meaning="At least so many candidates for everybody, beside all releases of the chain."),
         Optional(Name("since", meaning="The column that says with which release a row came.")),
@@ -133,40 +107,12 @@ class Continuous(LeavingPeople, Declared, TablePromise):
             meaning="Who holds all releases: target also has the key values of one person, register"
             " everybody's.",
         ),
-        Optional(
-            Name("until", meaning="The column that says with which release somebody left; empty: still in.")
-        ),
-        Optional(
-            LeaversChoice(
-                "leavers",
-                tuple(Leavers),
-                meaning="What is known of departures: how many people releases share in every part (counted, "
-                "the default with until), in all (total), or nothing (unknown).",
-            )
-        ),
-        Flag("returns", meaning="People who left may come back; needs leavers: unknown."),
-        ColumnNames("moves", meaning="Key columns that may change from release to release; needs person."),
-        Flag(
-            "corrected",
-            meaning="Values may be corrected; needs person, since and until, and leavers: unknown.",
-        ),
-        Optional(
-            Whole(
-                "companions",
-                low=0,
-                meaning="At most so many people may be withheld from a release so that others are safe beside"
-                " earlier ones: newcomers, and with person and leavers also people who were published.",
-            )
-        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {
         "k": Order.LARGER,
         "hold": Order.FREE,
         "survivors": Order.LARGER,
-        "until": Order.FREE,
-        "companions": Order.FREE,
     }
-    lasting: ClassVar[tuple[str, ...]] = ("leavers",)
     sentence: ClassVar[str] = "continuous, k = {k}"
 
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
@@ -176,8 +122,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns that records are matched by, and the one that says which rows are old."""
-        told_by = (self.since, self.until, self.person) if self.terms else (self.batch_column,)
-        return (*self.matched, *(name for name in told_by if name))
+        return (*self.matched, *((self.batch_column,) if self.batch_column else ()))
 
     @property
     def batch_column(self) -> str | None:
@@ -208,9 +153,9 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     def objections(self, policy: PolicyView) -> list[str]:
         """What a chain of releases cannot go with."""
         said = []
-        if self.since and self.person and not self.lets_people_leave:
+        if self.since and self.person:
             said.append("either since or person says which rows are old, not both")
-        for key, name in (("since", self.since), ("until", self.until), ("person", self.person)):
+        for key, name in (("since", self.since), ("person", self.person)):
             rule = policy.columns.get(name or "")
             if name is None:
                 continue
@@ -220,15 +165,13 @@ class Continuous(LeavingPeople, Declared, TablePromise):
                 said.append(f"the column of {key} must not be published: make it identifier, not {rule.role}")
         if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
             said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
-        return [*said, *self.objections_to_leaving(policy), *self.objections_to_companions()]
+        return said
 
     def watch(self, table: Microdata) -> Watch:
         from sfumato.promises.continuous.register_watch import RegisterWatch  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
 
-        if self._is_judged_by_presence(table):
-            return self._leavers_watch(table)
         history = self._history(table)
         self._exists(history)
         if self.adversary is Adversary.REGISTER:
@@ -257,8 +200,6 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         from sfumato.chains.overlap import Overlap  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415  # compiled kernels
 
-        if self._is_judged_by_presence(table):
-            return self._leavers_rule(table).verdict(cuts, str(self))
         history = self._history(table)
         if self.adversary is Adversary.REGISTER:
             return self._verdict_by_positions(history, cuts)
@@ -281,11 +222,9 @@ class Continuous(LeavingPeople, Declared, TablePromise):
                 reason = "what remains for somebody is too large a question"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
 
-    def candidates(self, table: Microdata, verdict: Verdict) -> ProvedCandidates | None:
-        """What its verdict proves of everybody beside all releases, where nobody leaves."""
+    def candidates(self, verdict: Verdict) -> ProvedCandidates | None:
+        """What its verdict proves of everybody beside all releases."""
         if verdict.holds is not True or self.adversary is Adversary.REGISTER:
-            return None
-        if self._is_judged_by_presence(table):
             return None
         return ProvedCandidates(self.k, None if verdict.measured is None else int(verdict.measured))
 
@@ -378,5 +317,4 @@ class Continuous(LeavingPeople, Declared, TablePromise):
 
     def __str__(self) -> str:
         against = ", against a register" if self.adversary is Adversary.REGISTER else ""
-        leaving = "" if self.terms is None else f", departures {self.terms.leavers}"
-        return f"continuous, k = {self.k}{against}{leaving}"
+        return f"continuous, k = {self.k}{against}"

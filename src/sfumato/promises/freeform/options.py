@@ -157,9 +157,9 @@ def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str
 
 
 def _path(tree: Taxonomy, node: int) -> tuple[Label, ...]:
-    steps = [tree.label(node)]
+    steps = [tree.labels[node]]
     while (node := int(tree.parent[node])) >= 0:
-        steps.append(tree.label(node))
+        steps.append(tree.labels[node])
     return tuple(steps)
 
 

@@ -131,4 +131,4 @@ class FreeformWatch(Watch):
         name, tree = self.table.keys[column].name, self.guards[column].taxonomy
         free = self.limit.columns.get(name)
         written = values or (free is not None and not leaves_come_from_data(free.rule))
-        return f"{name} = {tree.label(node)}" if shown and written else name
+        return f"{name} = {tree.labels[node]}" if shown and written else name

@@ -60,7 +60,7 @@ def children_of_nodes(recoding: Recoding, j: int) -> Parts:
     part_of, example = _number(recoding, touched, below, len(taxonomy.labels))
     above, below = node_of[codes[touched]][example], below[example]
     narrower = (taxonomy.leaf_count[above] - taxonomy.leaf_count[below]).astype(np.int64)
-    labels = [taxonomy.label(v) for v in nodes.tolist()]
+    labels = [taxonomy.labels[v] for v in nodes.tolist()]
     return Parts(part_of, number[above], narrower, labels, leaves_of(taxonomy), nodes.tolist())
 
 

@@ -51,7 +51,7 @@ def level_tree(column: Column, words: Collection[Label], number: int = 1) -> Dia
     for i, level in reversed(list(enumerate(tree.levels))):
         for node in np.unique(level).tolist():
             ranks = np.flatnonzero(level == node)
-            text = tree.label(node) if i == 0 or node not in tree.levels[i - 1] else ""
+            text = tree.labels[node] if i == 0 or node not in tree.levels[i - 1] else ""
             middle = top - (ranks[0] + ranks[-1]) / 2
             place[i, node] = len(spots)
             spots.append(Spot(tree.height - i, middle, _text(text), "node", f"level {i}"))

@@ -56,4 +56,4 @@ def own_words(policy: Policy) -> dict[str, frozenset[Label]]:
         for name, rule in rules.items()
         if isinstance(rule, NestedTree | HierarchyFile | WrittenRows | ReadyTaxonomy)
     }
-    return {name: frozenset(map(tree.label, range(len(tree.labels)))) for name, tree in trees.items()}
+    return {name: frozenset(tree.labels) for name, tree in trees.items()}

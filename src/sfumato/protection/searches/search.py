@@ -56,7 +56,7 @@ class Aim:
 
     def allowed(self, table: Microdata) -> int:
         """Returns how many rows may stay unpublished."""
-        return int((table.rows + table.dropped) * self.suppress) + table.rows_withheld
+        return int((table.rows + table.dropped) * self.suppress)
 
     def loss_of(self, recoding: Recoding, levels: Mapping[str, int] | None = None) -> float:
         """Returns what a recoding loses by the measure of this aim; `levels` of a full-domain one."""

@@ -267,7 +267,7 @@ def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
             f"{name} is about the table as a whole and is not judged with rows suppressed",
             remedy="Set suppress to 0.",
         )
-    allowed = aim.allowed(table) - table.rows_withheld
+    allowed = aim.allowed(table)
     if table.dropped > allowed:
         raise refusal.too_many_missing(table, allowed)
     return min(allowed - table.dropped, max(0, table.rows - 1))

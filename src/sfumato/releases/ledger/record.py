@@ -39,8 +39,8 @@ class Record:
     first one did, where no earlier entry holds that. `table` is the digest of the original table, `people`
     the marks of the people in it, while the release is being made; `despite` names chains with the same
     people that it was not held against. `imported` says that the version was handed out without the ledger
-    and entered later: nothing was judged, and nothing is promised of it. `assumes` says, of a chain that
-    people leave, what everybody keeps, and against whom; or what was measured of who knows the search.
+    and entered later: nothing was judged, and nothing is promised of it. `assumes` says what was
+    measured of who knows the search.
     """
 
     release: str

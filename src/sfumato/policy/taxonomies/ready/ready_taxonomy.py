@@ -95,10 +95,6 @@ class ReadyTaxonomy:
             "ordered": entry.ordered,
         }
 
-    @property
-    def takes_occurring(self) -> bool:
-        return self.entry.kind is ReadyKind.CODES
-
     @cached_property
     def digest(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
