@@ -20,7 +20,6 @@ NEEDS = {
     "continuous": "adult_uci",
     "departures": "adult",
     "minimality": "adult",
-    "stricter_promises": "",
     "joint_worlds": "",
     "suppressed_people": "",
 }

@@ -25,7 +25,6 @@ SECTIONS = {
     ("protect", "terms"): "protect.terms",
     ("person",): "person",
     ("recipients",): "recipients",
-    ("known-search",): "known-search",
     ("columns", ANY_NAME, "observable"): "observable of a free column",
 }
 """Headings of those places whose path is no good heading."""

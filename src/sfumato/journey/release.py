@@ -96,7 +96,7 @@ def release(
     apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
     made = Delivery(*read, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show)
     with made as delivery:
-        every = (delivery.check, delivery.check_known_search, *checks)
+        every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
             return _rehearsed(opened, delivery, chain, every)
         with kept_on_success(reference_path(place)) as delivery.keep, one_database():

@@ -28,9 +28,8 @@ from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
-from sfumato.policy import known_search_rule, versions
+from sfumato.policy import versions
 from sfumato.policy.column_controls import ColumnControls
-from sfumato.policy.known_search_rule import KnownSearchRule
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
@@ -95,8 +94,7 @@ class ProtectRule:
 
     `suppress` is the largest share of the rows that may stay unpublished. `price` says as how many fully
     generalized rows a suppressed one counts; without a price it counts as one, and only top-down and lattice
-    suppress, as far as they may. `together` lists groups of key columns that have the same level. `stricter`
-    is how many values more than promised the search is asked for.
+    suppress, as far as they may. `together` lists groups of key columns that have the same level.
     """
 
     search: str = "top-down"
@@ -107,7 +105,6 @@ class ProtectRule:
     terms: TermRule = field(default_factory=TermRule)
     price: Fraction | None = None
     together: tuple[tuple[str, ...], ...] = ()
-    stricter: Fraction = Fraction(0)
 
 
 class Knows(StrEnum):
@@ -152,8 +149,6 @@ class PolicyContent:
     source: SourceForm = NO_FORM
     """How the data are read. No promise either: the same rows in another form have the same digest."""
     formulas: Formulas | None = None
-    known_search: KnownSearchRule | None = None
-    """What adversaries may gain who know the search; `None`: that is not measured."""
 
     @property
     def form_of_data(self) -> SourceForm:
@@ -178,13 +173,6 @@ class PolicyContent:
         if self.formulas is None:
             return self.version > versions.FIRST
         return self.formulas is Formulas.REFUSE
-
-    @cached_property
-    def searched_promises(self) -> Promises:
-        """What the search is asked for: the promises, or more values than these ask for (`stricter`)."""
-        more = tuple(promise.with_more_values(self.protect.stricter) for promise in self.promises)
-        same = all(new is old for new, old in zip(more, self.promises, strict=True))
-        return self.promises if same else Promises(more)
 
     @property
     def weights(self) -> dict[str, Fraction]:
@@ -269,8 +257,6 @@ class PolicyContent:
             words["source"] = self.source.words
         if self.formulas is not None:
             words["formulas"] = self.formulas.value
-        if self.known_search is not None:
-            words[known_search_rule.KEY] = self.known_search.words
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property
@@ -365,8 +351,6 @@ def _protect(rule: ProtectRule) -> dict[str, object]:
         words["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
     if rule.together:
         words["together"] = [list(group) for group in rule.together]
-    if rule.stricter:
-        words["stricter"] = written(rule.stricter)
     if terms := rule.terms.words:
         words["terms"] = terms
     return {**words, "relaxed": True} if rule.relaxed else words

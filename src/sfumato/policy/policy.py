@@ -108,7 +108,6 @@ class Policy(PolicyContent):
             parts.confirm,
             parts.source,
             parts.formulas,
-            parts.known_search,
         )
 
     def confirm_columns(self, *columns: str) -> Policy:

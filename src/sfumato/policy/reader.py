@@ -20,7 +20,6 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import (
     column_controls,
     confirmation,
-    known_search_rule,
     recipients,
     schema,
     schema_check,
@@ -52,7 +51,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
     every_row = given_to is not None or bool(promises.of_table)
     protect = reader.protect(every_row=every_row)
     person, knows = reader.person()
-    source, known = reader.source(), reader.known_search()
+    source = reader.source()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
     return PolicyContent(
@@ -69,7 +68,6 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
         source=source,
         formulas=reader.formulas(),
-        known_search=known,
     )
 
 
@@ -128,7 +126,6 @@ class _Reader:
         asked = dict(words.pop("terms", {}))
         margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
         terms = TermRule(margin=margin, **asked)
-        stricter = self._fraction(words.pop("stricter", 0), ("protect", "stricter"))
         together = tuple(tuple(group) for group in words.pop("together", ()))
         return ProtectRule(
             search,
@@ -137,7 +134,6 @@ class _Reader:
             terms=terms,
             price=price,
             together=together,
-            stricter=stricter,
             **words,
         )
 
@@ -154,18 +150,6 @@ class _Reader:
         """Returns what becomes of cells that a spreadsheet would run, where it is said."""
         given = self.words.get("formulas")
         return Formulas(str(given)) if given in [choice.value for choice in Formulas] else None
-
-    def known_search(self) -> known_search_rule.KnownSearchRule | None:
-        """Returns what adversaries may gain who know the search, where it is said."""
-        key = known_search_rule.KEY
-        given = self.words.get(key)
-        if isinstance(given, known_search_rule.KnownSearchRule):
-            return given
-        if not isinstance(given, Mapping) or any(p.place[:1] == (key,) for p in self.problems):
-            return None
-        named = [name for name in ("minimality", "downcoding") if name in given]
-        gains = {name: self._fraction(given[name], (key, name)) for name in named}
-        return known_search_rule.read(given, gains)
 
     def source(self) -> SourceForm:
         """Returns how the data are read."""

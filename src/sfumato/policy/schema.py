@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from sfumato import promises
-from sfumato.core.exact_numbers import written
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.rounded_number import MOST_DIGITS
 from sfumato.core.spelling import Spelling
-from sfumato.policy import column_controls, known_search_rule, searches, source_words, versions
+from sfumato.policy import column_controls, searches, source_words, versions
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
 from sfumato.policy.content import Formulas, Knows, ProtectRule
@@ -50,7 +49,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])[:6]
-    ['columns', 'confirm', 'formulas', 'known-search', 'missing', 'person']
+    ['columns', 'confirm', 'formulas', 'missing', 'person', 'promises']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()
@@ -91,7 +90,6 @@ def top() -> JsonObject:
             "person": _person(),
             "recipients": recipients(),
             "confirm": confirm(),
-            known_search_rule.KEY: known_search_rule.schema(),
             source_words.KEY: source_words.schema(),
             "formulas": {
                 "enum": [choice.value for choice in Formulas],
@@ -229,12 +227,6 @@ def _protect() -> JsonObject:
                 "type": "boolean",
                 "default": rule.relaxed,
                 "description": "Mondrian may put equal values on both sides.",
-            },
-            "stricter": {
-                "$ref": "#/$defs/fraction",
-                "default": written(rule.stricter),
-                "description": "How many values more than promised the search is asked for, so that knowing"
-                " how it decides tells less. 1/2 asks for l + 1, and for 2/5 where 1/2 is promised.",
             },
             "terms": term_rule(),
             "together": {

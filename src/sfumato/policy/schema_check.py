@@ -15,6 +15,7 @@ from typing import SupportsIndex
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.problem import Place, Problem, did_you_mean
 from sfumato.policy.other_tools import said_elsewhere
+from sfumato.policy.retired_words import RETIRED_WORDS
 
 
 def _is_whole(value: object) -> bool:
@@ -76,8 +77,8 @@ class _SchemaCheck:
                 wrong += self.visit(child, known[key], here)
             elif rest is False:
                 near = did_you_mean(key, list(known), otherwise=f"There is {', '.join(known)}.")
-                hint = said_elsewhere(key) or near
-                wrong.append(Problem(here, "unknown key.", hint))
+                unknown = ("unknown key.", said_elsewhere(key) or near)
+                wrong.append(Problem(here, *RETIRED_WORDS.get(here, unknown)))
             elif isinstance(rest, Mapping):
                 wrong += self.visit(child, rest, here)
         wrong += [

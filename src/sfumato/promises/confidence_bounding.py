@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -74,9 +74,6 @@ class ConfidenceBounding(Declared, ClassPromise):
 
     def limits(self) -> tuple[Bound, ...]:
         return (Bound(CERTAINTY, self.confidence, self.of),)
-
-    def with_more_values(self, more: Fraction) -> Self:
-        return replace(self, confidence=share_of_more(self.confidence, more)) if more else self
 
     def holds_on(self, classes: Classes) -> Truth:
         return shares_within(*most_and_all(classes, self.of), self.confidence)
@@ -147,9 +144,6 @@ class AlphaKAnonymity(Declared, ClassPromise):
     def limits(self) -> tuple[Bound, ...]:
         return (Bound(CERTAINTY, self.alpha, self.of), Bound(RECOGNITION, Fraction(1, self.k)))
 
-    def with_more_values(self, more: Fraction) -> Self:
-        return replace(self, alpha=share_of_more(self.alpha, more)) if more else self
-
     def holds_on(self, classes: Classes) -> Truth:
         large: Truth = classes.people >= self.k
         return large & shares_within(*most_and_all(classes, self.of), self.alpha)
@@ -168,15 +162,6 @@ class AlphaKAnonymity(Declared, ClassPromise):
 
     def __str__(self) -> str:
         return f"(alpha, k)-anonymity of {self.of}, alpha = {self.alpha}, k = {self.k}"
-
-
-def share_of_more(share: Fraction, more: Fraction) -> Fraction:
-    """The share of one among as many equally common values as this one is a share of, and so many more.
-
-    >>> share_of_more(Fraction(1, 2), Fraction(1)), share_of_more(Fraction(1, 2), Fraction(1, 2))
-    (Fraction(1, 3), Fraction(2, 5))
-    """
-    return 1 / (1 / share + more)
 
 
 def most_and_all(classes: Classes, column: str) -> tuple[Counts, Counts]:

@@ -90,9 +90,6 @@ class EntropyLDiversity(Declared, ClassPromise):
     def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
         return replace(self, l=Fraction(l))
 
-    def with_more_values(self, more: Fraction) -> Self:
-        return replace(self, l=self.l + more) if more else self
-
     @property
     def least_values(self) -> int:
         return math.ceil(self.l)

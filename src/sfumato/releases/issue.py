@@ -220,15 +220,12 @@ def _compare_with_history(
 ) -> Record:
     """Returns the record after all checks, which raise, add figures, or judge again."""
     figures, verdicts = dict(record.figures), {verdict["promise"]: verdict for verdict in record.verdicts}
-    assumes = [record.assumes]
     for check in checks:
         result = check(history, record) or {}
         comparison = result if isinstance(result, HistoryComparison) else HistoryComparison(result)
         figures.update(comparison.figures)
-        assumes.append(comparison.assumes)
         verdicts.update({verdict["promise"]: verdict for verdict in _documents(comparison.verdicts)})
-    told = " ".join(filter(None, assumes))
-    return replace(record, figures=figures, verdicts=list(verdicts.values()), assumes=told)
+    return replace(record, figures=figures, verdicts=list(verdicts.values()))
 
 
 def _commit(

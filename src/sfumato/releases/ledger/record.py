@@ -136,12 +136,11 @@ KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "floor", "table"
 
 @dataclass(frozen=True)
 class HistoryComparison:
-    """The result of comparing a release with earlier ones, or of attacking it: more figures, verdicts that
-    replace those on the file alone, and what its certificate says beside them."""
+    """The result of comparing a release with earlier ones: more figures, and verdicts that replace those on
+    the file alone."""
 
     figures: JsonMapping = field(default_factory=dict)
     verdicts: tuple[Verdict, ...] = ()
-    assumes: str = ""
 
 
 HistoryCheck = Callable[[Sequence[Record], Record], JsonMapping | HistoryComparison | None]
