@@ -205,7 +205,6 @@ SLOW = (
     "releases/ledger/test_life.py",
     "releases/ledger/test_names_and_time.py",
     "releases/ledger/test_restored.py",
-    "releases/test_files_of_0_1.py",
     "reports/",
     "show/test_cards.py",
     "show/test_visible_text.py",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,10 +12,9 @@ from hypothesis import strategies as st
 
 from oracles.class_promises import classes_of, groups
 from oracles.tiny_chains import chains, releases, table
-from sfumato.core.classes import Classes
-from sfumato.core.demand import Demand, Order, missing_demands
+from sfumato.core.demand import Demand
 from sfumato.core.errors import SfumatoError
-from sfumato.core.promise import ClassPromise, Promises
+from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import (
     AlphaKAnonymity,
@@ -32,10 +29,8 @@ from sfumato.promises import (
     RecursiveLDiversity,
     TCloseness,
     definitions,
-    demand_in,
     make,
 )
-from sfumato.promises.parameters import Declared, Parameter, Whole
 from strategies import all_recodings, tables
 
 HALF, THIRD, QUARTER = Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
@@ -192,76 +187,7 @@ def test_demands_are_plain_data_and_keep_no_value(promise):
     assert not any(value in text for value in ("v0", "v1", "v2", "'A'"))
 
 
-@pytest.mark.parametrize("promise", [*OF_CLASSES, *OTHERS], ids=str)
-def test_a_sentence_is_read_as_far_as_it_says(promise):
-    """Old certificates hold sentences only: the numbers in them are the promise's own."""
-    told, own = demand_in(str(promise)), promise.demands()[0]
-    assert told is not None and told.partial and (told.promise, told.kind) == (own.promise, own.kind)
-    assert own.covers(told) and told.covers(own)
-    assert all(own.at_least[name] == number for name, number in told.at_least.items())
-    assert all(own.at_most[name] == number for name, number in told.at_most.items())
-
-
-def test_sentences_that_no_promise_says_are_not_read():
-    for sentence in (
-        "",
-        "k-anonymity, k = many",
-        "k-anonymity, k = 1/0",
-        "k-anonymity",
-        "even size, at least 2",
-    ):
-        assert demand_in(sentence) is None
-
-
 def test_every_definition_says_how_its_parameters_compare():
-    """A parameter that has an order is one of its own, and its sentence names all of these."""
+    """A parameter that has an order is one of its own."""
     for definition in definitions():
-        names = {key.name for key in definition.keys}
-        assert set(definition.orders) <= names
-        assert definition.sentence, definition
-        shown = {name for name, order in definition.orders.items() if order is not Order.FREE}
-        assert {name for name in shown if f"{{{name}}}" in definition.sentence} >= shown - {"survivors"}
-
-
-@dataclass(frozen=True)
-class Lasting(Declared, ClassPromise):
-    """A promise with a parameter that has no order, and one that nobody may weaken."""
-
-    k: int
-    leavers: int = 0
-
-    name: ClassVar[str] = "lasting"
-    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"), Whole("leavers", 0))
-    lasting: ClassVar[tuple[str, ...]] = ("leavers",)
-
-    def holds_on(self, classes: Classes):
-        return classes.people >= self.k
-
-    def verdict(self, classes: Classes):
-        raise NotImplementedError
-
-    def __str__(self):
-        return f"lasting, k = {self.k}"
-
-
-def test_without_an_order_only_equal_parameters_will_do():
-    assert covers(Lasting(3), Lasting(3))
-    assert not covers(Lasting(4), Lasting(3))
-    assert len(fields(Lasting)) == 2
-
-
-def test_what_lasts_is_told_from_what_may_be_weakened():
-    one, other = Lasting(3, 1).demands()[0], Lasting(2, 2).demands()[0]
-    assert other.weakens_lasting(one)
-    assert not Lasting(2, 1).demands()[0].weakens_lasting(one)
-    assert not KAnonymity(1).demands()[0].weakens_lasting(one)
-
-
-def test_what_lacks_is_named_with_what_comes_nearest():
-    asked = [KAnonymity(5).demands(), DistinctLDiversity("s", 2).demands()]
-    lacking = missing_demands(
-        [AlphaKAnonymity("s", HALF, 5).demands(), DistinctLDiversity("s", 1).demands()], asked
-    )
-    assert [(wanted.sentence, [n.sentence for n in near]) for wanted, near in lacking] == [
-        ("distinct l-diversity of s, l = 2", ["distinct l-diversity of s, l = 1"])
-    ]
+        assert set(definition.orders) <= {key.name for key in definition.keys}

@@ -29,8 +29,7 @@ class Demand:
 
     `at_least` and `at_most` are exact. `same` holds column names, words and numbers, and of whatever
     may hold values (a reference, a knowledge table) a fingerprint; what stands at its default is left out.
-    A `partial` demand was read from a sentence: it holds what the sentence says and no more. `lasting`
-    names the parameters that nobody may weaken, also not by an override.
+    `lasting` names the parameters that nobody may weaken, also not by an override.
     """
 
     promise: str
@@ -39,7 +38,6 @@ class Demand:
     at_least: Mapping[str, Fraction] = field(default_factory=dict)
     at_most: Mapping[str, Fraction] = field(default_factory=dict)
     sentence: str = ""
-    partial: bool = False
     lasting: tuple[str, ...] = ()
 
     @classmethod
@@ -48,22 +46,16 @@ class Demand:
         return cls(name, kind, {"parameters": fingerprint(parameters)}, sentence=sentence)
 
     def covers(self, asked: Demand) -> bool:
-        """Whether whoever keeps this one keeps the one that was asked; of a partial one, as far as it says.
+        """Whether whoever keeps this one keeps the one that was asked.
 
         >>> five, two = (Demand("k-anonymity", at_least={"k": Fraction(k)}) for k in (5, 2))
         >>> five.covers(two), two.covers(five)
         (True, False)
         """
-        if (self.promise, self.kind) != (asked.promise, asked.kind):
+        if (self.promise, self.kind, dict(self.same)) != (asked.promise, asked.kind, dict(asked.same)):
             return False
-        partial = self.partial or asked.partial
-        if not partial and dict(self.same) != dict(asked.same):
-            return False
-        known = self.same.keys() & asked.same.keys()
-        return (
-            all(self.same[name] == asked.same[name] for name in known)
-            and _ordered(self.at_least, asked.at_least, larger=True, partial=partial)
-            and _ordered(self.at_most, asked.at_most, larger=False, partial=partial)
+        return _ordered(self.at_least, asked.at_least, larger=True) and _ordered(
+            self.at_most, asked.at_most, larger=False
         )
 
     def weakens_lasting(self, asked: Demand) -> bool:
@@ -81,7 +73,6 @@ class Demand:
             "at_least": {name: str(number) for name, number in self.at_least.items()},
             "at_most": {name: str(number) for name, number in self.at_most.items()},
             "sentence": self.sentence,
-            **({"partial": True} if self.partial else {}),
             **({"lasting": list(self.lasting)} if self.lasting else {}),
         }
 
@@ -95,7 +86,6 @@ class Demand:
             {name: Fraction(number) for name, number in words["at_least"].items()},
             {name: Fraction(number) for name, number in words["at_most"].items()},
             str(words["sentence"]),
-            bool(words.get("partial", False)),
             tuple(words.get("lasting", ())),
         )
 
@@ -127,14 +117,11 @@ def missing_demands(
     return lacking
 
 
-def _ordered(
-    given: Mapping[str, Fraction], asked: Mapping[str, Fraction], *, larger: bool, partial: bool
-) -> bool:
+def _ordered(given: Mapping[str, Fraction], asked: Mapping[str, Fraction], *, larger: bool) -> bool:
     """Whether every number that was asked is given, and on the right side."""
-    names = given.keys() & asked.keys() if partial else asked.keys()
-    if not partial and given.keys() != asked.keys():
+    if given.keys() != asked.keys():
         return False
-    return all(given[name] >= asked[name] if larger else given[name] <= asked[name] for name in names)
+    return all(given[name] >= asked[name] if larger else given[name] <= asked[name] for name in asked)
 
 
 def _plain_text(value: object) -> str:

@@ -107,8 +107,7 @@ class Imprint:
     the rest, and is no part of the digest.
 
     With `people`, `batches` are marks of people, who may ask to be erased: then their marks go, and `erased`
-    counts them. Nothing else of an imprint ever changes. Other imprints know it by a digest without marks;
-    one of earlier times, whose digest has them, stays `known_as` that.
+    counts them. Nothing else of an imprint ever changes. Other imprints know it by a digest without marks.
     """
 
     keys: tuple[KeyImprint, ...]
@@ -125,7 +124,6 @@ class Imprint:
     parts: ValueParts = field(default_factory=ValueParts)
     people: bool = False
     erased: int = 0
-    known_as: str = ""
     candidates: ProvedCandidates | None = None
 
     @classmethod
@@ -180,8 +178,6 @@ class Imprint:
     @cached_property
     def digest(self) -> str:
         """A fingerprint of everything in it, but for marks of people."""
-        if self.known_as:
-            return self.known_as
         words = [
             *(k.name for k in self.keys),
             "",
@@ -229,13 +225,12 @@ class Imprint:
             raise WrongCall("the imprint tells nobody apart")
         stays = ~are_known(self.batches, marks)
         gone = int(len(stays) - stays.sum())
-        known_as = self.known_as or ("" if self.people else self.digest)
-        left = replace(self, batches=self.batches[stays], erased=self.erased + gone, known_as=known_as)
+        left = replace(self, batches=self.batches[stays], erased=self.erased + gone)
         return (left if gone else self), gone
 
     def as_dict(self) -> JsonObject:
         """JSON-ready; arrays are packed as text."""
-        more = {"people": self.people, "erased": self.erased, "known_as": self.known_as}
+        more = {"people": self.people, "erased": self.erased}
         return {
             "sfumato-imprint": VERSION,
             "policy": self.policy,
@@ -299,7 +294,6 @@ class Imprint:
                 parts=ValueParts.from_list(words.get("parts", ())),
                 people=bool(words.get("people", False)),
                 erased=int(words.get("erased", 0)),
-                known_as=str(words.get("known_as", "")),
                 candidates=ProvedCandidates.from_dict(words["candidates"]) if "candidates" in words else None,
             )
             if not made._is_whole() or made.rows != words["rows"]:

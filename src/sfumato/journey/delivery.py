@@ -116,7 +116,6 @@ class Delivery:
             replace(
                 one,
                 statement=held.statement,
-                floor=held.floor,
                 weaker=held.weaker,
                 despite=self._despite,
                 assumes=assumes,

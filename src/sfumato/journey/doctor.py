@@ -24,7 +24,7 @@ from sfumato.system.memory import PROGRAM_BYTES, in_words, machine_memory
 
 NEEDED = (
     *("numpy", "numba", "narwhals", "polars", "pyarrow", "duckdb", "ruamel.yaml"),
-    *("typer", "rich", "sqlalchemy", "alembic", "cryptography", "rfc8785"),
+    *("typer", "rich", "sqlalchemy", "cryptography", "rfc8785"),
 )
 EXTRAS = {
     "pandas": "pandas",

@@ -66,7 +66,6 @@ class ConfidenceBounding(Declared, ClassPromise):
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
-    sentence: ClassVar[str] = "confidence bounding of {of}, at most {confidence}"
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -127,7 +126,6 @@ class AlphaKAnonymity(Declared, ClassPromise):
         Whole("k", meaning="At least so many people in every class."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
-    sentence: ClassVar[str] = "(alpha, k)-anonymity of {of}, alpha = {alpha}, k = {k}"
 
     def implied(self) -> tuple[Promise, ...]:
         """Both halves of it."""

@@ -77,7 +77,6 @@ class EntropyLDiversity(Declared, ClassPromise):
         Exact("l", Fraction(1), meaning="The values of a class are as mixed as l equally common ones."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
-    sentence: ClassVar[str] = "entropy l-diversity of {of}, l = {l}"
 
     def implied(self) -> tuple[Promise, ...]:
         """The entropy of m values is at most log m, so there are at least l of them."""

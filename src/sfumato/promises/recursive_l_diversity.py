@@ -71,7 +71,6 @@ class RecursiveLDiversity(Declared, ClassPromise):
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
-    sentence: ClassVar[str] = "recursive (c, l)-diversity of {of}, c = {c}, l = {l}"
 
     def implied(self) -> tuple[Promise, ...]:
         """A class has l values, and for l from 2 on r1 < c * (all - r1), so r1 / all < c / (1 + c)."""

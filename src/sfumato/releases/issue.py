@@ -56,7 +56,6 @@ class PreparedRelease:
     despite: Sequence[str] = ()
     assumes: str = ""
     statement: JsonMapping = field(default_factory=dict)
-    floor: JsonMapping = field(default_factory=dict)
     table: str = ""
     recipient: str | None = None
     place: str = ""
@@ -178,7 +177,6 @@ def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> 
         despite=prepared.despite,
         assumes=prepared.assumes,
         statement=prepared.statement,
-        floor=prepared.floor,
         table=prepared.table,
         place=prepared.place,
         figures=prepared.figures,

@@ -167,7 +167,6 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         "companions": Order.FREE,
     }
     lasting: ClassVar[tuple[str, ...]] = ("leavers",)
-    sentence: ClassVar[str] = "continuous, k = {k}"
 
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
         """The promise beside these releases, oldest first, and among these promises."""
