@@ -38,7 +38,7 @@ def policy(data: Path, promise: Row) -> Row:
     files = {name: str(data / "adult" / f"adult_hierarchy_{name}.csv") for name in KEYS}
     columns: Row = {"who": {"role": "identifier"}, SENSITIVE: {"role": "sensitive"}}
     columns |= {name: {"role": "quasi", "taxonomy": {"file": file}} for name, file in files.items()}
-    return {"columns": columns, "promises": [promise], "protect": {"search": "top-down"}}
+    return {"columns": columns, "promises": [promise], "protect": {"suppress": 0, "search": "top-down"}}
 
 
 def continuous(k: int, **keys: object) -> Row:

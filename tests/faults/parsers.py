@@ -43,7 +43,6 @@ from sfumato.releases.weaker_override import read_override
 from sfumato.studio.policy_file import PolicyFile
 
 READY = """\
-sfumato: 2
 columns:
   country: {role: quasi, taxonomy: {ready: countries}}
   zip: {role: quasi, taxonomy: {prefix: [3, 1]}}
@@ -174,7 +173,6 @@ PARSERS = {
 }
 
 JUDGED = """\
-sfumato: 2
 columns:
   zip: {role: quasi, taxonomy: {prefix: [3, 1]}}
   age: {role: insensitive}

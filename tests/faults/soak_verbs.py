@@ -101,7 +101,6 @@ FILES |= {"WORDS": "words.txt", "OVERRIDE": "override.json", "PEOPLE": "people.t
 FILES |= {"ONE": "one/manifest.json", "ROWS": "rows.yaml", "SQLITE": "people.sqlite"}
 FILES |= {kind.upper(): f"people.{kind}" for kind in KINDS}
 ROWS_POLICY = f"""\
-sfumato: 2
 columns:
   {SECRET}: {{role: identifier}}
   zip: {{role: quasi, taxonomy: {{prefix: [3, 1]}}}}
@@ -111,7 +110,6 @@ promises:
   - k-anonymity: {{k: 2}}
 """
 READY_POLICY = """\
-sfumato: 2
 columns:
   country: {role: quasi, taxonomy: {ready: countries}}
   weight: {role: insensitive}

@@ -236,6 +236,7 @@ def test_the_programs_of_an_auditor(place, cluster, capsys, monkeypatch):
             "month": {"role": "identifier"},
         },
         "promises": [{"continuous": {"k": 2, "since": "month"}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     policy.write_text(json.dumps(words), encoding="utf-8")
     call = ["release", str(table), "-p", str(policy), "--ledger", url, "--key", str(key)]

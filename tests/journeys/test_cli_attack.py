@@ -12,7 +12,11 @@ from sfumato.attacks.registry import built_in
 from sfumato.core.errors import WrongCall
 
 HOLDERS = ("correspondence", "differencing", "composition", "minimality")
-PLAIN = {"columns": {"place": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+PLAIN = {
+    "columns": {"place": {"role": "quasi"}},
+    "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
+}
 
 
 @pytest.fixture

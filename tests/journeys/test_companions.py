@@ -22,7 +22,11 @@ KEYS = {"k": 4, "person": "who", "leavers": "counted"}
 
 
 def policy(**keys):
-    return {"columns": COLUMNS, "promises": [{"continuous": keys}]}
+    return {
+        "columns": COLUMNS,
+        "promises": [{"continuous": keys}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
 
 def table(rows):
@@ -115,7 +119,11 @@ def test_a_batch_that_is_held_back_keeps_a_label_that_was_never_published():
     columns = {"month": {"role": "identifier"}, "left": {"role": "identifier"}}
     columns |= {name: COLUMNS[name] for name in ("place", "disease")}
     keys = {"k": 4, "since": "month", "until": "left", "leavers": "counted", "companions": 3}
-    rules = {"columns": columns, "promises": [{"continuous": keys}]}
+    rules = {
+        "columns": columns,
+        "promises": [{"continuous": keys}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
     def data(rows):
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
@@ -160,7 +168,11 @@ def monthly(rows):
 def test_a_batch_is_held_back_while_people_leave_with_the_same_label():
     """Whoever leaves with June and whoever comes with June name one batch; the latter may still wait."""
     keys = {"k": 2, "since": "b", "until": "l", "companions": 4}
-    words = {"columns": BATCHES, "promises": [{"continuous": keys}]}
+    words = {
+        "columns": BATCHES,
+        "promises": [{"continuous": keys}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     may = [
         ("May", None, place, had) for place in ("UK", "France") for had in ("Flu", "HIV") for _ in range(4)
     ]

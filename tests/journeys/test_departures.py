@@ -21,7 +21,11 @@ BY_KEY = {"k": 4, "person": "who", "leavers": "unknown"}
 
 
 def policy(**keys):
-    return {"columns": COLUMNS, "promises": [{"continuous": keys}]}
+    return {
+        "columns": COLUMNS,
+        "promises": [{"continuous": keys}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
 
 def table(rows):

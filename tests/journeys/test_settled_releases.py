@@ -28,6 +28,7 @@ POLICY = {
         "disease": {"role": "sensitive", "taxonomy": {"tree": ["flu", "cold", "cough"]}},
     },
     "promises": [{"continuous": {"k": 3, "since": "batch"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 ASKED = Policy.from_dict({**POLICY, "promises": [{"continuous": {"k": 2, "since": "batch"}}]})
 
@@ -134,7 +135,10 @@ def test_nothing_is_settled_where_people_leave_or_more_is_asked(kept):
     leaving = {"continuous": {"k": 3, "since": "batch", "until": "left"}}
     columns = {**POLICY["columns"], "left": {"role": "identifier"}}
     twice = [*POLICY["promises"], {"continuous": {"k": 2, "since": "batch"}}]
-    for policy in ({"columns": columns, "promises": [leaving]}, {**POLICY, "promises": twice}):
+    for policy in (
+        {"columns": columns, "promises": [leaving], "protect": {"search": "top-down", "suppress": 0}},
+        {**POLICY, "promises": twice},
+    ):
         assert not any(settled_releases.settled_releases(records, imprints, Policy.from_dict(policy)))
 
 

@@ -56,7 +56,7 @@ class RandomChain:
         return {
             "columns": {"who": {"role": "identifier"}, **columns, "has": {"role": "sensitive"}},
             "promises": [{"continuous": {"person": "who", **self.terms}}],
-            "protect": {"search": self.search},
+            "protect": {"suppress": 0, "search": self.search},
         }
 
     def policies(self):
@@ -190,6 +190,7 @@ POLICY = {
         "has": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 4}}, {"continuous": {"k": 3, "person": "who", "leavers": "unknown"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
@@ -310,7 +311,11 @@ def test_an_erased_row_takes_its_value_along_where_batches_tell(tmp_path):
     """Rows of people who left stay in such a table, but not those of whoever was erased."""
     keys = {"k": 4, "since": "month", "until": "left", "person": "who", "leavers": "unknown"}
     columns = {**departures.COLUMNS, "place": {"role": "quasi", "taxonomy": "flat"}}
-    policy = {"columns": columns, "promises": [{"continuous": keys}]}
+    policy = {
+        "columns": columns,
+        "promises": [{"continuous": keys}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     url, rows = f"sqlite:///{tmp_path}/l.db", [*departures.MAY, ("alone", "May", None, "Malta", "Flu")]
     sf.release(departures.table(rows), policy, ledger=url, into=tmp_path / "may")
     erase(["alone"], ledger=url, data=departures.table(rows), policy=policy)

@@ -26,7 +26,11 @@ SPECS = [
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: next(iter(spec)))
 @given(suffix=st.text(max_size=40))
 def test_messages_of_builders(spec, suffix):
-    words = {"columns": {"c": {"role": "quasi", "taxonomy": spec}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    words = {
+        "columns": {"c": {"role": "quasi", "taxonomy": spec}},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     policy = Policy.from_dict(words)
     value = CANARY + suffix
     try:

@@ -27,6 +27,7 @@ BASE = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 5}}, {"l-diversity": {"of": "disease", "l": 3}}],
+    "protect": {"search": "top-down", "suppress": 0},
     "recipients": {"coalition": "pairs", "frame-proof": 2, "overriders": [ONE]},
 }
 

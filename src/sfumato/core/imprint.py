@@ -87,8 +87,7 @@ class KeyImprint:
     def _changed(self, how: str) -> RefusedByHistory:
         return RefusedByHistory(
             f"the taxonomy of {self.name} has changed since an earlier release: {how}",
-            remedy="Keep the tree: it may only grow below existing nodes. Under version 2 write '*' above the"
-            " single root of a tree of version 1. Or start a new chain.",
+            remedy="Keep the tree: it may only grow below existing nodes. Or start a new chain.",
         )
 
 

@@ -25,12 +25,11 @@ from sfumato.policy import (
     schema_check,
     searches,
     source_words,
-    versions,
 )
 from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.compatibility.search_fit import of_search
-from sfumato.policy.content import ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
+from sfumato.policy.content import NO_PRICE, ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
 from sfumato.policy.number_file import numbers_in
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
@@ -64,7 +63,6 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         folder,
         origin,
         knows=knows,
-        version=reader.version,
         confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
         source=source,
         formulas=reader.formulas(),
@@ -97,14 +95,8 @@ class _Reader:
         made = [self._promise(words, ("promises", i)) for i, words in enumerate(given)]
         return Promises(tuple(promise for promise in made if promise is not None))
 
-    @property
-    def version(self) -> int:
-        """The version of the policy's form; the first where it is not told, or is not known."""
-        given = self.words.get("sfumato", versions.FIRST)
-        return given if isinstance(given, int) and given in versions.KNOWN else versions.FIRST
-
     def protect(self, *, every_row: bool) -> ProtectRule:
-        """Returns how to protect; what is not said is as the version has it.
+        """Returns how to protect; what is not said is as `ProtectRule` has it.
 
         Nothing is suppressed without a word where `every_row` is needed, for recipients or by a promise about
         the table as a whole, nor by a search that has no use for it.
@@ -112,20 +104,21 @@ class _Reader:
         given = self.words.get("protect", {})
         if not isinstance(given, Mapping) or any(p.place[:1] == ("protect",) for p in self.problems):
             return ProtectRule()
-        words, default = dict(given), versions.defaults_of(self.version)
+        words, default = dict(given), ProtectRule()
         search = words.pop("search", default.search)
         price = default.price
         if "price" in words:
-            price = self._fraction(words.pop("price"), ("protect", "price"))
+            asked = words.pop("price")
+            price = None if asked == NO_PRICE else self._fraction(asked, ("protect", "price"))
         suppressed = Fraction(0) if every_row or not _suppresses(search, price) else default.suppress
         weights = {
             name: self._fraction(w, ("protect", "weights", name))
             for name, w in words.pop("weights", {}).items()
         }
         suppress = self._fraction(words.pop("suppress", suppressed), ("protect", "suppress"))
-        asked = dict(words.pop("terms", {}))
-        margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
-        terms = TermRule(margin=margin, **asked)
+        removal = dict(words.pop("terms", {}))
+        margin = self._fraction(removal.pop("margin", 0), ("protect", "terms", "margin"))
+        terms = TermRule(margin=margin, **removal)
         together = tuple(tuple(group) for group in words.pop("together", ()))
         return ProtectRule(
             search,
@@ -146,10 +139,10 @@ class _Reader:
         tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
         return recipients.read(given, tolerance)
 
-    def formulas(self) -> Formulas | None:
-        """Returns what becomes of cells that a spreadsheet would run, where it is said."""
+    def formulas(self) -> Formulas:
+        """Returns what becomes of cells that a spreadsheet would run."""
         given = self.words.get("formulas")
-        return Formulas(str(given)) if given in [choice.value for choice in Formulas] else None
+        return Formulas.KEEP if given == Formulas.KEEP else Formulas.REFUSE
 
     def source(self) -> SourceForm:
         """Returns how the data are read."""

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from sfumato.core.problem import Place
 
 RETIRED_WORDS: Mapping[Place, tuple[str, str]] = {
+    ("sfumato",): (
+        "is no longer a key: there is one form of policies.",
+        "Leave the line out; look at what `protect` then searches for with `sfumato policy check`.",
+    ),
     ("known-search",): (
         "is no longer a key: what adversaries learn from the search can be decided on tiny tables alone.",
         "Leave it out, and attack a table with `sfumato attack minimality` or `sfumato attack downcoding`.",

@@ -35,6 +35,7 @@ def policy(*promises, **recipients):
     return {
         "columns": columns,
         "promises": asked,
+        "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"quality": "discernibility", "tolerance": "1000%", **recipients},
     }
 

@@ -60,7 +60,7 @@ def test_a_class_of_one_date_publishes_its_year():
     policy = {
         "columns": {"born": {"role": "quasi", "taxonomy": {"date": ["year"]}}, "s": {"role": "sensitive"}},
         "promises": [{"k-anonymity": {"k": 3}}],
-        "protect": {"search": "mondrian"},
+        "protect": {"suppress": 0, "search": "mondrian"},
     }
     assert set(sf.protect(people, policy).apply(people)["born"]) == {"1953", "1961"}
     policy["columns"]["born"]["taxonomy"] = {"date": ["day", "year"]}

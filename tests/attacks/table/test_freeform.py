@@ -25,6 +25,7 @@ POLICY = {
         "disease": {"role": "free", "sensitive": ["HIV"], "taxonomy": {"tree": ["HIV", "flu", "cold"]}},
     },
     "promises": [{"freeform": {"threat": "1/2"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 

@@ -53,7 +53,9 @@ def test_a_walk_visits_worlds_as_often_as_all_of_them_say(rows, search):
     """What all worlds tell, listed, is what a long walk through whole tables tells."""
     columns = {"q": {"role": "quasi", "taxonomy": {"tree": TREE}}, "s": {"role": "sensitive"}}
     half = {"confidence-bounding": {"of": "s", "confidence": "1/2"}}
-    rules = sf.Policy.from_dict({"columns": columns, "promises": [half], "protect": {"search": search}})
+    rules = sf.Policy.from_dict(
+        {"columns": columns, "promises": [half], "protect": {"suppress": 0, "search": search}}
+    )
     frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
     safe = sf.protect(frame, rules).apply(frame)
     (finding,) = sf.attack.minimality(safe, rules, frame.select("q")).findings

@@ -187,7 +187,13 @@ def test_what_tells_more_is_not_published(tmp_path):
     path = tmp_path / "t.parquet"
     cells = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0]), pa.array(["x", CANARY]))
     pq.write_table(pa.table({"a": cells}), path)
-    asked = Policy.from_dict({"columns": {"a": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]})
+    asked = Policy.from_dict(
+        {
+            "columns": {"a": {"role": "quasi"}},
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     with pytest.raises(BadData, match="a dictionary holds values that no row has: a") as refused:
         recheck(path, asked)
     assert "Canary" not in str(refused.value)

@@ -305,6 +305,10 @@ def test_batches_are_held_back_whole_where_no_key_tells_people():
 def test_companions_that_cannot_be_chosen_are_refused(keys, said):
     columns = {"who": {"role": "identifier"}, "s": {"role": "sensitive"}}
     columns["place"] = {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK"]}}}
-    words = {"columns": columns, "promises": [{"continuous": {"k": 2, "companions": 1, **keys}}]}
+    words = {
+        "columns": columns,
+        "promises": [{"continuous": {"k": 2, "companions": 1, **keys}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     with pytest.raises(BadPolicy, match=said):
         Policy.from_dict(words)

@@ -218,7 +218,13 @@ def read(**keys):
         "place": {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK"]}}},
         "s": {"role": "sensitive"},
     }
-    return Policy.from_dict({"columns": columns, "promises": [{"continuous": {"k": 2, **keys}}]})
+    return Policy.from_dict(
+        {
+            "columns": columns,
+            "promises": [{"continuous": {"k": 2, **keys}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
 
 
 @pytest.mark.parametrize(

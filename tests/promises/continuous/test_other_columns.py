@@ -109,6 +109,7 @@ def policy(names, *others, **keys):
     return {
         "columns": {name: COLUMNS[name] for name in names},
         "promises": [{"continuous": {"k": 3, **keys}}, *others],
+        "protect": {"search": "top-down", "suppress": 0},
     }
 
 

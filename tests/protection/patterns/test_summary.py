@@ -39,6 +39,7 @@ POLICY = {
         "birthdate": {"role": "quasi", "taxonomy": {"date": ["month", "year"]}},
     },
     "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
@@ -87,11 +88,14 @@ def test_patterns_beside_earlier_releases():
     policy = {
         "columns": {"since": {"role": "identifier"}, **POLICY["columns"]},
         "promises": [{"continuous": {"k": 2, "since": "since"}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     people = PEOPLE.with_columns(since=pl.Series(["Q1", "Q1", "Q2", "Q2"]))
     first = sf.protect(people.filter(pl.col("since") == "Q1"), policy)
     alone, beside = sf.patterns(people, policy), sf.patterns(people, policy, earlier=[first.imprint])
-    plan = sf.protect(people, {**policy, "protect": {"search": "top-down"}}, earlier=[first.imprint])
+    plan = sf.protect(
+        people, {**policy, "protect": {"suppress": 0, "search": "top-down"}}, earlier=[first.imprint]
+    )
     assert alone.allowed.sum() == 6 and not (beside.allowed & ~alone.allowed).any()
     assert beside.allowed[-1] and plan.recoding.cuts is not None
 

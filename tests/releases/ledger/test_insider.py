@@ -37,6 +37,7 @@ POLICY = {
     },
     "person": "id",
     "promises": [{"continuous": {"k": 4, "person": "id", "leavers": "unknown"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 DATA = pl.DataFrame({"id": WHO, "zip": ZIPS, "disease": DISEASES})
 
