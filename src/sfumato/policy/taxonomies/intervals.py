@@ -125,7 +125,7 @@ class Intervals:
         widths = tuple(decimal(w, key="intervals") for w in sequence(spec["intervals"]))
         form = label(spec.get("written", PLAIN))
         whole = spec.get("decimal") is not True
-        return cls(widths, **ends, decimal=not whole, written=form)  # type: ignore[arg-type]  # ends have names
+        return cls(widths, **ends, decimal=not whole, written=form)
 
     @property
     def spec(self) -> Spec:

@@ -1,8 +1,6 @@
-"""Policies of version 2 from the draft to the release: alone, for recipients, in a chain."""
+"""Policies that say nothing of `protect`, from draft to release: alone, for recipients, in a chain."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import polars as pl
@@ -28,7 +26,6 @@ def people(rows=1000, seed=3, first=0):
 def policy(**more):
     return sf.Policy.from_dict(
         {
-            "sfumato": 2,
             "columns": {
                 "name": {"role": "identifier"},
                 "zip": {"role": "quasi", "taxonomy": {"prefix": [2, 1]}},
@@ -56,7 +53,7 @@ def test_the_draft_is_protected_judged_and_compared(sfumato, tmp_path):
     made = sfumato("declare", tmp_path / "people.csv", "-o", tmp_path / "policy.yaml")
     assert made.code == 0, made.err
     written = (tmp_path / "policy.yaml").read_text(encoding="utf-8")
-    assert "sfumato: 2" in written and "search: best, suppress: 5%" in written and "price: 3" in written
+    assert "search: best, suppress: 5%" in written and "price: 3" in written
     safe = tmp_path / "safe.csv"
     arguments = ("protect", tmp_path / "people.csv", "-p", tmp_path / "policy.yaml", "-o", safe)
     said = sfumato(*arguments, "--compare")
@@ -90,15 +87,15 @@ def test_one_recipient_gets_whole_columns_so_that_others_may_follow(go):
         go(people(), policy(protect={"search": "local"}), "three", to=["c", "d"], chain="other")
 
 
-def in_batches(version, k=2):
-    """A policy for people who arrive batch by batch; of the first version, or of the second."""
+def in_batches(k=2):
+    """A policy for people who arrive batch by batch."""
     columns = {
         "batch": {"role": "identifier"},
         "zip": {"role": "quasi", "taxonomy": {"prefix": [2, 1]}},
         "sex": {"role": "quasi", "taxonomy": {"tree": {"any": ["m", "f"]}}},
     }
     promises = [{"k-anonymity": {"k": k}}, {"continuous": {"k": k, "since": "batch"}}]
-    return sf.Policy.from_dict({"sfumato": version, "columns": columns, "promises": promises})
+    return sf.Policy.from_dict({"columns": columns, "promises": promises})
 
 
 def arrived(*batches):
@@ -107,8 +104,8 @@ def arrived(*batches):
     return pl.DataFrame(rows, schema=["batch", "zip", "sex"], orient="row")
 
 
-def test_a_chain_goes_on_under_version_2(go, tmp_path):
-    rules = in_batches(2)
+def test_a_chain_goes_on(go, tmp_path):
+    rules = in_batches()
     assert rules.protect.search == "best" and rules.protect.suppress == 0
     assert stands_beside_others(rules) and not stands_beside_others(policy())
     go(arrived(1), rules, "one")
@@ -117,28 +114,12 @@ def test_a_chain_goes_on_under_version_2(go, tmp_path):
     assert len(ledger.history("main")) == 2
 
 
-def test_a_chain_of_version_1_is_continued_under_version_2_and_held_to_its_floor(go):
-    go(arrived(1), in_batches(1, k=3), "one")
-    with pytest.raises(RefusedByHistory):
-        go(arrived(1, 2), in_batches(2, k=2), "weaker")
-    with pytest.raises(RefusedByHistory, match="taxonomy of sex has changed") as refused:
-        go(arrived(1, 2), in_batches(2, k=3), "two")
-    assert "write '*' above the single root" in refused.value.remedy
-    words = in_batches(2, k=3).to_dict()
+def test_a_single_group_and_one_below_a_star_are_two_trees(go):
+    go(arrived(1), in_batches(k=3), "one")
+    words = in_batches(k=3).to_dict()
     words["columns"]["sex"]["taxonomy"] = {"tree": {"*": {"any": ["m", "f"]}}}
-    go(arrived(1, 2), words, "two")
-
-
-def test_a_policy_of_version_1_publishes_what_it_did(tmp_path):
-    """Version 1, with and without the key, and the same words said aloud give the same bytes."""
-    words = json.loads(json.dumps(policy().to_dict()))
-    words.pop("protect")
-    said = {**words, "sfumato": 1, "protect": {"search": "top-down", "suppress": 0, "loss": "loss"}}
-    tables = []
-    for i, rules in enumerate(({**words, "sfumato": 1}, said)):
-        plan = sf.protect(people(), rules)
-        plan.apply(people()).write_csv(tmp_path / f"{i}.csv")
-        tables.append((tmp_path / f"{i}.csv").read_bytes())
-    words.pop("sfumato")
-    sf.protect(people(), words).apply(people()).write_csv(tmp_path / "none.csv")
-    assert tables[0] == tables[1] == (tmp_path / "none.csv").read_bytes()
+    with pytest.raises(RefusedByHistory):
+        go(arrived(1, 2), words, "starred")
+    with pytest.raises(RefusedByHistory):
+        go(arrived(1, 2), in_batches(k=2), "weaker")
+    go(arrived(1, 2), in_batches(k=3), "two")

@@ -15,7 +15,7 @@ from sfumato.protection.loss import Reals
 from sfumato.protection.patterns.pattern_table import PatternTable
 from sfumato.protection.patterns.quality import quality_classes
 from sfumato.show.card import figure, several
-from sfumato.show.chart import Chart, Diagram, Figure, Mark, Scatter, Spot, Tone
+from sfumato.show.chart import Chart, Diagram, Mark, Scatter, Spot, Tone
 
 MOST_LEAVES = 40
 """A tree with more leaves is drawn as a chain of its levels."""
@@ -150,13 +150,3 @@ def _places(x: Reals, y: Reals, k: int) -> tuple[list[float], list[float]]:
 
 def _kinds() -> dict[str, Tone]:
     return {BEST: "accent", ALLOWED: "ink", NOT: "faint"}
-
-
-def charts(patterns: PatternTable) -> tuple[Figure, ...]:
-    """Returns the levels of every column, the lattice, and anonymity against quality."""
-    trees = [
-        level_tree(column, patterns.words.get(column.name, frozenset()), i + 1)
-        for i, column in enumerate(patterns.table.keys)
-    ]
-    metric, tolerance = patterns.quality, patterns.tolerance
-    return (*trees, lattice_chart(patterns, metric, tolerance), quality_map(patterns, metric, tolerance))
