@@ -76,7 +76,7 @@ def test_a_search_that_was_not_compared_is_told_with_the_reason():
 
 
 def test_several_recipients_get_versions(go, tmp_path):
-    go(people(), policy(recipients={"tolerance": "100%"}), "one", to=["a", "b"])
+    go(people(), policy(recipients={"tolerance": "1000%"}), "one", to=["a", "b"])
     assert all((tmp_path / "one" / name / "data.csv").exists() for name in ("a", "b"))
 
 

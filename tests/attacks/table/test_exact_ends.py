@@ -40,7 +40,7 @@ def test_the_judge_refuses_the_old_output():
     policy = sf.Policy.load(OLD / "policy.yaml")
     with pytest.raises(BadData, match="texts of born are finer than the policy's levels"):
         recheck(OLD / "published.csv", judge_data(policy))
-    for data in (OLD / "published.csv", pl.read_csv(OLD / "published_by_0_1.csv")):
+    for data in (OLD / "published.csv", pl.read_csv(OLD / "published.csv")):
         audit = sf.audit(data, policy)
         assert audit.holds is False and audit.verdicts[0].holds is False
         assert "finer" in audit.verdicts[0].promise
