@@ -137,7 +137,7 @@ SLOW = (
     "journeys/test_steward.py",
     "journeys/test_stores.py",
     "journeys/test_trace.py",
-    "journeys/test_version_2.py",
+    "journeys/test_defaults_to_release.py",
     "journeys/test_versions_lacking_rows.py",
     "judge/chain/test_departures.py",
     "judge/chain/test_people_marks.py",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,9 +14,10 @@ from hypothesis import strategies as st
 
 from oracles.class_promises import classes_of, groups
 from oracles.tiny_chains import chains, releases, table
-from sfumato.core.demand import Demand
+from sfumato.core.classes import Classes
+from sfumato.core.demand import Demand, missing_demands
 from sfumato.core.errors import SfumatoError
-from sfumato.core.promise import Promises
+from sfumato.core.promise import ClassPromise, Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import (
     AlphaKAnonymity,
@@ -31,6 +34,7 @@ from sfumato.promises import (
     definitions,
     make,
 )
+from sfumato.promises.parameters import Declared, Parameter, Whole
 from strategies import all_recodings, tables
 
 HALF, THIRD, QUARTER = Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
@@ -191,3 +195,47 @@ def test_every_definition_says_how_its_parameters_compare():
     """A parameter that has an order is one of its own."""
     for definition in definitions():
         assert set(definition.orders) <= {key.name for key in definition.keys}
+
+
+@dataclass(frozen=True)
+class Lasting(Declared, ClassPromise):
+    """A promise with a parameter that has no order, and one that nobody may weaken."""
+
+    k: int
+    leavers: int = 0
+
+    name: ClassVar[str] = "lasting"
+    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"), Whole("leavers", 0))
+    lasting: ClassVar[tuple[str, ...]] = ("leavers",)
+
+    def holds_on(self, classes: Classes):
+        return classes.people >= self.k
+
+    def verdict(self, classes: Classes):
+        raise NotImplementedError
+
+    def __str__(self):
+        return f"lasting, k = {self.k}"
+
+
+def test_without_an_order_only_equal_parameters_will_do():
+    assert covers(Lasting(3), Lasting(3))
+    assert not covers(Lasting(4), Lasting(3))
+    assert len(fields(Lasting)) == 2
+
+
+def test_what_lasts_is_told_from_what_may_be_weakened():
+    one, other = Lasting(3, 1).demands()[0], Lasting(2, 2).demands()[0]
+    assert other.weakens_lasting(one)
+    assert not Lasting(2, 1).demands()[0].weakens_lasting(one)
+    assert not KAnonymity(1).demands()[0].weakens_lasting(one)
+
+
+def test_what_lacks_is_named_with_what_comes_nearest():
+    asked = [KAnonymity(5).demands(), DistinctLDiversity("s", 2).demands()]
+    lacking = missing_demands(
+        [AlphaKAnonymity("s", HALF, 5).demands(), DistinctLDiversity("s", 1).demands()], asked
+    )
+    assert [(wanted.sentence, [n.sentence for n in near]) for wanted, near in lacking] == [
+        ("distinct l-diversity of s, l = 2", ["distinct l-diversity of s, l = 1"])
+    ]

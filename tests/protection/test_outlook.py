@@ -37,7 +37,7 @@ def policy(**protect):
             "status": {"role": "quasi"},
         },
         "promises": [{"k-anonymity": {"k": 5}}],
-        "protect": protect,
+        "protect": {"suppress": 0, "price": "none", **protect},
     }
 
 
@@ -148,7 +148,7 @@ def test_what_is_offered_is_so_when_it_is_done(rows, search, price):
     asked = Policy(
         {"q": ColumnRule(Role.QUASI, tree), "r": ColumnRule(Role.QUASI)},
         Promises((KAnonymity(3),)),
-        ProtectRule(search, price=price),
+        ProtectRule(search, Fraction(0), price=price),
     )
     plan = sf.protect(table, asked)
     offer = plan.outlook.offer
