@@ -26,6 +26,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"continuous": {"k": 5, "since": "batch"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 EACH = 50
 

@@ -72,7 +72,7 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
             {"k-anonymity": {"k": k}},
             {"quasi-sensitive": {"of": "symptoms", "knowledge": "knowledge.csv", "l": l, "c": c}},
         ],
-        "protect": {"search": "mondrian", "terms": {"seconds": 60}},
+        "protect": {"suppress": 0, "search": "mondrian", "terms": {"seconds": 60}},
     }
     (folder / "policy.yaml").write_text(json.dumps(policy), encoding="utf-8")
 

@@ -28,7 +28,6 @@ NAMES = ("patient_id", "zip", "sex", "job", "disease")
 PATIENCE = 1_800_000
 PAGES = ("discover", "declare", "protect", "attack", "release", "trace")
 POLICY = """\
-sfumato: 2
 columns:
   patient_id: {role: identifier}
   zip: {role: quasi, taxonomy: {prefix: [4, 3, 2, 1]}}

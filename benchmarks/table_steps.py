@@ -48,7 +48,7 @@ def wide_policy(
     return {
         "columns": columns,
         "promises": [*K, *promises],
-        "protect": {"search": "lattice", "loss": loss, "suppress": limit},
+        "protect": {"price": "none", "search": "lattice", "loss": loss, "suppress": limit},
     }
 
 
@@ -60,7 +60,7 @@ def lattice_table(columns: int, rows: int = 20_000, seed: int = 4) -> tuple[pd.D
     policy = {
         "columns": {name: {"role": "quasi", **tree} for name in frame},
         "promises": K,
-        "protect": {"search": "lattice", "suppress": "5%"},
+        "protect": {"price": "none", "search": "lattice", "suppress": "5%"},
     }
     return frame, policy
 
@@ -83,7 +83,11 @@ def distinct_table(rows: int = 1_200_000, seed: int = 8) -> tuple[pd.DataFrame, 
     for name, steps in widths.items():
         tree = {"intervals": steps, "from": 0, "to": -(-values[name] // steps[-1]) * steps[-1]}
         columns[name] = {"role": "quasi", "taxonomy": tree}
-    return frame, {"columns": columns, "promises": K, "protect": {"search": "lattice", "suppress": 0}}
+    return frame, {
+        "columns": columns,
+        "promises": K,
+        "protect": {"price": "none", "search": "lattice", "suppress": 0},
+    }
 
 
 def long_table(rows: int, seed: int = 6) -> tuple[pd.DataFrame, dict[str, object]]:
@@ -108,6 +112,7 @@ def long_table(rows: int, seed: int = 6) -> tuple[pd.DataFrame, dict[str, object
             "ill": {"role": "sensitive"},
         },
         "promises": [*K, {"l-diversity": {"of": "ill", "l": 3, "kind": "distinct"}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     return frame, policy
 
@@ -122,7 +127,7 @@ def protected(frame: pd.DataFrame, policy: dict[str, Any]) -> Mapping[str, Any]:
     """Plans once on a few rows, once on all."""
     import sfumato as sf
 
-    few = policy | {"protect": {**policy.get("protect", {}), "suppress": 0}}
+    few = policy | {"protect": {"price": "none", **policy.get("protect", {}), "suppress": 0}}
     few["promises"] = [{"k-anonymity": {"k": 2}}, *policy["promises"][1:]]
     with suppress(Exception):  # it only compiles; whether there is an answer does not matter
         sf.protect(frame.head(300), few)
@@ -151,13 +156,13 @@ def step_distinct() -> Mapping[str, Any]:
 
 def step_optimum(columns: str, rows: str) -> Mapping[str, Any]:
     frame, policy = lattice_table(int(columns), int(rows))
-    return protected(frame, policy | {"protect": {"search": "optimum"}})
+    return protected(frame, policy | {"protect": {"suppress": 0, "search": "optimum"}})
 
 
 def step_long(search: str, rows: str) -> Mapping[str, Any]:
     frame, policy = long_table(int(rows))
     limit = {} if search == "mondrian" else {"suppress": "5%"}
-    return protected(frame, policy | {"protect": {"search": search, **limit}})
+    return protected(frame, policy | {"protect": {"suppress": 0, "search": search, **limit}})
 
 
 def step_scan(rows: str) -> Mapping[str, Any]:

@@ -48,6 +48,7 @@ CHAIN = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"continuous": {"k": 5, "since": "batch"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 KINDS = {
     "batches of 50": (50, 50, 50),

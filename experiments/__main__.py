@@ -19,7 +19,6 @@ NEEDS = {
     "term_removal": "",
     "continuous": "adult_uci",
     "minimality": "adult",
-    "stricter_promises": "",
     "joint_worlds": "",
     "suppressed_people": "",
 }

@@ -82,4 +82,8 @@ def policy(
             "taxonomy": file if name in FILES else {"tree": TREES[name]},
             "sensitive": GUARDED.get(name, []),
         }
-    return {"columns": rules, "promises": [{"freeform": {"threat": threat}}, *more]}
+    return {
+        "columns": rules,
+        "promises": [{"freeform": {"threat": threat}}, *more],
+        "protect": {"search": "top-down", "suppress": 0},
+    }

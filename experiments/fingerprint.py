@@ -25,11 +25,11 @@ from experiments.fingerprint_leaks import (
     by_outsiders,
     by_size,
 )
+from experiments.pattern_charts import lattice_chart, level_tree, quality_map
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Promises
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.recipients.assignment import AvailableVersions
 from sfumato.protection.searches.search import Aim

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from experiments.fingerprint_leaks import issued_of, nodes_of, traced
+from experiments.pattern_charts import lattice_chart, level_tree, quality_map
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.patterns.quality import quality_classes
 from sfumato.show.charts import save

@@ -195,7 +195,7 @@ def _policy(search: str, promise: Row) -> sf.Policy:
                 "s": {"role": "sensitive"},
             },
             "promises": [promise],
-            "protect": {"search": search},
+            "protect": {"suppress": 0, "search": search},
         }
     )
 

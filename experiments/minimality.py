@@ -99,7 +99,7 @@ def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Findi
                 "s": {"role": "sensitive"},
             },
             "promises": [asked],
-            "protect": {"search": search},
+            "protect": {"suppress": 0, "search": search},
         }
     )
     try:
@@ -179,7 +179,9 @@ def _policy(folder: Path, search: str, promises: list[Row]) -> sf.Policy:
         tree: Row = {"file": str((folder / f"adult_hierarchy_{name}.csv").resolve())}
         columns[name] = {"role": "quasi", "taxonomy": tree | ({"ordered": True} if name == "age" else {})}
     columns[SECRET] = {"role": "sensitive"}
-    return sf.Policy.from_dict({"columns": columns, "promises": promises, "protect": {"search": search}})
+    return sf.Policy.from_dict(
+        {"columns": columns, "promises": promises, "protect": {"suppress": 0, "search": search}}
+    )
 
 
 def _figures(finding: Finding) -> Row:

@@ -89,7 +89,7 @@ def both_ways(search: str, attack: str, rng: np.random.Generator) -> list[tuple[
         {
             "columns": columns | {"s": {"role": "sensitive"}},
             "promises": [asked],
-            "protect": {"search": search},
+            "protect": {"suppress": 0, "search": search},
         }
     )
     try:

@@ -146,7 +146,11 @@ def policy(data: Path, known: Knowledge, k: int, *, method: str = "exact", **ask
     return {
         "columns": columns,
         "promises": [*([{"k-anonymity": {"k": k}}] if k > 1 else []), {"quasi-sensitive": promise}],
-        "protect": {"search": "mondrian", "terms": {"method": method, "seconds": max(1, int(SECONDS))}},
+        "protect": {
+            "suppress": 0,
+            "search": "mondrian",
+            "terms": {"method": method, "seconds": max(1, int(SECONDS))},
+        },
     }
 
 
@@ -168,11 +172,13 @@ def first() -> Iterator[Row]:
     age = {"role": "quasi", "taxonomy": {"flat": list(range(121)), "ordered": True}}
     ask = {"quasi-sensitive": {"of": "symptoms", "knowledge": DISEASES, "l": 2, "c": 1}}
     crowd: list[Row] = [{"k-anonymity": {"k": 2}}]
-    mondrian_: Row = {"protect": {"search": "mondrian"}}
+    mondrian_: Row = {"protect": {"suppress": 0, "search": "mondrian"}}
     together = {"age": age, "symptoms": {"role": "quasi-sensitive"}}
 
     def told(way: str, safe: Any, columns: Row, loss: float) -> Row:
-        found = sf.attack.quasi_sensitive(safe, {"columns": columns, "promises": [ask]})[0]
+        found = sf.attack.quasi_sensitive(
+            safe, {"columns": columns, "promises": [ask], "protect": {"search": "top-down", "suppress": 0}}
+        )[0]
         return {"way": way, "belief": float(found.confidence), "people": found.people, "loss": loss}
 
     people = pa.table({"age": AGES, "symptoms": SICK})
@@ -189,7 +195,15 @@ def first() -> Iterator[Row]:
         plan = sf.protect(bits, {**apart, "promises": [*crowd, *diverse], **mondrian_})
         parts = {t: {"role": "quasi-sensitive", "set": "symptoms"} for t in terms}
         yield told(name, plan.apply(bits), {"age": age, **parts}, plan.loss)
-    plan = sf.protect(people, {"columns": together, "promises": [*crowd, ask], **mondrian_})
+    plan = sf.protect(
+        people,
+        {
+            "columns": together,
+            "promises": [*crowd, ask],
+            "protect": {"search": "top-down", "suppress": 0},
+            **mondrian_,
+        },
+    )
     assert plan.terms is not None
     found = told("quasi-sensitive, l = 2", plan.apply(people), together, plan.loss)
     yield {**found, "cost": float(plan.terms.total)}

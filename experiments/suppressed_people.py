@@ -44,7 +44,11 @@ def _told(rng: np.random.Generator, search: str, promises: list[dict[str, Any]])
     tree = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
     columns = {"q": {"role": "quasi", "taxonomy": {"tree": tree}}, "s": {"role": "sensitive"}}
     policy = sf.Policy.from_dict(
-        {"columns": columns, "promises": promises, "protect": {"search": search, "suppress": "1/2"}}
+        {
+            "columns": columns,
+            "promises": promises,
+            "protect": {"price": "none", "search": search, "suppress": "1/2"},
+        }
     )
     try:
         safe = sf.protect(frame, policy).apply(frame)

@@ -42,7 +42,11 @@ def policy(known: Mapping[str, tuple[str, ...]], terms: dict[str, object], c: Fr
     promise = {"of": "s", "knowledge": {a: list(t) for a, t in known.items()}, "l": 2, "c": str(c)}
     columns = {"q": {"role": "quasi"}, "s": {"role": "quasi-sensitive"}}
     return Policy.from_dict(
-        {"columns": columns, "promises": [{"quasi-sensitive": promise}], "protect": {"terms": terms}}
+        {
+            "columns": columns,
+            "promises": [{"quasi-sensitive": promise}],
+            "protect": {"search": "top-down", "suppress": 0, "terms": terms},
+        }
     )
 
 

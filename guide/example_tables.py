@@ -101,7 +101,6 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "signs": _signs,
     "symptoms": _symptoms,
     "recipients": _hospital,
-    "known_search": _chain,
     "safe_harbor": _chain,
     "chain": _chain,
     "members": _chain,

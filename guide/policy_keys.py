@@ -17,7 +17,6 @@ from sfumato.policy.taxonomies import BUILDERS
 Schema = Mapping[str, Any]
 ANY_NAME = "NAME"
 """Stands for the name of a column in the path of a key."""
-BY_VERSION = "in version"
 SECTIONS = {
     (): "The file",
     ("columns", ANY_NAME): "A column",
@@ -25,7 +24,6 @@ SECTIONS = {
     ("protect", "terms"): "protect.terms",
     ("person",): "person",
     ("recipients",): "recipients",
-    ("known-search",): "known-search",
     ("columns", ANY_NAME, "observable"): "observable of a free column",
 }
 """Headings of those places whose path is no good heading."""
@@ -52,8 +50,6 @@ class PolicyKey:
     def default(self) -> str:
         if self.required:
             return "must be said"
-        if BY_VERSION in self.form.get("description", ""):
-            return "differs by version"
         return f"`{_flow(self.form['default'])}`" if "default" in self.form else "not there"
 
 

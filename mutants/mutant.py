@@ -84,8 +84,7 @@ def mutants_in(root: Path, room: str) -> list[Mutant]:
     """Return every mutant of the files in a room of `src/sfumato`."""
     found = list[Mutant]()
     for file in sorted((root / "src" / "sfumato" / room).rglob("*.py")):
-        if "migrations" not in file.parts:
-            found += mutants_of(file.relative_to(root).as_posix(), file.read_text(encoding="utf-8"))
+        found += mutants_of(file.relative_to(root).as_posix(), file.read_text(encoding="utf-8"))
     return found
 
 

@@ -35,11 +35,11 @@ STAGES: dict[str, Stages] = {
     "promises": (
         ("tests/promises", "tests/papers"),
         ("tests/policy", "tests/judge", "tests/attacks"),
-        ("tests/releases/test_files_of_0_1.py", "tests/extend"),
+        ("tests/releases", "tests/extend"),
     ),
     "judge": (
         ("tests/judge", "tests/promises/freeform/test_second_judge.py"),
-        ("tests/releases/test_files_of_0_1.py", "tests/journeys/test_witness.py", "tests/attacks"),
+        ("tests/releases", "tests/journeys/test_witness.py", "tests/attacks"),
         (
             "tests/promises",
             "tests/extend",
@@ -69,7 +69,6 @@ STAGES: dict[str, Stages] = {
         (
             "tests/journeys/test_trace.py",
             "tests/journeys/test_cli_trace.py",
-            "tests/releases/test_files_of_0_1.py",
         ),
     ),
 }

@@ -17,7 +17,6 @@ EVERYTHING = SOURCES + sorted((ROOT / "tests").rglob("*.py")) + sorted((ROOT / "
 MODULES = {
     ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path
     for path in SOURCES
-    if "migrations" not in path.parts
 }
 NOUNS_IN_ING = {
     "confidence_bounding": "the privacy template of Wang, Fung and Yu (2007) has this name",

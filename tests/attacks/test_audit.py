@@ -89,6 +89,7 @@ def test_labels_that_the_taxonomy_cannot_publish_are_reported():
                 "age": {"role": "quasi", "taxonomy": {"intervals": [5, 10], "from": 0, "to": 100}},
             },
             "promises": [{"k-anonymity": {"k": 1}}],
+            "protect": {"search": "top-down", "suppress": 0},
         }
     )
     rows = [{"job": job, "age": "7"} for job in ("Health", "Nurse", "*", None, "Nurses")]
@@ -103,6 +104,7 @@ def test_empty_cells_against_the_policy():
     words = {
         "columns": {"job": {"role": "quasi"}},
         "promises": [{"k-anonymity": {"k": 1}}],
+        "protect": {"search": "top-down", "suppress": 0},
         "missing": "refuse",
     }
     found = audit(frame([{"job": None}, {"job": "Cook"}], ("job",)), Policy.from_dict(words))

@@ -52,7 +52,13 @@ def audits(promise, seed=0):
     """Random tables of few rows, audited under this promise alone: whether it holds, and who wins."""
     role = promise.column_role or promise.roles[0]
     column = FREE if role is Role.FREE else {"role": role.value}
-    policy = Policy.from_dict({"columns": {"q": {"role": "quasi"}, "s": column}, "promises": [promise]})
+    policy = Policy.from_dict(
+        {
+            "columns": {"q": {"role": "quasi"}, "s": column},
+            "promises": [promise],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     rng = np.random.default_rng(seed)
     for _ in range(TRIES):
         rows, keys = int(rng.integers(1, 14)), int(rng.integers(1, 4))
@@ -69,7 +75,9 @@ def chains(definition):
     tree, trees = two("a", "b"), (two("a", "b"),)
     promise = definition(k=2, since="since")
     columns = {"q0": {"role": "quasi"}, "s": {"role": "sensitive"}, "since": {"role": "identifier"}}
-    policy = Policy.from_dict({"columns": columns, "promises": [promise]})
+    policy = Policy.from_dict(
+        {"columns": columns, "promises": [promise], "protect": {"search": "top-down", "suppress": 0}}
+    )
     for late, first, last in product(product("ab", repeat=2), *[(Cut.root(tree), Cut.leaves(tree))] * 2):
         people = [("a", 0, 1), ("a", 1, 1), ("b", 0, 1), ("b", 1, 1)]
         people += [(q, i, 2) for i, q in enumerate(late)]

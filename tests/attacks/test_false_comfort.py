@@ -97,7 +97,11 @@ def test_labels_that_the_taxonomy_does_not_know_decide_nothing():
 )
 def test_labels_are_read_by_the_taxonomy(taxonomy, known, unknown):
     rule = Policy.from_dict(
-        {"columns": {"x": {"role": "quasi", "taxonomy": taxonomy}}, "promises": [{"k-anonymity": {"k": 1}}]}
+        {
+            "columns": {"x": {"role": "quasi", "taxonomy": taxonomy}},
+            "promises": [{"k-anonymity": {"k": 1}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
     )
     for label in known:
         assert audit(pd.DataFrame({"x": [label]}), rule).holds is True, label
@@ -109,6 +113,7 @@ def test_a_label_finer_than_the_finest_published_level_is_no_label():
     words = {
         "columns": {"zip": {"role": "quasi", "taxonomy": {"prefix": [3, 1]}, "start": 1}},
         "promises": [{"k-anonymity": {"k": 1}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     rule = Policy.from_dict(words)
     assert audit(pd.DataFrame({"zip": ["021**", "0****"]}), rule).holds is True
@@ -152,7 +157,11 @@ def test_a_file_that_is_written_in_one_way_tells_nothing_more(style, ends, tmp_p
 @pytest.mark.parametrize("make", [pa.table, pl.DataFrame, lambda t: pl.DataFrame(t).lazy()])
 @pytest.mark.parametrize("cells", [[0.0, -0.0], [float("nan"), None], [float("nan"), NOT_A_NUMBER]])
 def test_numbers_that_are_one_value_and_two_for_a_reader(make, cells, tmp_path):
-    words = {"columns": {"x": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 4}}]}
+    words = {
+        "columns": {"x": {"role": "quasi"}},
+        "promises": [{"k-anonymity": {"k": 4}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     missing = np.array([cell is None for cell in cells * 2])
     numbers = np.array([np.nan if cell is None else cell for cell in cells * 2])
     table = {"x": pa.array(numbers, mask=missing)}

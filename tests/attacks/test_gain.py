@@ -61,7 +61,11 @@ def test_without_the_promise_it_says_nothing():
 def test_an_audit_names_it_and_what_is_allowed():
     rows = [{"q": q, "s": s} for q, s in ("ax", "ay", "bx", "bx")]
     columns = {"q": {"role": "quasi"}, "s": {"role": "sensitive"}}
-    policy = {"columns": columns, "promises": [{"beta-likeness": {"of": "s", "beta": "1/4"}}]}
+    policy = {
+        "columns": columns,
+        "promises": [{"beta-likeness": {"of": "s", "beta": "1/4"}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     found = sf.audit(pl.DataFrame(rows), policy)
     assert found.holds is False
     [finding] = [f for f in found.findings if f.attack == "gain"]

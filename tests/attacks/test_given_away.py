@@ -16,7 +16,11 @@ PROMISES = [{"k-anonymity": {"k": 2}}]
 
 def policy(taxonomy=None):
     place = {"role": "quasi"} | ({} if taxonomy is None else {"taxonomy": taxonomy})
-    return {"columns": {"place": place, "area": {"role": "insensitive"}}, "promises": PROMISES}
+    return {
+        "columns": {"place": place, "area": {"role": "insensitive"}},
+        "promises": PROMISES,
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
 
 def published(coarse, *, shown=300, hidden=50, noise=0.0, number=None):
@@ -71,7 +75,7 @@ def test_a_table_of_local_recoding_is_found_out():
     )
     rules = policy(TREE)
     rules["columns"]["age"] = {"role": "quasi", "taxonomy": {"intervals": [5, 10, 20], "from": 0, "to": 80}}
-    rules |= {"protect": {"search": "local"}, "promises": [{"k-anonymity": {"k": 5}}]}
+    rules |= {"protect": {"suppress": 0, "search": "local"}, "promises": [{"k-anonymity": {"k": 5}}]}
     safe = sf.protect(table, rules).apply(table)
     assert safe["place"].is_in(["*", "coast", "inland"]).any()
     assert len(told(safe, rules)) == 1

@@ -17,6 +17,7 @@ RULE = Policy.from_dict(
     {
         "columns": {"x": {"role": "quasi"}, "s": {"role": "sensitive"}},
         "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "s", "l": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
 )
 

@@ -32,7 +32,15 @@ BUILT = [
 def test_every_label_of_a_tree_is_known(taxonomy, values, data):
     columns = {"x": {"role": "quasi", "taxonomy": taxonomy}}
     rule = (
-        Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 1}}]}).columns["x"].taxonomy
+        Policy.from_dict(
+            {
+                "columns": columns,
+                "promises": [{"k-anonymity": {"k": 1}}],
+                "protect": {"search": "top-down", "suppress": 0},
+            }
+        )
+        .columns["x"]
+        .taxonomy
     )
     held = data.draw(st.lists(values, min_size=1, max_size=8, unique=True))
     tree = rule.build(held)

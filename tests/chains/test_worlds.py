@@ -27,6 +27,7 @@ LONG = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=6, values=1))
 K2 = {
     "columns": {"q0": {"role": "quasi"}, "q1": {"role": "quasi"}, "s": {"role": "sensitive"}},
     "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 

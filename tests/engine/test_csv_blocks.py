@@ -116,7 +116,7 @@ def test_large_bad_files_end_the_program_with_a_message(tmp_path, case, zipped):
         ["protect", "-p", "policy.yaml", "-o", "safe.csv"],
     ):
         (tmp_path / "policy.yaml").write_text(
-            "sfumato: 1\ncolumns:\n  a: {role: quasi, taxonomy: {flat: true}}\n  b: {role: insensitive}\n"
+            "# a policy\ncolumns:\n  a: {role: quasi, taxonomy: {flat: true}}\n  b: {role: insensitive}\n"
             "promises:\n  - k-anonymity: {k: 2}\n",
             encoding="utf-8",
         )

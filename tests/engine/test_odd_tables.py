@@ -39,7 +39,13 @@ def _in_a_file(table, path):
 
 def rule(names, key):
     columns = {name: {"role": "quasi" if name == key else "insensitive"} for name in names}
-    return Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    return Policy.from_dict(
+        {
+            "columns": columns,
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
 
 
 def published(table, kind, folder, *, key="key"):
@@ -185,7 +191,13 @@ def test_a_cell_that_looks_like_a_generalized_one_is_refused(kind, tmp_path):
 
 def test_a_masked_cell_is_refused_where_others_would_become_it():
     columns = {"zip": {"role": "quasi", "taxonomy": {"prefix": [3]}}}
-    asked = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 1}}]})
+    asked = Policy.from_dict(
+        {
+            "columns": columns,
+            "promises": [{"k-anonymity": {"k": 1}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     with pytest.raises(BadTaxonomy, match="1 of the values"):
         protect(pa.table({"zip": ["021**", "02138"]}), asked)
     # Stars of its own that nothing else becomes do no harm, nor do those of a column that is not generalized.

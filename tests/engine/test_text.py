@@ -249,7 +249,11 @@ def test_key_columns_of_categories_stay_categories():
 
 
 def test_categories_that_are_published_as_they_are_keep_their_order():
-    policy = {"columns": {"size": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    policy = {
+        "columns": {"size": {"role": "quasi"}},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     cells = ["m", "s", "m", "s", "l", "l"]
     frame = pd.DataFrame({"size": pd.Categorical(cells, ["s", "m", "l", "xl"], ordered=True)})
     size = sf.protect(frame, policy).apply(frame)["size"]

@@ -106,7 +106,11 @@ def test_importing_the_names_loads_nothing():
 
 
 def policy(least):
-    return {"columns": COLUMNS, "promises": [{"quiet": {"of": "job", "least": least}}]}
+    return {
+        "columns": COLUMNS,
+        "promises": [{"quiet": {"of": "job", "least": least}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
 
 def test_a_promise_of_another_package_limits_attacks_of_ours_and_of_others(install):
@@ -116,7 +120,11 @@ def test_a_promise_of_another_package_limits_attacks_of_ours_and_of_others(insta
     assert {f.attack for f in strict.breaches} == {"eavesdropping", "linkage"}
     [heard] = sf.attack("eavesdropping", PEOPLE, policy(3)).findings
     assert heard.sentence == "at least 2, asked for 3 (promised)"
-    unasked = {"columns": COLUMNS, "promises": [{"k-anonymity": {"k": 2}}]}
+    unasked = {
+        "columns": COLUMNS,
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     [heard] = sf.attack("eavesdropping", PEOPLE, unasked).findings
     assert heard.sentence == "at least 2, asked for 1 (default)" and not heard.breach
 
@@ -141,7 +149,15 @@ def test_a_part_written_for_version_0_1_is_told_where_the_names_are(install, old
     assert "past of the distribution outdated cannot be loaded" in said
     assert "not there in this version" in said and "sfumato.extend" in said
     with pytest.raises(WrongCall, match=r"sfumato\.extend"):
-        sf.attack("past", PEOPLE, {"columns": COLUMNS, "promises": [{"k-anonymity": {"k": 2}}]})
+        sf.attack(
+            "past",
+            PEOPLE,
+            {
+                "columns": COLUMNS,
+                "promises": [{"k-anonymity": {"k": 2}}],
+                "protect": {"search": "top-down", "suppress": 0},
+            },
+        )
 
 
 def test_other_missing_modules_are_no_matter_of_ours(install):

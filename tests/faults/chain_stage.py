@@ -39,7 +39,12 @@ def policy(purpose):
             "illness": {"role": "sensitive"},
         },
         "promises": [{"continuous": {"k": K, "since": "batch"}}],
-        "protect": {"loss": "loss", "weights": {"work" if purpose else "town": 9}},
+        "protect": {
+            "search": "top-down",
+            "suppress": 0,
+            "loss": "loss",
+            "weights": {"work" if purpose else "town": 9},
+        },
     }
 
 

@@ -10,10 +10,10 @@ import re
 import shutil
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import sfumato as sf
 from engine import binary_workbooks, files_of_rows, sas_files
+from faults.written_files import write_files
 from policy.test_arx_project import project
 from sfumato import demo
 from sfumato.cli.erase import _lines_in
@@ -42,10 +42,7 @@ from sfumato.releases.override import Override
 from sfumato.releases.weaker_override import read_override
 from sfumato.studio.policy_file import PolicyFile
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "v0_1"
-
 READY = """\
-sfumato: 2
 columns:
   country: {role: quasi, taxonomy: {ready: countries}}
   zip: {role: quasi, taxonomy: {prefix: [3, 1]}}
@@ -145,7 +142,7 @@ PARSERS = {
     "manifest": Parser("manifest.json", manifest.read, 8),
     "override": Parser("override.json", read_override, 8),
     "smaller k": Parser("smaller.json", read_override, 8),
-    "imprint": Parser("Q2.json", lambda path: Imprint.from_json(path.read_bytes()), 8),
+    "imprint": Parser("imprint.json", lambda path: Imprint.from_json(path.read_bytes()), 8),
     "public key": Parser("ledger.db.key.pub", public_key, 8),
     "key": Parser("ledger.db.key", Key.load, 8),
     "reading key": Parser("auditor.key", load_key, 8),
@@ -176,7 +173,6 @@ PARSERS = {
 }
 
 JUDGED = """\
-sfumato: 2
 columns:
   zip: {role: quasi, taxonomy: {prefix: [3, 1]}}
   age: {role: insensitive}
@@ -190,20 +186,7 @@ promises:
 def lay_out(place):
     """Puts a whole file for every parser into a folder."""
     place.mkdir(parents=True, exist_ok=True)
-    for folder in ("policies", "ledger"):
-        for file in (GOLDEN / folder).iterdir():
-            shutil.copy(file, place / file.name)
-    (place / "ledger.db.key").chmod(0o600)
-    for name in (
-        "published/terms_kept.csv.reference.json",
-        "released/Q1/certificate.json",
-        "released/Q1/manifest.json",
-        "imprints/Q2.json",
-        "people/hospital.csv",
-        "leaks/record.json",
-        "leaks/university.csv",
-    ):
-        shutil.copy(GOLDEN / name, place / Path(name).name)
+    write_files(place)
     _write_tables(place)
     _write_notes(place)
     _write_studio(place)

@@ -28,7 +28,7 @@ FORMS = {
     "/declare/promise/add": {"promise": "l-diversity", "p-of": "disease", "p-l": "2"},
     "/declare/rest": {"person": "name", "missing": "own-value"},
     "/declare/repair": {"finding": "undeclared", "column": "age", "role": "quasi"},
-    "/declare/text/write": {"text": "sfumato: 2\ncolumns:\n  age: {role: quasi}\n"},
+    "/declare/text/write": {"text": "# a policy\ncolumns:\n  age: {role: quasi}\n"},
     "/declare/column/taxonomy": {"name": "age", "kind": "intervals", "widths": "5, 10", "from": "0"},
     "/declare/column/proposal": {"name": "zip"},
     "/declare/column/write": {"name": "disease"},

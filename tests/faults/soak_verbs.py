@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 from engine import files_of_rows
 from faults.damage import damaged
-from faults.parsers import GOLDEN
 from faults.soak_releases import CLOCK, Task, Wrong, must
+from faults.written_files import write_files
 from policy.test_arx_project import project
 from sfumato import demo
 from sfumato.cli.main import run
@@ -82,7 +82,7 @@ VERBS = (
     Verb("certificate verify CERTIFICATE --key KEY"),
     Verb("ledger verify --ledger URL --certificate CERTIFICATE"),
     Verb("ledger missing --ledger URL --certificate CERTIFICATE --anchor ANCHOR"),
-    Verb("ledger floor --ledger URL --first-policy POLICY"),
+    Verb("ledger floor --ledger URL"),
     Verb("ledger recover --ledger URL", 0, WITH_HISTORY),
     Verb("ledger backup NEW.db --ledger URL", 0, WITH_HISTORY),
     Verb("ledger restore BACKUP --ledger FRESH --key PRIVATE", 0, WITH_HISTORY),
@@ -100,8 +100,9 @@ FILES |= {"READY": "ready.yaml", "PROJECT": "p.deid", "PLAN": "plan.json", "PACK
 FILES |= {"WORDS": "words.txt", "OVERRIDE": "override.json", "PEOPLE": "people.txt", "BACKUP": "backup.db"}
 FILES |= {"ONE": "one/manifest.json", "ROWS": "rows.yaml", "SQLITE": "people.sqlite"}
 FILES |= {kind.upper(): f"people.{kind}" for kind in KINDS}
+WRITTEN = {"university.csv": "leak.csv", "ledger.db": "old.db", "ledger.db.key": "old.db.key"}
+WRITTEN |= {"override.json": "override.json"}
 ROWS_POLICY = f"""\
-sfumato: 2
 columns:
   {SECRET}: {{role: identifier}}
   zip: {{role: quasi, taxonomy: {{prefix: [3, 1]}}}}
@@ -111,7 +112,6 @@ promises:
   - k-anonymity: {{k: 2}}
 """
 READY_POLICY = """\
-sfumato: 2
 columns:
   country: {role: quasi, taxonomy: {ready: countries}}
   weight: {role: insensitive}
@@ -150,9 +150,12 @@ class Verbs(Task):
         policy = place / "policy.yaml"
         lattice = policy.read_text(encoding="utf-8").replace("search: best", "search: lattice")
         policy.write_text(f"{lattice}person: patient_id\n", encoding="utf-8")
-        shutil.copy(GOLDEN / "leaks" / "university.csv", place / "leak.csv")
-        shutil.copy(GOLDEN / "ledger" / "ledger.db", place / "old.db")
-        shutil.copy(GOLDEN / "ledger" / "override.json", place / "override.json")
+        written = place / "written"
+        written.mkdir()
+        write_files(written)
+        for name, new in WRITTEN.items():
+            shutil.copy(written / name, place / new)
+        shutil.rmtree(written)
         for kind in (*KINDS, "sqlite"):
             files_of_rows.write(kind, ROWS, place)
         packed = place / "hospital.csv.gz"

@@ -10,7 +10,8 @@ import pytest
 
 from faults.conftest import report
 from faults.damage import damaged
-from faults.parsers import GOLDEN, PARSERS, lay_out
+from faults.parsers import PARSERS, lay_out
+from faults.written_files import GOLDEN
 from sfumato.core.errors import BadData, SfumatoError
 from sfumato.core.json_object import read_json
 from sfumato.system.disk import read_document

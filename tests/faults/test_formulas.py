@@ -50,10 +50,9 @@ HARMLESS = [
 ]
 
 
-def policy(version, **words):
+def policy(**words):
     return Policy.from_dict(
         {
-            "sfumato": version,
             "columns": {"zip": {"role": "quasi"}, "note": {"role": "insensitive"}},
             "promises": [{"k-anonymity": {"k": 2}}],
             **words,
@@ -76,34 +75,25 @@ def notes(path):
 def test_what_is_run_is_refused(tmp_path, cell):
     raw, safe = table(tmp_path / "raw.csv", [cell]), tmp_path / "safe.csv"
     with pytest.raises(BadData, match="spreadsheet would run 1 cells of column note") as refused:
-        protect_file(raw, policy(2), safe)
+        protect_file(raw, policy(), safe)
     assert not safe.exists() and cell not in str(refused.value) and "formulas: keep" in refused.value.remedy
-    protect_file(raw, policy(2, formulas="keep"), safe)
+    protect_file(raw, policy(formulas="keep"), safe)
     assert cell in notes(safe)
-    protect_file(raw, policy(2), tmp_path / "safe.parquet")
+    protect_file(raw, policy(), tmp_path / "safe.parquet")
 
 
 def test_what_is_not_run_is_published(tmp_path):
     raw, safe = table(tmp_path / "raw.csv", HARMLESS), tmp_path / "safe.csv"
-    protect_file(raw, policy(2), safe)
+    protect_file(raw, policy(), safe)
     assert sorted(notes(safe)) == sorted([*HARMLESS, "x", "y"])
-
-
-def test_the_first_version_keeps_what_it_wrote(tmp_path):
-    raw = table(tmp_path / "raw.csv", ["=1+1"])
-    protect_file(raw, policy(1), tmp_path / "safe.csv")
-    with pytest.raises(BadData, match="spreadsheet"):
-        protect_file(raw, policy(1, formulas="refuse"), tmp_path / "other.csv")
 
 
 def test_a_release_is_held_to_it_too(tmp_path):
     raw, place = table(tmp_path / "raw.csv", ["=1+1"]), tmp_path / "Q1"
     with pytest.raises(BadData, match="spreadsheet"):
-        sf.release(raw, policy(2), ledger=f"sqlite:///{tmp_path}/l.db", into=place)
+        sf.release(raw, policy(), ledger=f"sqlite:///{tmp_path}/l.db", into=place)
     assert not place.exists()
-    assert sf.release(
-        raw, policy(2, formulas="keep"), ledger=f"sqlite:///{tmp_path}/l.db", into=place
-    ).published
+    assert sf.release(raw, policy(formulas="keep"), ledger=f"sqlite:///{tmp_path}/l.db", into=place).published
 
 
 def test_a_name_of_a_column_is_a_cell(tmp_path):
@@ -114,11 +104,11 @@ def test_a_name_of_a_column_is_a_cell(tmp_path):
 
 
 def test_the_choice_is_part_of_the_policy():
-    assert policy(2).to_dict().get("formulas") is None
-    assert policy(2).digest != policy(2, formulas="keep").digest
-    again = Policy.from_dict(policy(2, formulas="keep").to_dict())
-    assert not again.refuses_formulas and policy(2).refuses_formulas and not policy(1).refuses_formulas
-    assert "formulas: keep" in policy(2, formulas="keep").to_yaml()
+    assert policy().to_dict().get("formulas") is None
+    assert policy().digest != policy(formulas="keep").digest
+    again = Policy.from_dict(policy(formulas="keep").to_dict())
+    assert not again.refuses_formulas and policy().refuses_formulas and not policy(1).refuses_formulas
+    assert "formulas: keep" in policy(formulas="keep").to_yaml()
 
 
 @given(st.text(alphabet="=+-@\t\r'x 1.,e%＝\n", max_size=5))

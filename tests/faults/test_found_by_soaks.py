@@ -90,7 +90,7 @@ def test_a_leak_with_a_number_beyond_every_column(tmp_path):
 def test_a_reference_without_a_digest(tmp_path):
     prior = {"of": "a", "rule": "r", "knowledge": "k", "shares": {"x": "1/2", "y": "1/2"}}
     path = tmp_path / "reference.json"
-    path.write_text(json.dumps({"sfumato": 1, "priors": [prior]}), encoding="utf-8")
+    path.write_text(json.dumps({"priors": [prior]}), encoding="utf-8")
     with pytest.raises(BadData, match="no reference"):
         Reference.load(path)
 
@@ -151,7 +151,11 @@ def test_files_whose_names_are_not_utf8_are_neither_written_nor_judged(tmp_path,
     table, plain = pl.DataFrame({"a": ["x", "x"]}), tmp_path / f"plain{ending}"
     {".csv": table.write_csv, ".jsonl": table.write_ndjson}[ending](plain)
     plain.rename(path)
-    asked = {"columns": {"a": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    asked = {
+        "columns": {"a": {"role": "quasi"}},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     with contextlib.suppress(BadData):
         sf.audit(path, sf.Policy.from_dict(asked))
 
@@ -194,7 +198,11 @@ def test_a_schema_that_quotes_no_unicode(tmp_path):
 
 def test_a_list_of_many_problems_stays_short():
     """Twenty sentences that each list all promises were too long to be read."""
-    policy = {"columns": {"a": {"role": "quasi"}}, "promises": [[]] * 50}
+    policy = {
+        "columns": {"a": {"role": "quasi"}},
+        "promises": [[]] * 50,
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     with pytest.raises(BadPolicy) as refused:
         sf.Policy.from_dict(policy)
     assert str(refused.value).startswith("policy: 50 problems\n") and len(str(refused.value)) < 2000

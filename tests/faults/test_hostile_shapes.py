@@ -75,7 +75,7 @@ def test_twice_as_much_costs_no_more_than_it_should(shape, search):
     told = []
     for size in (50, SHAPES[shape], 2 * SHAPES[shape]):  # the first loads what is loaded once
         cells, columns = shape(size)
-        policy = {"columns": columns, "promises": PROMISE, "protect": {"search": search}}
+        policy = {"columns": columns, "promises": PROMISE, "protect": {"suppress": 0, "search": search}}
         frame = pl.DataFrame(cells)
 
         def work(frame=frame, policy=policy):

@@ -21,11 +21,12 @@ from sfumato.journey.protect_file import protect_file
 from sfumato.policy import yaml
 from sfumato.policy.taxonomies.file import read_bytes
 from sfumato.promises.quasi_sensitive import knowledge_file
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.weaker_override import read_override
 from sfumato.system import disk
 from sfumato.system.memory import address_space_left, is_out_of_memory
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "v0_1"
+GOLDEN = Path(__file__).parent.parent / "golden"
 
 
 @pytest.fixture
@@ -139,8 +140,8 @@ def test_an_output_never_replaces_what_it_is_made_from(place, what, link):
 
 
 def test_no_output_replaces_a_ledger_or_a_key(program, place):
+    Ledger(f"sqlite:///{place}/ledger.db").close()
     for name in ("ledger.db", "ledger.db.key"):
-        shutil.copy(GOLDEN / "ledger" / name, place / name)
         (place / f"{name}.csv").symlink_to(place / name)
         before = (place / name).read_bytes()
         with pytest.raises(WrongCall, match="would replace"):

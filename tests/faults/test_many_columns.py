@@ -33,6 +33,7 @@ POLICY = Policy.from_dict(
     {
         "columns": {f"c{i}": {"role": "quasi" if i < 2 else "insensitive"} for i in range(COLUMNS)},
         "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
 )
 CHECKS = {

@@ -19,7 +19,6 @@ from sfumato.releases.ledger.ledger import Ledger
 
 ROWS = 24
 POLICY = {
-    "sfumato": 2,
     "columns": {
         "zip": {"role": "quasi", "taxonomy": {"prefix": [2]}},
         "weight": {"role": "insensitive"},

@@ -236,14 +236,13 @@ def test_the_programs_of_an_auditor(place, cluster, capsys, monkeypatch):
             "month": {"role": "identifier"},
         },
         "promises": [{"continuous": {"k": 2, "since": "month"}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     policy.write_text(json.dumps(words), encoding="utf-8")
     call = ["release", str(table), "-p", str(policy), "--ledger", url, "--key", str(key)]
     assert run([*call, "--into", str(out / "one")]) == 0
     cluster.sql("DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", name=name)
-    cluster.sql(
-        "GRANT SELECT ON entries, people, secrets, head, staged, alembic_version TO reader", name=name
-    )
+    cluster.sql("GRANT SELECT ON entries, people, secrets, head, staged, format TO reader", name=name)
     seen = cluster.url(name, user="reader")
     assert run(["ledger", "verify", "--ledger", seen, "--key", f"{key}.pub"]) == 0
     assert run(["history", "--ledger", seen]) == 3

@@ -64,6 +64,7 @@ def large(tmp_path):
             "note": {"role": "insensitive"},
         },
         "promises": [{"k-anonymity": {"k": 5}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     (tmp_path / "policy.yaml").write_text(json.dumps(policy))
     (tmp_path / "out").mkdir()
@@ -181,6 +182,7 @@ def test_more_sets_than_memory_has_room_for(large):
             {"k-anonymity": {"k": 5}},
             {"quasi-sensitive": {"of": "symptoms", "knowledge": "knowledge.csv", "l": 2, "c": "1"}},
         ],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     (large / "policy.yaml").write_text(json.dumps(policy))
     error = refused(run(*protecting(large, "safe.csv", "--memory", "450MB", "--json")), 450)

@@ -59,6 +59,7 @@ def clinic(tmp_path):
                 "disease": {"role": "sensitive"},
             },
             "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
         }
         policy.update(changes)
         (tmp_path / "data.csv").write_text(table or "\n".join(lines) + "\n", encoding="utf-8")

@@ -20,7 +20,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"continuous": {"k": 5, "since": "quarter"}}],
-    "protect": {"loss": "discernibility"},
+    "protect": {"search": "top-down", "suppress": 0, "loss": "discernibility"},
 }
 ALONE = {**POLICY, "promises": [{"k-anonymity": {"k": 5}}]}
 ROWS = (

@@ -20,7 +20,7 @@ WORDS = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 5}}],
-    "protect": {"search": "best", "suppress": "5%"},
+    "protect": {"price": "none", "search": "best", "suppress": "5%"},
 }
 
 

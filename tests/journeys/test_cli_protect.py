@@ -60,7 +60,7 @@ def test_an_explanation_on_request(sfumato, clinic):
 
 @pytest.mark.parametrize("search", ["top-down", "lattice", "mondrian", "local"])
 def test_every_search_is_published_and_judged_again(sfumato, clinic, search):
-    folder = clinic(promises=[{"k-anonymity": {"k": 4}}], protect={"search": search})
+    folder = clinic(promises=[{"k-anonymity": {"k": 4}}], protect={"suppress": 0, "search": search})
     said = sfumato(
         "protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv", "--json"
     )

@@ -26,6 +26,7 @@ COLUMNS = {
 POLICY = {
     "columns": COLUMNS,
     "promises": [{"quasi-sensitive": {"of": "signs", "knowledge": KNOWN, "l": 2, "c": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 PEOPLE = pl.DataFrame(
     {

@@ -20,7 +20,7 @@ POLICY = {
         "ill": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 4}}, {"l-diversity": {"of": "ill", "l": 2}}],
-    "protect": {"search": "local"},
+    "protect": {"suppress": 0, "search": "local"},
 }
 
 
@@ -162,7 +162,11 @@ def test_wrong_calls_say_what_to_do(pair, call, message):
 
 
 def test_a_policy_of_another_table_is_refused(pair):
-    other = {"columns": {"height": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    other = {
+        "columns": {"height": {"role": "quasi"}},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     with pytest.raises(BadPolicy, match="none of the 4 columns"):
         sf.compare(*pair, other)
 
@@ -176,6 +180,7 @@ def test_prices_of_a_policy_that_looks_back():
             "since": {"role": "insensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}, {"continuous": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     told = sf.compare(raw, sf.protect(raw, policy).apply(raw), policy, prices=True)
     assert all(price.loss is not None for price in told.prices)

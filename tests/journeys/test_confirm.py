@@ -23,7 +23,7 @@ from sfumato.policy.strictness import statement_of, weaker_parts
 
 POLICY = """\
 # my policy
-sfumato: 1
+# a policy
 columns:
   zip: {role: quasi, taxonomy: {prefix: [2, 1]}}   # a place
   weight: {role: insensitive}
@@ -135,6 +135,7 @@ def test_the_writer_and_the_reader_keep_the_reasons(tmp_path):
                 "yes": {"role": "insensitive"},
             },
             "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
             "confirm": {"b c": "a reason: with, marks # and all", "yes": None},
         }
     )
@@ -149,6 +150,7 @@ def test_a_column_that_is_not_there_cannot_wait():
     words = {
         "columns": {"zip": {"role": "quasi"}},
         "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
         "confirm": ["zipp"],
     }
     with pytest.raises(BadPolicy, match="Did you mean zip"):
@@ -170,7 +172,7 @@ def test_entries_are_taken_out_of_any_form_of_the_key(names, data, form):
         "flow": f"confirm: {{{', '.join(f'{name}: because' for name in names)}}}\n",
         "list": "confirm:\n" + "".join(f"- {name}\n" for name in names),
     }[form]
-    head, tail = "# head\nsfumato: 1\n", "missing: own-value  # tail\n"
+    head, tail = "# head\n# a policy\n", "missing: own-value  # tail\n"
     text = without_entries(head + section + tail, gone)
     assert text.startswith(head) and text.endswith(tail)
     left = [name for name in names if name not in gone]
@@ -184,6 +186,7 @@ def test_names_of_people_are_never_published(folder, role):
     words = {
         "columns": {"zip": {"role": "quasi"}, "who": {"role": role}},
         "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     people = [f"{GIVEN[i % 12]} {'BCDFGHKLM'[i % 9]}arlow{'abcdefghij'[i // 9]}" for i in range(40)]
     data = pa.table({"zip": ["1", "2"] * 20, "who": people})
@@ -213,6 +216,7 @@ def test_words_that_are_no_names_are_published():
             "place": {"role": "insensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     assert sf.protect(data, words).apply(data).num_rows == 40
 

@@ -30,6 +30,7 @@ WORDS = {
         "score": {"role": "insensitive", "digits": -2},
     },
     "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "dose", "l": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 PUBLISHED = ["0.3", "33.3", "2.4", "2.5", "0", "7", "0.2", "0.4"]
 
@@ -158,6 +159,7 @@ def test_versions_for_recipients(tmp_path):
             "score": {"role": "insensitive", "digits": -2},
         },
         "promises": [{"k-anonymity": {"k": 4}}],
+        "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"tolerance": "100%"},
     }
     ledger = f"sqlite:///{tmp_path / 'ledger.db'}"

@@ -172,6 +172,7 @@ def test_people_are_counted_in_every_format(sfumato, folder):
             "Blutdruck": {"role": "insensitive"},
         },
         "promises": [{"k-anonymity": {"k": 4}}],
+        "protect": {"search": "top-down", "suppress": 0},
         "person": "Name",
     }
     data = write("parquet", rows, folder)
@@ -203,7 +204,11 @@ def test_what_a_format_cannot_carry_is_refused_before_anything_is_written(folder
     columns = {name: {"role": "insensitive"} for name in cells}
     first = next(iter(columns))
     columns[first] = {"role": "quasi"}
-    policy = {"columns": columns, "promises": [{"k-anonymity": {"k": 1}}]}
+    policy = {
+        "columns": columns,
+        "promises": [{"k-anonymity": {"k": 1}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     for kind in kinds:
         with pytest.raises(BadData) as refusal:
             protect_file(table, policy, f"safe.{kind}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import polars as pl
@@ -17,14 +16,26 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.releases.weaker_override import WeakerOverride, read_override
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-WEAKENED = GOLDEN / "v0_1_weakened"
-SURVEY = pl.read_csv(GOLDEN / "v0_1" / "people" / "survey.csv", infer_schema=False)
-QUARTERS = pl.read_csv(GOLDEN / "v0_1" / "people" / "quarters.csv", infer_schema=False)
+SURVEY = pl.read_csv(GOLDEN / "people" / "survey.csv", infer_schema=False)
+QUARTERS = pl.read_csv(GOLDEN / "people" / "quarters.csv", infer_schema=False)
+POLICIES = {
+    "k40": ("versions", {"k-anonymity": {"k": 40}}, {"tolerance": "50%"}),
+    "k2": ("versions", {"k-anonymity": {"k": 2}}, {"tolerance": "50%"}),
+    "alone": ("versions", {"k-anonymity": {"k": 15}}, {"tolerance": "50%"}),
+    "pairs": ("versions", {"k-anonymity": {"k": 15}}, {"tolerance": "50%", "coalition": "pairs"}),
+    "continuous5": ("continuous", {"continuous": {"k": 5, "since": "quarter"}}, None),
+    "continuous2": ("continuous", {"continuous": {"k": 2, "since": "quarter"}}, None),
+}
+"""By name: the file whose columns a policy has, what it promises, and what it says of recipients."""
 
 
 def policy(name, **recipients):
-    """A policy of the chains that 0.1 let weaken, with more said of recipients."""
-    words = sf.Policy.load(WEAKENED / "policies" / f"{name}.yaml").to_dict()
+    """One of the policies, with more said of recipients."""
+    file, promise, given = POLICIES[name]
+    words = sf.Policy.load(GOLDEN / "policies" / f"{file}.yaml").to_dict()
+    words["promises"] = [promise]
+    if given is not None:
+        words["recipients"] = given
     if recipients:
         words["recipients"] = {**words.get("recipients", {}), **recipients}
     return sf.Policy.from_dict(words)
@@ -59,7 +70,7 @@ def ledger(tmp_path):
         (QUARTERS, "continuous5", "continuous2", (None, None), "continuous, k = 5, now continuous, k = 2"),
     ],
 )
-def test_what_0_1_let_pass_is_refused(go, ledger, tmp_path, data, first, later, who, part):
+def test_a_weaker_policy_is_refused(go, ledger, tmp_path, data, first, later, who, part):
     table = data if who[0] else data.filter(pl.col("quarter") == "Q1")
     go(table, policy(first), "one", to=who[0])
     more = data if who[0] else data.filter(pl.col("quarter") <= "Q2")
@@ -212,67 +223,6 @@ class TestOverride:
         both = [self.sign(rules, keys[0]), self.sign(rules, keys[0], reason="fire")]
         with pytest.raises(WrongCall, match="two overrides"):
             go(SURVEY, rules, "two", to="university", overrides=both)
-
-
-class TestOldChain:
-    """A chain that 0.1 began has its floor from the first certificate, which names the policy by digest."""
-
-    @pytest.fixture
-    def files(self, tmp_path, monkeypatch):
-        shutil.copytree(GOLDEN / "v0_1", tmp_path / "v0_1")
-        for name in ("ledger.db", "ledger.db.key", "berg.key"):
-            (tmp_path / "v0_1" / "ledger" / name).chmod(0o600)
-        monkeypatch.chdir(tmp_path / "v0_1")
-        return tmp_path / "v0_1"
-
-    def release(self, rules, **more):
-        ledger, into = "sqlite:///ledger/ledger.db", Path("released/later")
-        return sf.release("people/survey.csv", rules, ledger=ledger, into=into, to="ministry", **more)
-
-    def rules(self, **changes):
-        words = sf.Policy.load("policies/versions.yaml").to_dict()
-        words["promises"] = [{"k-anonymity": {"k": changes.pop("k", 3)}}]
-        words["recipients"] = {**words["recipients"], **changes}
-        return sf.Policy.from_dict(words)
-
-    @pytest.mark.usefixtures("files")
-    def test_the_same_policy_tells_all_of_it_and_it_is_sealed(self):
-        record = self.release("policies/versions.yaml").record
-        assert record.floor["recipients"]["frame-proof"] == 2
-        assert record.floor["recipients"]["adversary"] == "target"
-        with pytest.raises(RefusedByHistory, match="frame-proof: 2, now 1"):
-            sf.release(
-                "people/survey.csv",
-                self.rules(**{"frame-proof": 1}),
-                ledger="sqlite:///ledger/ledger.db",
-                into="released/last",
-                to="press",
-            )
-
-    @pytest.mark.usefixtures("files")
-    def test_another_policy_cannot_be_compared_without_it(self):
-        with pytest.raises(RefusedByHistory, match="does not tell it") as no:
-            self.release(self.rules(tolerance="300%"))
-        assert "--first-policy" in no.value.remedy
-        with pytest.raises(RefusedByHistory, match="k = 3, now k-anonymity, k = 2"):
-            self.release(self.rules(k=2))
-        assert not Path("released/later").exists()
-
-    @pytest.mark.usefixtures("files")
-    def test_the_first_policy_at_hand_tells_the_rest(self):
-        with pytest.raises(WrongCall, match="not the policy that the first release"):
-            self.release(self.rules(tolerance="300%"), first_policy="policies/ladders.yaml")
-        with pytest.raises(RefusedByHistory, match="k = 3, now k-anonymity, k = 2"):
-            self.release(self.rules(k=2), first_policy="policies/versions.yaml")
-        receipt = self.release(self.rules(tolerance="300%"), first_policy="policies/versions.yaml")
-        assert receipt.record.weaker is None and receipt.record.floor["promises"]
-
-    def test_an_overrider_of_the_first_policy_may_allow_less(self, files):
-        rules = self.rules(k=2)
-        allowed = WeakerOverride(rules.digest, "main", "flood", "Berg", "2099-12-31")
-        signed = allowed.sign(Key.load(files / "ledger" / "berg.key"))
-        receipt = self.release(rules, first_policy="policies/versions.yaml", overrides=[signed])
-        assert receipt.record.weaker["by"] == "Berg"
 
 
 class TestFromTheCommandLine:

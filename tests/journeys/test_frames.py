@@ -99,7 +99,7 @@ def test_a_plan_names_only_what_is_published():
     policy = {
         "columns": {"zip": {"role": "quasi", "taxonomy": {"prefix": [2]}}},
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"suppress": "1/2"},
+        "protect": {"search": "top-down", "price": "none", "suppress": "1/2"},
     }
     people = pl.DataFrame({"zip": ["0111", "0111", "CANARY"]})
     plan = sf.protect(people, policy)
@@ -114,6 +114,7 @@ def test_html_is_escaped():
     policy = {
         "columns": {"<b>x</b>": {"role": "quasi"}},
         "promises": [{"k-anonymity": {"k": 1}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     people = pl.DataFrame({"<b>x</b>": ["<script>", "<i>"]})
     plan = sf.protect(people, policy)

@@ -13,7 +13,6 @@ from sfumato.releases.ledger.ledger import Ledger
 
 BIRTHS = {"03.1970": ["18.03.1970", "19.03.1970"], "04.1970": ["20.04.1970", "21.04.1970"]}
 POLICY = {
-    "sfumato": 2,
     "columns": {
         "gender": {"role": "quasi", "taxonomy": {"tree": {"p": ["m", "f"]}}},
         "birthdate": {"role": "quasi", "taxonomy": {"tree": {"1970": BIRTHS}}},

@@ -22,7 +22,7 @@ WORDS = {
         "ward": {"role": "insensitive"},
     },
     "promises": [{"continuous": {"k": 4, "since": "month"}}],
-    "protect": {"loss": "discernibility"},
+    "protect": {"search": "top-down", "suppress": 0, "loss": "discernibility"},
 }
 
 
@@ -113,9 +113,9 @@ def test_policies_that_a_chain_cannot_follow():
     with pytest.raises(WrongCall, match="no promise"):
         sf.protect(upto("2026-01"), {**WORDS, "promises": [{"k-anonymity": {"k": 2}}]}, earlier=[first])
     for change, said in (
-        ({"protect": {"search": "mondrian"}}, "cannot keep it"),
-        ({"protect": {"search": "lattice"}}, "cannot keep it"),
-        ({"protect": {"suppress": "1/10"}}, "suppress"),
+        ({"protect": {"suppress": 0, "search": "mondrian"}}, "cannot keep it"),
+        ({"protect": {"suppress": 0, "search": "lattice"}}, "cannot keep it"),
+        ({"protect": {"search": "top-down", "price": "none", "suppress": "1/10"}}, "suppress"),
         ({"promises": [{"continuous": {"k": 4, "since": "zip"}}]}, "must not be published"),
         ({"promises": [{"continuous": {"k": 4, "since": "week"}}]}, "no column"),
         ({"promises": [{"continuous": {"k": 4, "hold": 1}}]}, "true or false"),

@@ -29,7 +29,12 @@ def words(taxonomy=None, spelling="folded", promises=(), **more):
     city = {"role": "quasi", **({"spelling": spelling} if spelling else {})}
     city |= {} if taxonomy is None else {"taxonomy": taxonomy}
     columns = {"city": city, "sick": {"role": "sensitive"}}
-    return {"columns": columns, "promises": [{"k-anonymity": {"k": 2}}, *promises], **more}
+    return {
+        "columns": columns,
+        "promises": [{"k-anonymity": {"k": 2}}, *promises],
+        "protect": {"search": "top-down", "suppress": 0},
+        **more,
+    }
 
 
 def write(table, path):
@@ -96,7 +101,11 @@ def test_folding_never_lowers_k_nor_raises_the_loss(cells, seed, level):
     made = {}
     for spelling in ("exact", "folded"):
         asked = {"city": {"role": "quasi", "spelling": spelling, "fixed": level}}
-        rules = {"columns": asked, "promises": [{"k-anonymity": {"k": 1}}], "protect": {"search": "lattice"}}
+        rules = {
+            "columns": asked,
+            "promises": [{"k-anonymity": {"k": 1}}],
+            "protect": {"suppress": 0, "search": "lattice"},
+        }
         plan = sf.protect(table, rules)
         made[spelling] = plan, plan.apply(table)["city"].to_list()
         shuffled = table.sample(fraction=1, shuffle=True, seed=seed)
@@ -184,6 +193,7 @@ def test_versions_for_recipients(tmp_path):
             "age": {"role": "quasi", "taxonomy": {"intervals": [5, 10, 20], "from": 0, "to": 80}},
         },
         "promises": [{"k-anonymity": {"k": 4}}],
+        "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"tolerance": "100%"},
     }
     ledger = f"sqlite:///{tmp_path / 'ledger.db'}"

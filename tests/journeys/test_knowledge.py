@@ -108,6 +108,7 @@ def test_the_command_writes_what_policies_read(tmp_path, capsys):
                 }
             }
         ],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     people = pl.DataFrame({"age": ["1", "1"], "signs": ["cough;high fever", "cough"]})
     assert not sf.audit(people, policy).holds

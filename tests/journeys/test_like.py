@@ -27,7 +27,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 3}}],
-    "protect": {"search": "top-down"},
+    "protect": {"suppress": 0, "search": "top-down"},
 }
 
 
@@ -45,7 +45,7 @@ def people(seed, rows=200):
 
 
 def searched(name, **more):
-    return {**POLICY, **more, "protect": {"search": name, **more.get("protect", {})}}
+    return {**POLICY, **more, "protect": {"suppress": 0, "search": name, **more.get("protect", {})}}
 
 
 @pytest.mark.parametrize("search", ["top-down", "lattice", "optimum"])
@@ -66,7 +66,7 @@ def test_the_next_delivery_becomes_what_the_first_did(search):
 def test_a_plan_on_disk_and_a_certificate_say_the_same(search, sfumato, tmp_path):
     for number in (1, 2):
         people(number, rows=400).to_csv(tmp_path / f"{number}.csv", index=False)
-    (tmp_path / "policy.yaml").write_text(json.dumps({"sfumato": 1, **searched(search)}), encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(json.dumps({**searched(search)}), encoding="utf-8")
     call = ("-p", tmp_path / "policy.yaml")
     said = sfumato("protect", tmp_path / "1.csv", *call, "-o", tmp_path / "safe.csv", "--json")
     plan = tmp_path / "plan.json"
@@ -97,7 +97,7 @@ def test_a_broken_promise_is_named_with_how_far_it_is_broken():
     assert "would have to be suppressed, 0 may be" in refused.value.message
     assert "without `like`" in refused.value.remedy
     assert refused.value.exit_code == 1
-    half = searched("lattice", protect={"suppress": "90%"})
+    half = searched("lattice", protect={"search": "top-down", "price": "none", "suppress": "90%"})
     assert 0 < sf.protect(people(2, rows=40), half, like=first).suppressed < 36
 
 

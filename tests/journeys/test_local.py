@@ -31,7 +31,7 @@ def policy(search="local", **more):
             "disease": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 4}}, {"l-diversity": {"of": "disease", "l": 2}}],
-        "protect": {"search": search},
+        "protect": {"suppress": 0, "search": search},
         **more,
     }
 
@@ -101,7 +101,7 @@ def test_recipients_and_promises_beside_earlier_releases_are_refused():
 
 def test_a_suppression_limit_is_refused():
     with pytest.raises(BadPolicy, match="nothing to suppress"):
-        sf.protect(PEOPLE, policy(protect={"search": "local", "suppress": "5%"}))
+        sf.protect(PEOPLE, policy(protect={"price": "none", "search": "local", "suppress": "5%"}))
 
 
 def test_the_best_search_says_what_the_others_gave(sfumato, tmp_path):

@@ -95,7 +95,6 @@ def test_leaks_of_that_many_rows_name_the_recipient(tmp_path):
     """Drawn at random, a leak of so many rows names its holder at least nine times in ten."""
     people = sf.demo.hospital(300).select("sex", "zip", "born")
     rules = {
-        "sfumato": 2,
         "columns": {
             "sex": {"role": "quasi"},
             "zip": {"role": "quasi", "taxonomy": {"mask": "right"}},

@@ -98,6 +98,7 @@ POLICY = sf.Policy.from_dict(
             "ill": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 5}}, {"l-diversity": {"of": "ill", "l": 3}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
 )
 
@@ -166,7 +167,7 @@ def test_an_index_that_is_kept_holds_every_row_beside_its_original(order, twice)
             "disease": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"suppress": "30%"},
+        "protect": {"search": "top-down", "price": "none", "suppress": "30%"},
     }
     plan = sf.protect(raw, policy)
     kept = plan.apply(raw, keep_index=True)

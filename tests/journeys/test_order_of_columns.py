@@ -55,7 +55,12 @@ def policy(keys, *promises, **more):
     others = others[::-1] if keys[0] != "age" else others
     names = [*others[:2], *keys, *others[2:]]
     columns = {name: COLUMNS[name] for name in names}
-    return {"columns": columns, "promises": list(promises or [SINCE]), **more}
+    return {
+        "columns": columns,
+        "promises": list(promises or [SINCE]),
+        "protect": {"search": "top-down", "suppress": 0},
+        **more,
+    }
 
 
 def chain_of(place, tables, orders, *promises, **more):

@@ -34,7 +34,11 @@ FIRST, SECOND = ["who", "age", "disease", "wage"], ["who", "place", "disease"]
 
 
 def policy(names, **keys):
-    return {"columns": {n: COLUMNS[n] for n in names}, "promises": [{"continuous": {"k": 3, **keys}}]}
+    return {
+        "columns": {n: COLUMNS[n] for n in names},
+        "promises": [{"continuous": {"k": 3, **keys}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 2, "kind": "distinct"}}],
-    "protect": {"search": "lattice", "suppress": "10%"},
+    "protect": {"price": "none", "search": "lattice", "suppress": "10%"},
 }
 PEOPLE = {**POLICY, "person": "id"}
 KNOWLEDGE = {"flu": ["cough", "fever"], "cold": ["cough"]}
@@ -48,6 +48,7 @@ SETS = {
         },
         {"quasi-sensitive": {"of": "more", "kind": "diversity", "l": 2, "c": "100%", "knowledge": KNOWLEDGE}},
     ],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
@@ -173,7 +174,11 @@ def test_an_audit_reads_once_for_the_attacks_and_the_judge(reader, tmp_path):
     """The judge is handed the rows that are counted; a file it reads for itself."""
     sf.audit(RowSource(reader), POLICY)
     assert len(reader.asked) == 1
-    chained = {**POLICY, "promises": [{"continuous": {"k": 2}}], "protect": {}}
+    chained = {
+        **POLICY,
+        "promises": [{"continuous": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     ledger = f"sqlite:///{tmp_path}/l.db"
     sf.release(table(), chained, ledger=ledger, into=tmp_path / "one")
     published = open_source(tmp_path / "one" / "data.csv")
@@ -241,7 +246,7 @@ def test_a_taxonomy_is_built_once_though_the_table_is_examined_for_warnings(monk
     policy = {
         "columns": {"born": {"role": "quasi", "taxonomy": {"date": ["year", "decade"]}}},
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"search": "top-down"},
+        "protect": {"suppress": 0, "search": "top-down"},
     }
     sf.protect(people, policy, warn=lambda _: None)
     assert len(built) == 1

@@ -17,7 +17,12 @@ HALF = {"confidence-bounding": {"of": "disease", "confidence": "1/2"}}
 
 
 def words(*promises, **more):
-    return {"columns": COLUMNS, "promises": list(promises), **more}
+    return {
+        "columns": COLUMNS,
+        "promises": list(promises),
+        "protect": {"search": "top-down", "suppress": 0},
+        **more,
+    }
 
 
 def visits(*people):
@@ -51,8 +56,17 @@ def test_the_key_and_its_default():
         (words(K, person={"column": "who", "knows": "all"}), "person"),
         (words(K, person={"knows": "row"}), "column"),
         (words(K, L, person={"column": "who", "knows": "row"}), "two rows of a person"),
-        (words(K, L, person="who", protect={"search": "mondrian"}), "all rows of a person"),
-        (words(K, L, person="who", missing="suppress", protect={"suppress": "1/2"}), "with all their rows"),
+        (words(K, L, person="who", protect={"suppress": 0, "search": "mondrian"}), "all rows of a person"),
+        (
+            words(
+                K,
+                L,
+                person="who",
+                missing="suppress",
+                protect={"search": "top-down", "price": "none", "suppress": "1/2"},
+            ),
+            "with all their rows",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(policy, said):
@@ -62,7 +76,7 @@ def test_what_does_not_go_together_is_refused(policy, said):
 
 @pytest.mark.parametrize("search", ["top-down", "lattice", "optimum"])
 def test_what_is_published_keeps_the_promises_for_positions(tmp_path, search):
-    policy = words(K, L, person="who", protect={"search": search})
+    policy = words(K, L, person="who", protect={"suppress": 0, "search": search})
     plan, verdicts = protect_file(SAFE, policy, tmp_path / "safe.csv")
     assert all(v.holds for v in verdicts)
     assert plan.smallest == 4, "four people were there in January and February"
@@ -74,7 +88,7 @@ def test_what_is_published_keeps_the_promises_for_positions(tmp_path, search):
 
 
 def test_people_are_left_out_with_all_their_rows(tmp_path):
-    policy = words(K, L, person="who", protect={"suppress": "1/4"})
+    policy = words(K, L, person="who", protect={"search": "top-down", "price": "none", "suppress": "1/4"})
     plan, verdicts = protect_file(EXPOSED, policy, tmp_path / "safe.csv")
     assert all(v.holds for v in verdicts)
     published = pd.read_csv(tmp_path / "safe.csv")
@@ -119,7 +133,11 @@ def test_an_identifier_that_repeats_without_a_person_is_warned_of(sfumato, tmp_p
     table, policy = tmp_path / "visits.csv", tmp_path / "policy.yaml"
     SAFE.rename(columns={"who": "ticket"}).to_csv(table, index=False)
     columns = {"ticket" if name == "who" else name: rule for name, rule in COLUMNS.items()}
-    policy.write_text(Policy.from_dict({"columns": columns, "promises": [K]}).to_yaml())
+    policy.write_text(
+        Policy.from_dict(
+            {"columns": columns, "promises": [K], "protect": {"search": "top-down", "suppress": 0}}
+        ).to_yaml()
+    )
     checked = sfumato("policy", "check", policy, table)
     planned = sfumato("protect", table, "--policy", policy, "--dry-run")
     for said in (checked.out + checked.err, planned.err):

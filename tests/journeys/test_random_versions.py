@@ -31,7 +31,6 @@ RANDOM = cases(8)
 def policy(**more):
     columns = {key: {"role": "quasi", "taxonomy": {"tree": TREES[key]}} for key in KEYS}
     return {
-        "sfumato": 2,
         "columns": columns,
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "lattice", "loss": "height", "suppress": 0},

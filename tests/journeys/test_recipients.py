@@ -51,6 +51,7 @@ def policy(*, k=4, promises=(), protect=None, **rule):
                 "ward": {"role": "insensitive"},
             },
             "promises": [{"k-anonymity": {"k": k}}, *promises],
+            "protect": {"search": "top-down", "suppress": 0},
             "recipients": {"tolerance": "100%", **rule},
             **({} if protect is None else {"protect": protect}),
         }

@@ -41,6 +41,7 @@ def policy(*, adversary="target", **rule):
                 "ward": {"role": "insensitive"},
             },
             "promises": [{"k-anonymity": {"k": 3}}, {"continuous": beside}],
+            "protect": {"search": "top-down", "suppress": 0},
             "recipients": {"tolerance": "100%", "adversary": adversary, **rule},
         }
     )

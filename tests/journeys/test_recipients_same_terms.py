@@ -81,7 +81,10 @@ def test_two_columns_about_the_same_labels_are_safe_together_in_all_versions(tmp
 
 
 def test_a_margin_is_refused_beside_recipients():
-    rules = {**policy(l=2, c=1), "protect": {"terms": {"margin": "1/10"}}}
+    rules = {
+        **policy(l=2, c=1),
+        "protect": {"search": "top-down", "suppress": 0, "terms": {"margin": "1/10"}},
+    }
     with pytest.raises(BadPolicy, match="drawn at random"):
         Policy.from_dict(rules)
 

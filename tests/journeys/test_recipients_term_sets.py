@@ -27,6 +27,7 @@ def policy(**limit):
             {"k-anonymity": {"k": 2}},
             {"quasi-sensitive": {"of": "symptoms", "knowledge": KNOWLEDGE, **limit}},
         ],
+        "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"tolerance": "200%", "coalition": "pairs"},
     }
 
@@ -56,7 +57,7 @@ def test_where_terms_would_have_to_go_and_may_not_versions_are_refused(tmp_path)
     few = people(40).with_columns(symptoms=pl.lit("fever;cough"))
     ledger = f"sqlite:///{tmp_path}/ledger.db"
     assert sf.protect(few, {k: v for k, v in policy(l=2, c=1).items() if k != "recipients"}).terms
-    kept = {**policy(l=2, c=1), "protect": {"terms": {"method": "keep"}}}
+    kept = {**policy(l=2, c=1), "protect": {"search": "top-down", "suppress": 0, "terms": {"method": "keep"}}}
     with pytest.raises(Infeasible, match="without removing terms"):
         sf.release(few, kept, ledger=ledger, into=tmp_path / "out", to=NAMES)
     assert not (tmp_path / "out").exists()

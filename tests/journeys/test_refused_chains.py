@@ -26,7 +26,13 @@ def policy(**keys):
     columns = {name: {"role": "identifier"} for name in ("who", "month")}
     columns["place"] = {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK", "France"]}}}
     columns["disease"] = {"role": "sensitive"}
-    return json.dumps({"columns": columns, "promises": [{"continuous": {"k": 4, **keys}}]})
+    return json.dumps(
+        {
+            "columns": columns,
+            "promises": [{"continuous": {"k": 4, **keys}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
 
 
 @pytest.fixture

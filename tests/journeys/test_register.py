@@ -35,7 +35,12 @@ def policy(*promises, **more):
         "age": {"role": "quasi", "taxonomy": {"intervals": [10, 20], "from": 20, "to": 60}},
         "ill": {"role": "sensitive"},
     }
-    return {"columns": columns, "promises": list(promises), **more}
+    return {
+        "columns": columns,
+        "promises": list(promises),
+        "protect": {"search": "top-down", "suppress": 0},
+        **more,
+    }
 
 
 def beside(**more):
@@ -84,7 +89,11 @@ def test_a_search_that_forgets_the_rules_is_stopped_by_the_second_judge(tmp_path
         "ill": {"role": "sensitive"},
     }
     asked = {"continuous": {"k": 1, "since": "quarter", "survivors": True, "adversary": "register"}}
-    words = {"columns": columns, "promises": [HALF, asked], "protect": {"weights": {"a": 10}}}
+    words = {
+        "columns": columns,
+        "promises": [HALF, asked],
+        "protect": {"search": "top-down", "suppress": 0, "weights": {"a": 10}},
+    }
     ledger = f"sqlite:///{tmp_path}/l.db"
     first = sf.release(
         frame.filter(pl.col("quarter") == "Q1"), words, ledger=ledger, into=tmp_path / "one"
@@ -111,7 +120,12 @@ def test_a_family_that_forgets_the_rules_is_stopped_by_the_second_judge(tmp_path
     frame = pl.DataFrame(rows, schema=["a", "b", "ill"], orient="row")
     columns = {"a": {"role": "quasi"}, "b": {"role": "quasi"}, "ill": {"role": "sensitive"}}
     rule = {"coalition": "pairs", "quality": "discernibility", "tolerance": "1000%"}
-    words = {"columns": columns, "promises": [HALF], "recipients": rule}
+    words = {
+        "columns": columns,
+        "promises": [HALF],
+        "protect": {"search": "top-down", "suppress": 0},
+        "recipients": rule,
+    }
     monkeypatch.setattr(pooling.Pool, "keeps_pairs", lambda *_: True)
     with pytest.raises(RefusedByHistory, match="put together"):
         sf.release(frame, words, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "out", to=["A", "B"])

@@ -28,6 +28,7 @@ POLICY = {
         "disease": {"role": "sensitive", "taxonomy": {"tree": ["flu", "cold", "cough"]}},
     },
     "promises": [{"continuous": {"k": 3, "since": "batch"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 ASKED = Policy.from_dict({**POLICY, "promises": [{"continuous": {"k": 2, "since": "batch"}}]})
 

@@ -54,6 +54,7 @@ def prepare(folder, case):
     policy = {
         "columns": {"name": NAME, "zip": {"role": "quasi"}, "disease": DISEASE, **columns},
         "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
         **changes,
     }
     (folder / "data.csv").write_text(table, encoding="utf-8")

@@ -140,7 +140,7 @@ def test_a_verb_loads_no_room_that_it_does_not_need(loaded, verb):
     assert f"sfumato.journey.{verb}" in modules
 
 
-SELDOM = ["polars", "pandas", "narwhals", "rich", "scipy.linalg", "sqlalchemy", "alembic", "cryptography"]
+SELDOM = ["polars", "pandas", "narwhals", "rich", "scipy.linalg", "sqlalchemy", "cryptography"]
 SELDOM += ["highspy", "pyarrow.parquet", "pyarrow.dataset", "pyarrow.fs", "ssl", "xml.sax", "numba.np.linalg"]
 SELDOM += ["pydantic", "coverage", "scipy", "yaml", "numba.np.arrayobj"]
 SELDOM += ["sfumato.engine.files.spreadsheet", "sfumato.engine.files.statistics_file"]

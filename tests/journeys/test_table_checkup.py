@@ -21,7 +21,7 @@ def policy(**changes):
             "disease": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 3}}],
-        "protect": {"search": "top-down"},
+        "protect": {"suppress": 0, "search": "top-down"},
         **changes,
     }
     Path("policy.yaml").write_text(sf.Policy.from_dict(words).to_yaml())
@@ -105,7 +105,7 @@ def test_columns_that_wait_are_told_and_the_rest_is_tried():
     ("change", "secrets", "told"),
     [
         ({"promises": [{"l-diversity": {"of": "disease", "l": 3}}]}, ("flu", "cough"), "disease"),
-        ({"sfumato": 2, "formulas": "refuse"}, ("=1+1", "cough"), "spreadsheet"),
+        ({"formulas": "refuse"}, ("=1+1", "cough"), "spreadsheet"),
     ],
 )
 def test_what_only_protect_finds_out_is_found_out(change, secrets, told):

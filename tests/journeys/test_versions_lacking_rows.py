@@ -143,7 +143,7 @@ def test_what_it_tells_beside_others_is_not_promised(tmp_path):
 
 
 def test_a_promise_about_earlier_releases_takes_no_version_that_lacks_rows(tmp_path):
-    rules = policy(protect={"search": "top-down"})
+    rules = policy(protect={"suppress": 0, "search": "top-down"})
     rules["columns"]["since"] = {"role": "identifier"}
     rules["promises"].append({"continuous": {"k": 2, "since": "since"}})
     table = frame(ROWS).with_columns(since=pl.lit("Q1"))

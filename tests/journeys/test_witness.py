@@ -28,6 +28,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
     "person": "who",
 }
 

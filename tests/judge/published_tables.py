@@ -67,7 +67,7 @@ def policy(made, *, person=None, person_role="identifier"):
         "disease": {"role": "sensitive", "taxonomy": TREE},
         "visits": {"role": "insensitive"},
     }
-    words = {"columns": columns, "promises": made, "protect": {"search": "lattice"}}
+    words = {"columns": columns, "promises": made, "protect": {"suppress": 0, "search": "lattice"}}
     if person:
         columns[person] = {"role": person_role}
         words["person"] = person

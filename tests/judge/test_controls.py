@@ -25,7 +25,7 @@ def policy(controls=None, **protect):
         {
             "columns": columns,
             "promises": [{"k-anonymity": {"k": 2}}],
-            "protect": {"search": "lattice", **protect},
+            "protect": {"suppress": 0, "search": "lattice", **protect},
         }
     )
 

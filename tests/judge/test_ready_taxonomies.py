@@ -90,7 +90,6 @@ def test_two_spellings_of_a_secret_are_one_value():
     for name, pair in (("countries", ["NL", "Netherlands"]), ("icd-10-cm", ["E119", "E11.9"])):
         people = pl.DataFrame({"sex": ["f"] * 4, "secret": pair * 2})
         policy = {
-            "sfumato": 2,
             "columns": {
                 "sex": {"role": "quasi"},
                 "secret": {"role": "sensitive", "taxonomy": {"ready": name}},

@@ -33,7 +33,7 @@ def policy(promises, taxonomy):
             "note": {"role": "insensitive"},
         },
         "promises": promises,
-        "protect": {"suppress": "1/2"},
+        "protect": {"search": "top-down", "price": "none", "suppress": "1/2"},
     }
 
 

@@ -79,6 +79,7 @@ POLICY = {
             }
         },
     ],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 JUDGES = [
     "k_anonymity",
@@ -220,7 +221,7 @@ CHAIN = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"continuous": {"k": 2, "since": "month"}}],
-    "protect": {"loss": "discernibility"},
+    "protect": {"search": "top-down", "suppress": 0, "loss": "discernibility"},
 }
 MONTHS = ("1", "2", "3")
 

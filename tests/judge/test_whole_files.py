@@ -44,7 +44,7 @@ def published(frame, kind, name="safe"):
     policy = {
         "columns": rules,
         "promises": [{"k-anonymity": {"k": 1}}],
-        "protect": {"search": "top-down"},
+        "protect": {"suppress": 0, "search": "top-down"},
     }
     protect_file(frame, policy, path, overwrite=True)
     return path

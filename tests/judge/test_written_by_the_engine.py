@@ -68,7 +68,13 @@ def _policy(taxonomy):
         {"l-diversity": {"of": "it", "l": 2}},
         {"t-closeness": {"of": "it", "t": "1/5", "distance": "ordered"}},
     ]
-    return Policy.from_dict({"columns": {"zip": {"role": "quasi"}, "it": column}, "promises": promises})
+    return Policy.from_dict(
+        {
+            "columns": {"zip": {"role": "quasi"}, "it": column},
+            "promises": promises,
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -86,6 +92,7 @@ def test_values_that_the_taxonomy_holds_to_be_one_are_one(tmp_path, suffix):
             {"l-diversity": {"of": "income", "l": 2, "kind": "entropy"}},
             {"t-closeness": {"of": "income", "t": "1/5", "distance": "hierarchical"}},
         ],
+        "protect": {"search": "top-down", "suppress": 0},
         "person": "who",
     }
     policy = Policy.from_dict(words)
@@ -120,7 +127,11 @@ def test_names_of_files_are_no_patterns(tmp_path, name):
 
 def test_one_column_of_empty_cells(tmp_path):
     policy = Policy.from_dict(
-        {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 3}}]}
+        {
+            "columns": {"zip": {"role": "quasi"}},
+            "promises": [{"k-anonymity": {"k": 3}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
     )
     path = published(pa.table({"zip": ["a", "a", "a", None, None, ""]}), policy, tmp_path / "table.csv")
     [verdict] = recheck(path, policy)

@@ -46,6 +46,7 @@ POLICY = {
         "Disease": {"role": "free", "sensitive": ["AIDS", "TB"], "taxonomy": {"tree": DISEASES}},
     },
     "promises": [{"freeform": {"threat": HALF, "observability": 1}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 

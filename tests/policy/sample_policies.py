@@ -1,7 +1,7 @@
 """Policies to test with."""
 
 WHOLE = """\
-sfumato: 1
+# a policy
 columns:
   name:    {role: identifier}   # never published
   age:     {role: quasi, taxonomy: {intervals: [5, 10, 20, 40], from: 0, to: 120}}
@@ -15,7 +15,7 @@ promises:
   - k-anonymity: {k: 5}
   - l-diversity: {of: disease, l: 3, kind: recursive, c: 2}
   - t-closeness: {of: disease, t: 1/5, distance: hierarchical}
-protect: {search: top-down, suppress: 5%, loss: discernibility, weights: {age: 2, zip: 0.5}}
+protect: {search: top-down, suppress: 5%, price: none, loss: discernibility, weights: {age: 2, zip: 0.5}}
 missing: own-value
 person: name
 """
@@ -23,7 +23,8 @@ person: name
 SMALL = {
     "columns": {"a": {"role": "quasi"}, "d": {"role": "sensitive"}},
     "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
-HEAD = "sfumato: 1\ncolumns:\n  age: {role: quasi}\n  ill: {role: sensitive}\n"
+HEAD = "# a policy\ncolumns:\n  age: {role: quasi}\n  ill: {role: sensitive}\n"
 TAIL = "promises:\n  - k-anonymity: {k: 5}\n"

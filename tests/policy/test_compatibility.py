@@ -25,7 +25,7 @@ def policy(*made, columns=None, **protect):
     return Policy(
         {name: rule if isinstance(rule, ColumnRule) else ColumnRule(rule) for name, rule in rules.items()},
         Promises(made or (K,)),
-        ProtectRule(**protect),
+        ProtectRule(**{"search": "top-down", "suppress": Fraction(0), "price": None, **protect}),
         missing,
         person,
     )
@@ -287,7 +287,9 @@ def test_two_promises_about_the_same_labels_need_one_prevalence():
             {"quasi-sensitive": {"of": of, "knowledge": known, "l": 2, "c": 3, "prevalence": how}}
             for of, how in zip(("symptom", "drug"), prevalences, strict=True)
         ]
-        return Policy.from_dict({"columns": columns, "promises": promises})
+        return Policy.from_dict(
+            {"columns": columns, "promises": promises, "protect": {"search": "top-down", "suppress": 0}}
+        )
 
     assert said({"Flu": 2, "Gout": 1}, {"Flu": "2/3", "Gout": "1/3"}).promises
     with pytest.raises(BadPolicy, match="how common"):
@@ -313,4 +315,6 @@ def test_spellings_of_a_label_are_not_taken_for_unrelated_labels(first, second):
         for of, labels in (("a", first), ("b", second))
     ]
     with pytest.raises(BadPolicy, match="spelling"):
-        Policy.from_dict({"columns": columns, "promises": promises})
+        Policy.from_dict(
+            {"columns": columns, "promises": promises, "protect": {"search": "top-down", "suppress": 0}}
+        )

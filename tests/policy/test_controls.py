@@ -23,7 +23,7 @@ def policy(zip_=None, age=None, **rest):
             "note": {"role": "insensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"search": "lattice"},
+        "protect": {"suppress": 0, "search": "lattice"},
         **rest,
     }
 
@@ -31,7 +31,7 @@ def policy(zip_=None, age=None, **rest):
 CONTROLLED = policy(
     {"weight": "3/2", "at-most": 2, "never-suppress": ["01", "02*"]},
     {"fixed": 1, "weight": 0},
-    protect={"search": "lattice", "together": [["zip", "age"]]},
+    protect={"suppress": 0, "search": "lattice", "together": [["zip", "age"]]},
 )
 
 
@@ -72,19 +72,38 @@ def test_controls_are_no_promises():
         (policy({"fixed": 1, "start": 1}), "is fixed at level 1"),
         (policy({"at-most": 0, "start": 1}), "starts at level 1"),
         (policy({"weight": 0}, {"weight": 0}), "every key column has the weight 0"),
-        (policy({"weight": 2}, protect={"weights": {"zip": 2}}), "says its weight, too"),
-        (policy({"never-suppress": ["01"]}, missing="suppress"), "rows with an empty key cell"),
-        (policy(protect={"search": "lattice", "together": [["zip"]]}), "at least two columns"),
-        (policy(protect={"search": "lattice", "together": [["zip", "zap"]]}), "there is no column zap"),
-        (policy(protect={"search": "lattice", "together": [["zip", "note"]]}), "note is insensitive"),
-        (policy(protect={"search": "lattice", "together": [["zip", "age", "zip"]]}), "in two groups"),
-        (policy(protect={"search": "top-down", "together": [["zip", "age"]]}), "Use search: lattice or best"),
         (
-            policy(protect={"search": "local", "together": [["zip", "age"]]}),
+            policy({"weight": 2}, protect={"search": "top-down", "suppress": 0, "weights": {"zip": 2}}),
+            "says its weight, too",
+        ),
+        (policy({"never-suppress": ["01"]}, missing="suppress"), "rows with an empty key cell"),
+        (policy(protect={"suppress": 0, "search": "lattice", "together": [["zip"]]}), "at least two columns"),
+        (
+            policy(protect={"suppress": 0, "search": "lattice", "together": [["zip", "zap"]]}),
+            "there is no column zap",
+        ),
+        (
+            policy(protect={"suppress": 0, "search": "lattice", "together": [["zip", "note"]]}),
+            "note is insensitive",
+        ),
+        (
+            policy(protect={"suppress": 0, "search": "lattice", "together": [["zip", "age", "zip"]]}),
+            "in two groups",
+        ),
+        (
+            policy(protect={"suppress": 0, "search": "top-down", "together": [["zip", "age"]]}),
+            "Use search: lattice or best",
+        ),
+        (
+            policy(protect={"suppress": 0, "search": "local", "together": [["zip", "age"]]}),
             "does not publish a column at one",
         ),
         (
-            policy({"fixed": 2}, {"at-most": 1}, protect={"search": "lattice", "together": [["zip", "age"]]}),
+            policy(
+                {"fixed": 2},
+                {"at-most": 1},
+                protect={"suppress": 0, "search": "lattice", "together": [["zip", "age"]]},
+            ),
             "never finer than level 2, another never coarser than level 1",
         ),
     ],
@@ -106,7 +125,7 @@ def test_only_key_columns_have_controls(key, role):
 
 
 def test_a_search_that_publishes_ranges_cannot_keep_single_values():
-    words = policy(age={"at-most": 0}, protect={"search": "mondrian"})
+    words = policy(age={"at-most": 0}, protect={"suppress": 0, "search": "mondrian"})
     rules = Policy.from_dict(words)
     build = next(coding.build for coding in rules.codings if coding.name == "age")
     with pytest.raises(Exception, match="mondrian publishes ranges between nodes of level 1"):

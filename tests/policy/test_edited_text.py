@@ -13,7 +13,6 @@ from sfumato.policy.policy import Policy
 
 TEXT = """\
 # who wrote this, and why
-sfumato: 2
 
 columns:
   "name": {role: identifier}   # never published
@@ -93,7 +92,7 @@ def test_the_text_holds_the_policy_that_was_asked_for(roles, k, confirm, steps):
 
 
 def test_a_text_that_cannot_be_edited_is_written_anew():
-    odd = "sfumato: 2\ncolumns: &c {1: {role: quasi}, b: &x {role: quasi}, d: *x}\n"
+    odd = "# a policy\ncolumns: &c {1: {role: quasi}, b: &x {role: quasi}, d: *x}\n"
     odd += "promises: [{k-anonymity: {k: 2}}]\n"
     before = policy_of_text(odd, name="x")
     after = before.with_(k=4, insensitive="1")
@@ -103,5 +102,5 @@ def test_a_text_that_cannot_be_edited_is_written_anew():
 def test_comments_behind_columns_are_their_reasons():
     assert column_comments(TEXT) == {"name": "never published", "age": "in years"}
     assert column_comments("a: [") == {} and column_comments("columns: 3") == {} and column_comments("") == {}
-    draft = 'sfumato: 2\ncolumns:\n  "a # b": {role: quasi} # why # so\n'
+    draft = '# a policy\ncolumns:\n  "a # b": {role: quasi} # why # so\n'
     assert column_comments(draft) == {"a # b": "why # so"}

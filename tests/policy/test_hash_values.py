@@ -25,6 +25,7 @@ def words(role):
     return {
         "columns": {"zip": {"role": "quasi"}, "who": {"role": role}},
         "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
 
 

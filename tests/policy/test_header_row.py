@@ -87,7 +87,13 @@ def test_rows_of_other_lengths_do_no_harm():
 def test_a_policy_for_other_columns_shows_none_of_them(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(ROWS["names of people"])
-    rule = Policy.from_dict({"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]})
+    rule = Policy.from_dict(
+        {
+            "columns": {"zip": {"role": "quasi"}},
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     with pytest.raises(BadPolicy, match="none of the 2 columns") as refused:
         sf.protect(path, rule)
     assert "Canary" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""One notation for intervals of numbers, from version 2 on: in trees, in ranges, for judge and attacks."""
+"""One notation for intervals of numbers: in trees, in ranges, for judge and attacks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from sfumato.core.interval_texts import numeric_ends
 from sfumato.judge.taxonomies.intervals import build as judge_build
 from sfumato.judge.taxonomies.published_labels import label_reader
 from sfumato.policy.judge_data import judge_data
-from sfumato.policy.notation import in_notation
 
 HALF_OPEN = re.compile(r"\[-?[0-9.]+, -?[0-9.]+\)")
 
 
-def words(version=2, search="mondrian", **taxonomy):
+def words(search="mondrian", **taxonomy):
     spec = {"intervals": [5, 10], "from": 0, "to": 100, **taxonomy}
     return {
-        "sfumato": version,
         "columns": {"age": {"role": "quasi", "taxonomy": spec}, "ill": {"role": "insensitive"}},
         "promises": [{"k-anonymity": {"k": 3}}],
         "protect": {"search": search, "suppress": 0},
@@ -89,23 +87,6 @@ def test_every_search_publishes_the_notation(search):
     assert sf.audit(safe, policy).holds
     finer = safe.assign(age=safe["age"].where(safe.index >= 9, "[21, 23)"))
     assert sf.audit(finer, policy).holds is False
-
-
-def test_the_first_version_keeps_its_texts():
-    old, new = (sf.Policy.from_dict(words(version)) for version in (1, 2))
-    assert old.columns["age"].taxonomy.build([]).labels[1:4:2] == ("0-9", "0")
-    assert new.columns["age"].taxonomy.build([]).labels[1] == "[0, 10)"
-    assert old.to_dict()["columns"] == new.to_dict()["columns"]
-    assert "notation" not in judge_data(old)["columns"]["age"]["taxonomy"]
-
-
-def test_copies_and_drafts_keep_the_notation_of_their_version():
-    new = sf.Policy.from_dict(words(2))
-    assert new.with_(k=4).columns["age"].taxonomy.half_open
-    assert in_notation(new.columns, 2) == new.columns
-    raw = pd.DataFrame({"age": [(7 * i) % 60 for i in range(90)]})
-    drafted = sf.declare(raw)
-    assert drafted.columns["age"].taxonomy.half_open is (drafted.version > 1)
 
 
 def test_both_kinds_of_numbers_are_written_alike():

@@ -15,14 +15,64 @@ PROMISES = [{"k-anonymity": {"k": 2}}]
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ({"columns": COLUMNS, "promises": [{"kAnonymity": {"k": 2}}]}, "k-anonymity: {k: 5}"),
-        ({"columns": COLUMNS, "promises": PROMISES, "max_sup": 5}, "protect: {suppress: 5%}"),
-        ({"columns": COLUMNS, "promises": PROMISES, "keyVars": ["age"]}, "role: quasi"),
-        ({"columns": COLUMNS, "promises": PROMISES, "supp_level": 5}, "where anjana writes 5"),
-        ({"columns": COLUMNS, "promises": PROMISES, "hhId": "home"}, "person: COLUMN"),
-        ({"columns": {"age": {"role": "quasi-identifying"}}, "promises": PROMISES}, "role: quasi"),
         (
-            {"columns": {"age": {"role": "quasi", "hierarchy": "a.csv"}}, "promises": PROMISES},
+            {
+                "columns": COLUMNS,
+                "promises": [{"kAnonymity": {"k": 2}}],
+                "protect": {"search": "top-down", "suppress": 0},
+            },
+            "k-anonymity: {k: 5}",
+        ),
+        (
+            {
+                "columns": COLUMNS,
+                "promises": PROMISES,
+                "protect": {"search": "top-down", "suppress": 0},
+                "max_sup": 5,
+            },
+            "protect: {suppress: 5%}",
+        ),
+        (
+            {
+                "columns": COLUMNS,
+                "promises": PROMISES,
+                "protect": {"search": "top-down", "suppress": 0},
+                "keyVars": ["age"],
+            },
+            "role: quasi",
+        ),
+        (
+            {
+                "columns": COLUMNS,
+                "promises": PROMISES,
+                "protect": {"search": "top-down", "suppress": 0},
+                "supp_level": 5,
+            },
+            "where anjana writes 5",
+        ),
+        (
+            {
+                "columns": COLUMNS,
+                "promises": PROMISES,
+                "protect": {"search": "top-down", "suppress": 0},
+                "hhId": "home",
+            },
+            "person: COLUMN",
+        ),
+        (
+            {
+                "columns": {"age": {"role": "quasi-identifying"}},
+                "promises": PROMISES,
+                "protect": {"search": "top-down", "suppress": 0},
+            },
+            "role: quasi",
+        ),
+        (
+            {
+                "columns": {"age": {"role": "quasi", "hierarchy": "a.csv"}},
+                "promises": PROMISES,
+                "protect": {"search": "top-down", "suppress": 0},
+            },
             "taxonomy: {file",
         ),
     ],

@@ -13,6 +13,7 @@ KEY = "ab" * 32
 WORDS = {
     "columns": {"zip": {"role": "quasi"}, "job": {"role": "insensitive"}},
     "promises": [{"k-anonymity": {"k": 3}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
@@ -107,7 +108,12 @@ def beside(**words):
     ],
 )
 def test_what_several_tables_cannot_be_judged_by_is_refused_with_what_can(promises, rule, named, remedy):
-    words = {"columns": SENSITIVE, "promises": promises, **({} if rule is None else {"recipients": rule})}
+    words = {
+        "columns": SENSITIVE,
+        "promises": promises,
+        "protect": {"search": "top-down", "suppress": 0},
+        **({} if rule is None else {"recipients": rule}),
+    }
     with pytest.raises(BadPolicy) as refused:
         Policy.from_dict(words)
     found = [p for p in refused.value.problems if named in str(p["key"])]
@@ -127,7 +133,12 @@ def test_what_several_tables_cannot_be_judged_by_is_refused_with_what_can(promis
     ],
 )
 def test_adversaries_that_fit_what_is_promised_are_read_and_written(promises, rule):
-    words = {"columns": SENSITIVE, "promises": promises, **({} if rule is None else {"recipients": rule})}
+    words = {
+        "columns": SENSITIVE,
+        "promises": promises,
+        "protect": {"search": "top-down", "suppress": 0},
+        **({} if rule is None else {"recipients": rule}),
+    }
     found = Policy.from_dict(words)
     assert Policy.from_dict(found.to_dict()) == found
     if rule is not None and "adversary" in rule:

@@ -30,7 +30,7 @@ def policy(prior="mean", t="1/3"):
             "symptoms": {"role": "quasi-sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}, {"quasi-sensitive": asked}],
-        "protect": {"search": "mondrian"},
+        "protect": {"suppress": 0, "search": "mondrian"},
     }
 
 

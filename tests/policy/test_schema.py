@@ -93,7 +93,7 @@ def test_what_to_dict_writes_fits():
         HEAD.replace("quasi}", "quasi, taxonomy: {date: [eon]}}") + TAIL,
         HEAD + TAIL + "protect: {suppress: lots}\n",
         HEAD + TAIL + "missing: drop\n",
-        HEAD.replace("sfumato: 1", "sfumato: 3") + TAIL,
+        HEAD.replace("# a policy", "sfumato: 3") + TAIL,
     ],
 )
 def test_broken_policies_neither_fit_nor_load(text):

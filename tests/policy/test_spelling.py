@@ -14,7 +14,11 @@ from sfumato.policy.policy import Policy
 
 def words(role, **more):
     columns = {"zip": {"role": "quasi"}, "disease": {"role": role, **more}}
-    return {"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]}
+    return {
+        "columns": columns,
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
 
 def test_spellings_are_folded_unless_the_policy_says_otherwise():

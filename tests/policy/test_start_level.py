@@ -22,6 +22,7 @@ def words(start=1, **more):
             "disease": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
         **more,
     }
 
@@ -74,12 +75,12 @@ ROWS = {
 @pytest.mark.parametrize("search", ["top-down", "lattice", "mondrian"])
 def test_nothing_finer_is_counted_or_published(search):
     table = pa.table(ROWS)
-    coarse = sf.protect(table, words(protect={"search": search}))
+    coarse = sf.protect(table, words(protect={"suppress": 0, "search": search}))
     assert coarse.recoding.table.distinct < len(ROWS["zip"])
     shown = set(coarse.apply(table).column("zip").to_pylist())
     assert shown <= {"021**", "941**", "0****", "9****", "*"}
     by_hand = {**ROWS, "zip": [z[:3] + "**" for z in ROWS["zip"]]}
-    flat = words(0, protect={"search": search})
+    flat = words(0, protect={"suppress": 0, "search": search})
     flat["columns"]["zip"]["taxonomy"] = {"prefix": [1]}
     expected = sf.protect(pa.table(by_hand), flat).apply(pa.table(by_hand))
     assert coarse.apply(table).to_pydict() == expected.to_pydict()

@@ -33,6 +33,7 @@ POLICY = {
         "score": {"role": "insensitive"},
     },
     "promises": [{"k-anonymity": {"k": 3}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oracles.class_promises import classes_of, groups
 from oracles.tiny_chains import chains, releases, table
 from sfumato.core.classes import Classes
-from sfumato.core.demand import Demand, Order, missing_demands
+from sfumato.core.demand import Demand, missing_demands
 from sfumato.core.errors import SfumatoError
 from sfumato.core.promise import ClassPromise, Promises
 from sfumato.core.taxonomy import Taxonomy
@@ -32,7 +32,6 @@ from sfumato.promises import (
     RecursiveLDiversity,
     TCloseness,
     definitions,
-    demand_in,
     make,
 )
 from sfumato.promises.parameters import Declared, Parameter, Whole
@@ -192,35 +191,10 @@ def test_demands_are_plain_data_and_keep_no_value(promise):
     assert not any(value in text for value in ("v0", "v1", "v2", "'A'"))
 
 
-@pytest.mark.parametrize("promise", [*OF_CLASSES, *OTHERS], ids=str)
-def test_a_sentence_is_read_as_far_as_it_says(promise):
-    """Old certificates hold sentences only: the numbers in them are the promise's own."""
-    told, own = demand_in(str(promise)), promise.demands()[0]
-    assert told is not None and told.partial and (told.promise, told.kind) == (own.promise, own.kind)
-    assert own.covers(told) and told.covers(own)
-    assert all(own.at_least[name] == number for name, number in told.at_least.items())
-    assert all(own.at_most[name] == number for name, number in told.at_most.items())
-
-
-def test_sentences_that_no_promise_says_are_not_read():
-    for sentence in (
-        "",
-        "k-anonymity, k = many",
-        "k-anonymity, k = 1/0",
-        "k-anonymity",
-        "even size, at least 2",
-    ):
-        assert demand_in(sentence) is None
-
-
 def test_every_definition_says_how_its_parameters_compare():
-    """A parameter that has an order is one of its own, and its sentence names all of these."""
+    """A parameter that has an order is one of its own."""
     for definition in definitions():
-        names = {key.name for key in definition.keys}
-        assert set(definition.orders) <= names
-        assert definition.sentence, definition
-        shown = {name for name, order in definition.orders.items() if order is not Order.FREE}
-        assert {name for name in shown if f"{{{name}}}" in definition.sentence} >= shown - {"survivors"}
+        assert set(definition.orders) <= {key.name for key in definition.keys}
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ ONE_WIDTH = "intervals: [2, 8], from: 20, to: 28"
 )
 def test_a_plan_names_one_group_for_all_as_the_file_does(search, taxonomy, cells, published, tmp_path):
     text = (
-        f"sfumato: 2\ncolumns:\n  place: {{role: quasi, taxonomy: {{{taxonomy}}}}}\n"
+        f"# a policy\ncolumns:\n  place: {{role: quasi, taxonomy: {{{taxonomy}}}}}\n"
         f"promises:\n  - k-anonymity: {{k: 4}}\nprotect: {{search: {search}}}\n"
     )
     (tmp_path / "policy.yaml").write_text(text, encoding="utf-8")

@@ -72,7 +72,7 @@ def hospital_table():
     return frame, {
         "columns": columns,
         "promises": [{"k-anonymity": {"k": 3}}],
-        "protect": {"search": "top-down"},
+        "protect": {"suppress": 0, "search": "top-down"},
     }
 
 

@@ -23,7 +23,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 2}}],
-    "protect": {"search": "lattice"},
+    "protect": {"suppress": 0, "search": "lattice"},
 }
 
 

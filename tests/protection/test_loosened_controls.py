@@ -29,13 +29,14 @@ POLICY = {
         "sex": {"role": "quasi", "at-most": 0},
     },
     "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
 @pytest.mark.parametrize("search", ["top-down", "lattice", "optimum", "mondrian", "local", "best"])
 def test_every_search_says_what_to_loosen(search):
     with pytest.raises(Infeasible) as refused:
-        sf.protect(_frame(), {**POLICY, "protect": {"search": search}})
+        sf.protect(_frame(), {**POLICY, "protect": {"suppress": 0, "search": search}})
     assert "3 rows would have to be suppressed, 0 may be" in refused.value.message
     assert "The cheapest change that would do: let zip be as coarse as level 1." in refused.value.remedy
     assert "allow 3 rows to be suppressed (3/5)" in refused.value.remedy
@@ -58,7 +59,7 @@ def test_levels_are_those_that_the_policy_counts():
 
 
 def test_rows_that_are_never_suppressed_are_told_of():
-    words = {**POLICY, "protect": {"search": "lattice", "suppress": "60%"}}
+    words = {**POLICY, "protect": {"price": "none", "search": "lattice", "suppress": "60%"}}
     words["columns"] = {**POLICY["columns"], "sex": {"role": "quasi", "at-most": 0, "never-suppress": ["f"]}}
     with pytest.raises(Infeasible) as refused:
         sf.protect(_frame(), words)
@@ -67,7 +68,7 @@ def test_rows_that_are_never_suppressed_are_told_of():
 
 
 def test_a_name_that_is_no_node_is_refused_without_being_shown():
-    words = {**POLICY, "protect": {"search": "lattice", "suppress": "60%"}}
+    words = {**POLICY, "protect": {"price": "none", "search": "lattice", "suppress": "60%"}}
     words["columns"] = {**POLICY["columns"], "sex": {"role": "quasi", "never-suppress": ["f", "woman"]}}
     with pytest.raises(BadPolicy, match="1 of the 2 names") as refused:
         sf.protect(_frame(), words)

@@ -37,7 +37,7 @@ def policy(**protect):
             "status": {"role": "quasi"},
         },
         "promises": [{"k-anonymity": {"k": 5}}],
-        "protect": protect,
+        "protect": {"suppress": 0, "price": "none", **protect},
     }
 
 
@@ -66,7 +66,14 @@ def test_a_control_that_forbids_a_coarser_start_is_no_error(control):
     place = {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK", "France"]}}, **control}
     job = {"role": "quasi", "taxonomy": {"tree": {"Professional": ["Lawyer", "Doctor"]}}}
     columns = {"place": place, "job": job}
-    plan = sf.protect(table, {"columns": columns, "promises": [{"k-anonymity": {"k": 4}}]})
+    plan = sf.protect(
+        table,
+        {
+            "columns": columns,
+            "promises": [{"k-anonymity": {"k": 4}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        },
+    )
     assert plan.outlook.lost == ("job",)
     assert str(plan).splitlines()[-1].startswith("1 of 2 columns is lost: job")
 
@@ -101,7 +108,7 @@ def test_a_coarser_column_is_offered_where_rows_do_not_help():
     rules = {
         "columns": {"zip": {"role": "quasi", "taxonomy": {"prefix": [2, 1]}}, "sex": {"role": "quasi"}},
         "promises": [{"k-anonymity": {"k": 4}}],
-        "protect": {"search": "lattice", "weights": {"zip": 10}},
+        "protect": {"suppress": 0, "search": "lattice", "weights": {"zip": 10}},
     }
     plan = sf.protect(table, rules)
     offer = plan.outlook.offer
@@ -117,13 +124,15 @@ def test_much_less_loss_is_offered_without_a_lost_column():
     rules = {
         "columns": {"age": {"role": "quasi", "taxonomy": {"intervals": [40, 80], "from": 0, "to": 80}}},
         "promises": [{"k-anonymity": {"k": 5}}],
-        "protect": {"search": "lattice", "suppress": 0},
+        "protect": {"price": "none", "search": "lattice", "suppress": 0},
     }
     plan = sf.protect(table, rules)
     offer = plan.outlook.offer
     assert offer is not None and offer.rows == 1
     assert (
-        sf.protect(table, {**rules, "protect": {"search": "lattice", "suppress": offer.value}}).loss
+        sf.protect(
+            table, {**rules, "protect": {"price": "none", "search": "lattice", "suppress": offer.value}}
+        ).loss
         == offer.loss
     )
 
@@ -139,7 +148,7 @@ def test_what_is_offered_is_so_when_it_is_done(rows, search, price):
     asked = Policy(
         {"q": ColumnRule(Role.QUASI, tree), "r": ColumnRule(Role.QUASI)},
         Promises((KAnonymity(3),)),
-        ProtectRule(search, price=price),
+        ProtectRule(search, Fraction(0), price=price),
     )
     plan = sf.protect(table, asked)
     offer = plan.outlook.offer

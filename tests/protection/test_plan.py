@@ -78,7 +78,11 @@ def test_a_search_from_elsewhere_goes_through_the_same_door(monkeypatch):
     import sfumato as sf
 
     policy = sf.Policy.from_dict(
-        {"columns": {"a": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+        {
+            "columns": {"a": {"role": "quasi"}},
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
     )
 
     def careless(table, promises, aim, *, progress):
@@ -104,7 +108,7 @@ def test_an_empty_table_is_no_release(monkeypatch):
     policy = {
         "columns": {"a": {"role": "quasi"}},
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"suppress": "100%"},
+        "protect": {"search": "top-down", "price": "none", "suppress": "100%"},
     }
 
     def nothing(table, promises, aim, *, progress):

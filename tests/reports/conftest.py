@@ -26,7 +26,7 @@ POLICY = {
         "ward": {"role": "insensitive"},
     },
     "promises": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"of": "disease", "l": 2}}],
-    "protect": {"search": "top-down", "suppress": "10%"},
+    "protect": {"price": "none", "search": "top-down", "suppress": "10%"},
 }
 
 SOURCE_ROWS, SUPPRESSED = 1237, 37

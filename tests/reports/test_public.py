@@ -189,7 +189,7 @@ def test_any_published_table_can_be_reported_in_public(tmp_path_factory, rows, s
             "secret": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"search": search, **({"suppress": "20%"} if search == "top-down" else {})},
+        "protect": {"suppress": 0, "search": search, **({"suppress": "20%"} if search == "top-down" else {})},
     }
     table = pl.DataFrame(
         [(str(age), sex, secret) for age, sex, secret in rows], ["age", "sex", "secret"], orient="row"
@@ -224,6 +224,7 @@ def test_people_with_several_rows_are_attested_by_the_certificate(tmp_path):
             "ward": {"role": "insensitive"},
         },
         "promises": [{"k-anonymity": {"k": 3}}],
+        "protect": {"search": "top-down", "suppress": 0},
         "person": "who",
     }
     protect_file(table, policy, tmp_path / "safe.csv")

@@ -25,6 +25,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 

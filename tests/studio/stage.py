@@ -58,7 +58,6 @@ def table(rows=60):
 
 POLICY = """\
 # written by hand
-sfumato: 2
 columns:
   name: {role: identifier}  # nobody needs it
   age: {role: quasi, taxonomy: {intervals: [5, 10, 20], from: 0, to: 120}}  # in years

@@ -140,7 +140,7 @@ TAXONOMIES = (
 def test_every_kind_of_hierarchy_has_its_page(tmp_path, taxonomy):
     """Found by a soak: intervals without `decimal` ended in a page that told of a bug."""
     columns = f"columns:\n  age: {{role: quasi, taxonomy: {taxonomy}}}\n  disease: {{role: sensitive}}\n"
-    policy = f"sfumato: 2\n{columns}promises: [{{k-anonymity: {{k: 3}}}}]\n"
+    policy = f"# a policy\n{columns}promises: [{{k-anonymity: {{k: 3}}}}]\n"
     answer = StudioClient(open_studio(tmp_path, policy=policy)).get("/declare/column?name=age")
     assert answer.status_code == 200 and "a bug" not in answer.text
 
@@ -155,7 +155,6 @@ def test_a_tree_is_made_of_values_and_levels_are_shown(studio, client):
 
 def test_the_doctor_is_heard_and_one_step_mends(tmp_path):
     policy = """\
-sfumato: 2
 columns:
   name: {role: identifier}
   age: {role: quasi}
@@ -204,7 +203,6 @@ def test_promises_that_can_be_added_are_said_in_plain_words(client):
 
 
 KNOWN = """\
-sfumato: 2
 columns:
   zip: {role: quasi, taxonomy: {prefix: [3, 1]}}
   symptoms: {role: quasi-sensitive, separator: "|"}

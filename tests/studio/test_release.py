@@ -157,7 +157,6 @@ def test_a_damaged_ledger_is_shown_as_such(studio, client):
 
 def test_figures_over_time(tmp_path):
     policy = """\
-sfumato: 2
 columns:
   name: {role: identifier}
   age: {role: quasi, taxonomy: {intervals: [5, 10, 20], from: 0, to: 120}}

@@ -30,6 +30,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 1}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 PATTERNS = {
     "Alder": (1, 1, 1, 1),

@@ -24,7 +24,13 @@ def drawn():
             "town": [f"town {i % 24}" for i in range(240)],
         }
     )
-    policy = sf.Policy.from_dict({"columns": COLUMNS, "promises": [{"k-anonymity": {"k": 2}}]})
+    policy = sf.Policy.from_dict(
+        {
+            "columns": COLUMNS,
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     plan = sf.protect(raw, policy)
     return {
         chart.title.partition(":")[0]: chart for chart in sf.compare(raw, plan.apply(raw), policy).charts()

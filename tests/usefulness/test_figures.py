@@ -34,7 +34,7 @@ POLICY = {
         "ill": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}],
-    "protect": {"suppress": "30%"},
+    "protect": {"search": "top-down", "price": "none", "suppress": "30%"},
 }
 
 
@@ -155,6 +155,7 @@ def test_a_query_counts_the_share_of_leaves_that_it_meets():
         {
             "columns": {"age": {"role": "quasi", "taxonomy": {"intervals": [4], "from": 0, "to": 4}}},
             "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
         }
     )
     assert query_figures(paired(raw, safe, policy)).worst_tenth == pytest.approx(0)
@@ -230,7 +231,7 @@ def test_a_range_below_the_first_published_level_is_read_at_that_level():
             "age": {"role": "quasi", "start": 1, "taxonomy": {"intervals": [2, 4], "from": 0, "to": 8}},
         },
         "promises": [{"k-anonymity": {"k": 3}}],
-        "protect": {"search": "mondrian"},
+        "protect": {"suppress": 0, "search": "mondrian"},
     }
     raw = pd.DataFrame({"age": [0, 1, 2, 3, 4, 5, 6, 7, 7]})
     tables = paired(raw, pd.DataFrame({"age": ["0–5"] * 5 + ["6-7"] * 4}), sf.Policy.from_dict(policy))

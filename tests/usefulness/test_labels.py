@@ -20,6 +20,7 @@ POLICY = {
         "pay": {"role": "insensitive"},
     },
     "promises": [{"k-anonymity": {"k": 4}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
@@ -51,7 +52,7 @@ def test_missed_columns_are_failures_and_caution_is_none():
 def test_the_share_of_cells_lost_is_that_of_the_published_table():
     raw = people()
     for search in ("top-down", "local"):
-        plan = sf.protect(raw, POLICY | {"protect": {"search": search}})
+        plan = sf.protect(raw, POLICY | {"protect": {"suppress": 0, "search": search}})
         told = sf.compare(raw, plan.apply(raw), plan.policy)
         assert cells_lost(plan) == (pytest.approx(told.table.share_lost), list(told.table.columns_lost))
 

@@ -17,7 +17,6 @@ from sfumato.core.errors import (
     OutOfReach,
     RefusedByHistory,
     SfumatoError,
-    TellingSearch,
     Unfinished,
     WrongCall,
 )
@@ -33,7 +32,6 @@ HELP_PAGES: Mapping[type[SfumatoError], str] = {
     OutOfReach: "docs/how-to/scale.md",
     BrokenPromise: "docs/how-to/audit_a_file.md",
     Infeasible: "docs/how-to/choose_promises.md",
-    TellingSearch: "docs/explanation/minimality.md",
     LedgerConflict: "docs/how-to/ledger.md",
     Unfinished: "docs/how-to/backup.md",
     RefusedByHistory: "docs/explanation/continuous.md",

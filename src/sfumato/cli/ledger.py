@@ -87,16 +87,12 @@ def verify(
 def floor(
     url: LedgerUrl = DEFAULT,
     chain: OneChain = None,
-    first_policy: Annotated[
-        Path | None,
-        typer.Option("--first-policy", metavar="FILE", help="The policy of a first release that 0.1 made."),
-    ] = None,
     key: OpeningKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what each chain promised first, and attack the releases that promise less.
 
-    Only reads. Also finds what version 0.1 let pass. Exits 1 if a release fell below the floor of its chain
+    Only reads. Exits 1 if a release fell below the floor of its chain
     and nobody who may signed for it, or if two recipients together hold more than was promised.
 
     Example:  sfumato ledger floor --chain main
@@ -104,7 +100,7 @@ def floor(
     from sfumato.journey.floors import ledger_floors
     from sfumato.releases.ledger.ledger import Ledger
 
-    floors = ledger_floors(Ledger(url, key=key, readonly=True), chain, first_policy=first_policy)
+    floors = ledger_floors(Ledger(url, key=key, readonly=True), chain)
     if as_json:
         document(floors.as_dict())
     else:

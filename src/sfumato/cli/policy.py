@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.completion import complete_preset, complete_waiting
 from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.options import ROWS, AsJson, Charts, Data, PolicyArgument, ShowValues, reads_data
+from sfumato.cli.options import ROWS, AsJson, Data, PolicyArgument, ShowValues, reads_data
 from sfumato.cli.terminal import document, progress_bar, say, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 
@@ -177,7 +176,6 @@ def patterns(
         str | None,
         typer.Option("--tolerance", metavar="SHARE", help="How much worse a version may be, such as 5%."),
     ] = None,
-    charts: Charts = None,
     as_json: AsJson = False,
     form: SourceForm = NO_FORM,
 ) -> None:
@@ -194,6 +192,4 @@ def patterns(
         classified = patterns_(
             table_read_by(None, data, form), file, quality=quality, tolerance=tolerance, progress=progress
         )
-        drawn = draw_charts(classified, charts)
     tell(classified, as_json=as_json)
-    tell_drawn(drawn)

@@ -32,12 +32,6 @@ Overrides = Annotated[
     list[Path] | None,
     typer.Option("--override", metavar="FILE", help="A signed override; may be repeated."),
 ]
-FirstPolicy = Annotated[
-    Path | None,
-    typer.Option(
-        "--first-policy", metavar="FILE", help="The policy of the chain's first release, where 0.1 made that."
-    ),
-]
 To = Annotated[
     list[str] | None,
     typer.Option(
@@ -74,7 +68,6 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     chain: Chain = "main",
     format: Format = None,
     override: Overrides = None,
-    first_policy: FirstPolicy = None,
     despite: Despite = None,
     key: KeyFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
@@ -107,7 +100,6 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
             ledger=ledger,
             key=key,
             overrides=override or (),
-            first_policy=first_policy,
             despite=despite or (),
             into=into,
             to=to,

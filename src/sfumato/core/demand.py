@@ -29,7 +29,6 @@ class Demand:
 
     `at_least` and `at_most` are exact. `same` holds column names, words and numbers, and of whatever
     may hold values (a reference, a knowledge table) a fingerprint; what stands at its default is left out.
-    A `partial` demand was read from a sentence: it holds what the sentence says and no more.
     """
 
     promise: str
@@ -38,7 +37,6 @@ class Demand:
     at_least: Mapping[str, Fraction] = field(default_factory=dict)
     at_most: Mapping[str, Fraction] = field(default_factory=dict)
     sentence: str = ""
-    partial: bool = False
 
     @classmethod
     def of_parameters(cls, name: str, kind: str | None, parameters: JsonMapping, sentence: str) -> Self:
@@ -46,22 +44,16 @@ class Demand:
         return cls(name, kind, {"parameters": fingerprint(parameters)}, sentence=sentence)
 
     def covers(self, asked: Demand) -> bool:
-        """Whether whoever keeps this one keeps the one that was asked; of a partial one, as far as it says.
+        """Whether whoever keeps this one keeps the one that was asked.
 
         >>> five, two = (Demand("k-anonymity", at_least={"k": Fraction(k)}) for k in (5, 2))
         >>> five.covers(two), two.covers(five)
         (True, False)
         """
-        if (self.promise, self.kind) != (asked.promise, asked.kind):
+        if (self.promise, self.kind, dict(self.same)) != (asked.promise, asked.kind, dict(asked.same)):
             return False
-        partial = self.partial or asked.partial
-        if not partial and dict(self.same) != dict(asked.same):
-            return False
-        known = self.same.keys() & asked.same.keys()
-        return (
-            all(self.same[name] == asked.same[name] for name in known)
-            and _ordered(self.at_least, asked.at_least, larger=True, partial=partial)
-            and _ordered(self.at_most, asked.at_most, larger=False, partial=partial)
+        return _ordered(self.at_least, asked.at_least, larger=True) and _ordered(
+            self.at_most, asked.at_most, larger=False
         )
 
     def as_dict(self) -> JsonObject:
@@ -73,7 +65,6 @@ class Demand:
             "at_least": {name: str(number) for name, number in self.at_least.items()},
             "at_most": {name: str(number) for name, number in self.at_most.items()},
             "sentence": self.sentence,
-            **({"partial": True} if self.partial else {}),
         }
 
     @classmethod
@@ -86,7 +77,6 @@ class Demand:
             {name: Fraction(number) for name, number in words["at_least"].items()},
             {name: Fraction(number) for name, number in words["at_most"].items()},
             str(words["sentence"]),
-            bool(words.get("partial", False)),
         )
 
 
@@ -117,14 +107,11 @@ def missing_demands(
     return lacking
 
 
-def _ordered(
-    given: Mapping[str, Fraction], asked: Mapping[str, Fraction], *, larger: bool, partial: bool
-) -> bool:
+def _ordered(given: Mapping[str, Fraction], asked: Mapping[str, Fraction], *, larger: bool) -> bool:
     """Whether every number that was asked is given, and on the right side."""
-    names = given.keys() & asked.keys() if partial else asked.keys()
-    if not partial and given.keys() != asked.keys():
+    if given.keys() != asked.keys():
         return False
-    return all(given[name] >= asked[name] if larger else given[name] <= asked[name] for name in names)
+    return all(given[name] >= asked[name] if larger else given[name] <= asked[name] for name in asked)
 
 
 def _plain_text(value: object) -> str:

@@ -11,8 +11,7 @@
     │   ├── NotEnoughMemory the table does not fit in the memory that is allowed
     │   └── OutOfReach     an object store cannot be reached, or does not let us
     ├── BrokenPromise      a promise does not hold                           exit 1
-    │   ├── Infeasible     ... and no allowed recoding can make it hold
-    │   └── TellingSearch  ... or who knows how the search decides learns too much
+    │   └── Infeasible     ... and no allowed recoding can make it hold
     ├── LedgerConflict     someone else published first; try again           exit 4
     │   └── Unfinished     ... or the last step has to be taken again by `sfumato ledger recover`
     ├── RefusedByHistory   unsafe next to earlier releases                   exit 5
@@ -133,10 +132,6 @@ class BrokenPromise(SfumatoError):
 
 class Infeasible(BrokenPromise):
     """No allowed recoding keeps the promises; the message names the nearest feasible change."""
-
-
-class TellingSearch(BrokenPromise):
-    """Who knows how the search decides learns more than the policy allows, or that is not known."""
 
 
 class LedgerConflict(SfumatoError):

@@ -90,8 +90,7 @@ class KeyImprint:
     def _changed(self, how: str) -> RefusedByHistory:
         return RefusedByHistory(
             f"the taxonomy of {self.name} has changed since an earlier release: {how}",
-            remedy="Keep the tree: it may only grow below existing nodes. Under version 2 write '*' above the"
-            " single root of a tree of version 1. Or start a new chain.",
+            remedy="Keep the tree: it may only grow below existing nodes. Or start a new chain.",
         )
 
 
@@ -109,8 +108,7 @@ class Imprint:
     the rest, and is no part of the digest.
 
     With `people`, `batches` are marks of people, who may ask to be erased: then their marks go, and `erased`
-    counts them. Nothing else of an imprint ever changes. Other imprints know it by a digest without marks;
-    one of earlier times, whose digest has them, stays `known_as` that.
+    counts them. Nothing else of an imprint ever changes. Other imprints know it by a digest without marks.
     """
 
     keys: tuple[KeyImprint, ...]
@@ -125,7 +123,6 @@ class Imprint:
     after: tuple[str, ...] = ()
     people: bool = False
     erased: int = 0
-    known_as: str = ""
     candidates: ProvedCandidates | None = None
 
     @classmethod
@@ -183,8 +180,6 @@ class Imprint:
     @cached_property
     def digest(self) -> str:
         """A fingerprint of everything in it, but for marks of people."""
-        if self.known_as:
-            return self.known_as
         words = [
             *(k.name for k in self.keys),
             "",
@@ -227,13 +222,12 @@ class Imprint:
             raise WrongCall("the imprint tells nobody apart")
         stays = ~are_known(self.batches, marks)
         gone = int(len(stays) - stays.sum())
-        known_as = self.known_as or ("" if self.people else self.digest)
-        left = replace(self, batches=self.batches[stays], erased=self.erased + gone, known_as=known_as)
+        left = replace(self, batches=self.batches[stays], erased=self.erased + gone)
         return (left if gone else self), gone
 
     def as_dict(self) -> JsonObject:
         """JSON-ready; arrays are packed as text."""
-        more = {"people": self.people, "erased": self.erased, "known_as": self.known_as}
+        more = {"people": self.people, "erased": self.erased}
         return {
             "sfumato-imprint": VERSION,
             "policy": self.policy,
@@ -298,7 +292,6 @@ class Imprint:
                 tuple(map(str, words.get("after", ()))),
                 people=bool(words.get("people", False)),
                 erased=int(words.get("erased", 0)),
-                known_as=str(words.get("known_as", "")),
                 candidates=ProvedCandidates.from_dict(words["candidates"]) if "candidates" in words else None,
             )
             if not made._is_whole() or made.rows != words["rows"]:

@@ -12,9 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from math import ceil
 from typing import ClassVar, Self
 
 import numpy as np
@@ -138,10 +136,6 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         """Returns the same promise asking for l values instead, if that is what it is about, else itself."""
         del l
         return self
-
-    def with_more_values(self, more: Fraction) -> Self:
-        """The same promise asking for so many values more in every class, rounded up, if it is about that."""
-        return self.with_least_values(ceil(self.least_values + more)) if more and self.least_values else self
 
     @property
     def stricter(self) -> tuple[Self, ...]:

@@ -15,7 +15,6 @@ from sfumato.policy.policy import Policy
 
 POLICY = """\
 # What the columns of hospital.csv are, what is promised to the patients, and how to get there.
-sfumato: 2
 columns:
   patient_id: {role: identifier}                 # never published
   name:       {role: identifier}

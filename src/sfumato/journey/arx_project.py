@@ -100,7 +100,6 @@ def _policy_text(project: ArxProject, files: dict[str, str]) -> str:
     """Returns the policy as a file, a line per column."""
     lines = [
         "# From a project of ARX: read the roles once more, and promise what is missing.",
-        "sfumato: 2",
         "columns:",
     ]
     for column in project.columns:

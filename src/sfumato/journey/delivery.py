@@ -35,7 +35,6 @@ from sfumato.journey.chain_floor import ChainFloor
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import RememberedReleases, imprint_document
 from sfumato.journey.judgement import judged
-from sfumato.journey.known_search_check import check_known_search, check_no_versions, check_searched
 from sfumato.journey.protect import plan_table
 from sfumato.journey.together import KnownTable, judge_together
 from sfumato.journey.witness import numbered_columns, witness_path
@@ -95,7 +94,6 @@ class Delivery:
         self._rows, self._remembered = ExitStack(), RememberedReleases()
         self._write_version: WriteVersion | None = None
         self._ruled: tuple[tuple[str, ...], TogetherRuling] | None = None
-        self._searched: Plan | None = None
 
     def __enter__(self) -> Delivery:
         return self
@@ -116,7 +114,6 @@ class Delivery:
             replace(
                 one,
                 statement=held.statement,
-                floor=held.floor,
                 weaker=held.weaker,
                 despite=self._despite,
                 table=self._fingerprint.digest,
@@ -127,8 +124,6 @@ class Delivery:
 
     def _plan(self, history: Sequence[Record]) -> list[PreparedRelease]:
         """Every version, without what the ledger is told of its policy and its people."""
-        if self._like is not None:
-            check_searched(self.policy)
         if not self._needs_versions(history):
             return [self._search_once(history)]
         if self._like is not None:
@@ -136,7 +131,6 @@ class Delivery:
                 "versions for recipients are chosen so that they can be told apart, not taken over",
                 remedy="Leave `like` out, or release to one recipient without a rule for several.",
             )
-        check_no_versions(self.policy)
         known = set(known_trees(history))
         prepared = []
         for assigned in self._assign(history):
@@ -190,14 +184,6 @@ class Delivery:
         else:
             check = chain_check(self.policy, self._judge_together, self._remembered, self._form)
         return check(history, record)
-
-    def check_known_search(self, history: Sequence[Record], record: Record) -> HistoryComparison | None:
-        """Attack what was planned as somebody who knows the search, where the policy asks for it."""
-        del history, record
-        if self._searched is None:
-            return None
-        measured = check_known_search(self.source, self._searched, self.policy, self._progress)
-        return HistoryComparison(measured, assumes=" ".join(f"{a}: {said}." for a, said in measured.items()))
 
     @property
     def identifying_rows(self) -> Mapping[str, JsonObject]:
@@ -264,7 +250,6 @@ class Delivery:
             rules = replace(rules, recipients=RecipientRule())
         earlier = self._remembered.imprints(history) if rules.promises.looks_back else ()
         plan = plan_table(self.source, rules, earlier=earlier, like=self._like, progress=self._progress)
-        self._searched = plan
         return self._prepared(plan, self.policy, recipient, known_trees(history))
 
     def _prepared(

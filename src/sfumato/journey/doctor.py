@@ -24,7 +24,7 @@ from sfumato.system.memory import PROGRAM_BYTES, in_words, machine_memory
 
 NEEDED = (
     *("numpy", "numba", "narwhals", "polars", "pyarrow", "duckdb", "ruamel.yaml"),
-    *("typer", "rich", "sqlalchemy", "alembic", "cryptography", "rfc8785", "python-stdnum"),
+    *("typer", "rich", "sqlalchemy", "cryptography", "rfc8785", "python-stdnum"),
 )
 EXTRAS = {
     "pandas": "pandas",

@@ -10,12 +10,9 @@ from sfumato.attacks.chain.weakened_chain import ChainRelease, Weakening
 from sfumato.core.demand import Demand
 from sfumato.core.errors import SfumatoError
 from sfumato.core.imprint import Imprint
-from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.core.json_object import JsonObject
 from sfumato.core.verdict import Finding
-from sfumato.journey.policy_argument import AnyPolicy, load_policy
-from sfumato.policy.policy import Policy
-from sfumato.policy.strictness import statement_of_0_1
-from sfumato.releases.floor import Floor, WeakerRelease, floor_of, judged_releases, told_by, weaker_releases
+from sfumato.releases.floor import WeakerRelease, floor_of, judged_releases, weaker_releases
 from sfumato.show.card import Card, Printable, several
 
 if TYPE_CHECKING:
@@ -66,16 +63,12 @@ class LedgerFloors(Printable):
         return Card(title, lines, [*map(str, self.weaker), *notes])
 
 
-def ledger_floors(
-    ledger: Ledger, chain: str | None = None, *, first_policy: AnyPolicy | None = None, attack: bool = True
-) -> LedgerFloors:
-    """Returns what every chain, or one, promised first, and which releases promise less, also those of 0.1.
+def ledger_floors(ledger: Ledger, chain: str | None = None, *, attack: bool = True) -> LedgerFloors:
+    """Returns what every chain, or one, promised first, and which releases promise less.
 
-    `first_policy` is the policy of the first release of a chain that 0.1 began: its certificates do not tell
-    what recipients were promised. Without `attack` what is remembered of releases is not read.
+    Without `attack` what is remembered of releases is not read.
     """
     records = ledger.history(chain, memory=attack)
-    first = None if first_policy is None else load_policy(first_policy)
     chains: dict[str, list[Record]] = {}
     for record in judged_releases(records):
         chains.setdefault(record.chain, []).append(record)
@@ -85,32 +78,28 @@ def ledger_floors(
         (name, finding)
         for name, releases in chains.items()
         if attack
-        for finding in _attacked(releases, allowed, first)
+        for finding in _attacked(releases, allowed)
     ]
     floors = {name: tuple(_sentences(releases)) for name, releases in chains.items()}
     return LedgerFloors(floors, tuple(weaker), tuple(findings))
 
 
-def _attacked(records: Sequence[Record], allowed: set[int], first: Policy | None) -> list[Finding]:
+def _attacked(records: Sequence[Record], allowed: set[int]) -> list[Finding]:
     """What somebody learns who holds the releases of a chain."""
     floor = floor_of(records)
     if floor is None:
         return []
-    if not floor.whole and first is not None and first.digest == floor.policy:
-        floor = Floor(statement_of_0_1(first), whole=True)
-    promised = floor.statement.get("recipients", {}).get("coalition")
     releases = [
         ChainRelease(r.sequence, r.recipient, _demands(r), _imprint(r), r.number in allowed)
         for r in records
         if r.override is None
     ]
-    coalition = None if promised is None else promised != "none"
-    return Weakening(releases, coalition).findings() if releases else []
+    coalition = floor.statement["recipients"]["coalition"] != "none"
+    return Weakening(releases, coalition=coalition).findings() if releases else []
 
 
 def _demands(record: Record) -> list[list[Demand]]:
-    stated: JsonMapping = record.statement or told_by(record)
-    return [[Demand.from_dict(words) for words in promise] for promise in stated["promises"]]
+    return [[Demand.from_dict(words) for words in promise] for promise in record.statement["promises"]]
 
 
 def _imprint(record: Record) -> Imprint | None:

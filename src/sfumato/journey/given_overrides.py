@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sfumato.core.errors import WrongCall
 from sfumato.journey.chain_floor import ChainFloor
-from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.releases.ledger.ledger import Ledger, now
@@ -35,14 +34,12 @@ def overrides_and_floor(
     names: Sequence[str],
     ledger: Ledger | None,
     chain: str,
-    first_policy: AnyPolicy | None,
 ) -> tuple[dict[str, Override], ChainFloor]:
     """Returns the overrides by recipient, and what holds the policy to the floor of the chain."""
     for_some, weaker = read_overrides(given)
     keys, moment = ((), now()) if ledger is None else (ledger.public_keys, ledger.moment())
     allowed = by_recipient(for_some, policy, names, chain=chain, ledger_keys=keys, moment=moment)
-    first = None if first_policy is None else load_policy(first_policy)
-    return allowed, ChainFloor(policy, chain, first, weaker, keys, moment)
+    return allowed, ChainFloor(policy, chain, weaker, keys, moment)
 
 
 def by_recipient(

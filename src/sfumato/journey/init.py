@@ -132,7 +132,7 @@ def _for_recipients(
             served = replace(policy, recipients=rule)
             table = count_table(evidence.source, served, progress=progress)
             versions = RecipientVersions(table, served, (), chain="", progress=progress)
-            capacity = versions.capacity(wanted=intent.recipients)
+            capacity = versions.capacity()
         except SfumatoError as error:
             refused = error
             continue

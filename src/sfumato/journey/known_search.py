@@ -48,7 +48,7 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
         raise WrongCall("at least one search is needed", where="steps", remedy="As in `--steps 20000`.")
     ability = BUILT_IN.get(policy.protect.search)
     known = KnownSearch(
-        _republish(policy.protect.search, policy, policy.searched_promises),
+        _republish(policy.protect.search, policy, policy.promises),
         {coding.name: coding.build for coding in policy.codings if coding.role.is_key},
         recodes_locally=policy.protect.search not in GLOBAL_SEARCHES,
         by_level=ability is not None and ability.levels,
@@ -85,7 +85,7 @@ def _by_shape(policy: Policy, known: KnownSearch, boxes: PublishedBoxes) -> Know
     keeps is taken: that leaves more classes whole, and excludes fewer worlds.
     """
     shape = TableShape.of(boxes)
-    promises = strictest_rungs(policy.searched_promises, int(boxes.sizes.min()), _least_values(boxes))
+    promises = strictest_rungs(policy.promises, int(boxes.sizes.min()), _least_values(boxes))
     if shape.whole_columns:
         republish = _republish(LATTICE, policy, promises)
         return replace(known, republish=republish, recodes_locally=False, by_level=shape.one_level)

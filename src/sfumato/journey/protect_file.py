@@ -19,7 +19,6 @@ from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
 from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import WrittenForm, judged
-from sfumato.journey.known_search_check import check_known_search, check_searched
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
@@ -84,8 +83,6 @@ def protect_file(
     checked = with_name_check(with_preset_check(original, rules, show), rules)
     source = with_warnings(checked, rules, noted, progress=show)
     taken = load_transformation(like, rules)
-    if taken is not None:
-        check_searched(rules)
     plan = plan_table(
         source, rules, earlier=imprints, noted=noted, like=taken, foretell=foretell, progress=show
     )
@@ -108,7 +105,6 @@ def protect_file(
             verdicts = judged(
                 staged, plan, rules, witness=witness, form=form, memory=source.memory, progress=show
             )
-            check_known_search(source, plan, rules, show)
             return _beside_earlier(verdicts, staged, plan, imprints, rules, form) if imprints else verdicts
 
         described = None if describe is None else partial(describe, form=form)

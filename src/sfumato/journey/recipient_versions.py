@@ -31,7 +31,6 @@ from sfumato.protection.people_check import check_people
 from sfumato.protection.plan import Plan, aim_of, plan_of_cuts
 from sfumato.protection.recipients.assignment import AvailableVersions, EarlierVersion, PlannedVersion
 from sfumato.protection.recipients.capacity import (
-    MOST_SUBTREE_VERSIONS,
     Capacity,
     capacity_of,
     least_tolerance_for,
@@ -114,12 +113,10 @@ class RecipientVersions:
     def patterns(self) -> Patterns:
         return self._classified(self.policy)
 
-    def capacity(self, *, wanted: int = MOST_SUBTREE_VERSIONS) -> Capacity:
+    def capacity(self) -> Capacity:
         """How many recipients can be served beside those who were."""
         before = self.held[: len(self._records)]
-        return capacity_of(
-            AvailableVersions(self.patterns, self.rule, self.metric, held=before), wanted=wanted
-        )
+        return capacity_of(AvailableVersions(self.patterns, self.rule, self.metric, held=before))
 
     def assign(self, names: Sequence[str], overrides: Mapping[str, Override]) -> list[AssignedVersion]:
         """A version for each, in the order of the names; raises where somebody cannot have one."""
@@ -258,7 +255,7 @@ class RecipientVersions:
             )
         chosen = self._versions(self.patterns).choose(count)
         if len(chosen) < count:
-            capacity = self.capacity(wanted=count)
+            capacity = self.capacity()
             raise Infeasible(
                 f"{several(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
                 remedy=remedy_for_several(least_tolerance_for(self._versions(self.patterns), count)),

@@ -53,7 +53,6 @@ def release(
     format: str | None = None,
     checks: Sequence[HistoryCheck] = (),
     overrides: Sequence[AnyOverride | str | Path] = (),
-    first_policy: AnyPolicy | None = None,
     despite: Sequence[str] = (),
     key: str | Path | None = None,
     dry_run: bool = False,
@@ -80,9 +79,9 @@ def release(
     `like`, an earlier plan or the certificate of a release, is taken over as `protect` does.
 
     A policy that promises less than the chain's first one is refused, unless one of the `overrides` lets it
-    (`sfumato override --weaker`). `first_policy` is that first one, for a chain that version 0.1 began. The
-    same table, or a person of it, in another chain for the same recipient is refused, too; `despite` names
-    chains for which it is done all the same, and nothing is promised of what both tell together.
+    (`sfumato override --weaker`). The same table, or a person of it, in another chain
+    for the same recipient is refused, too; `despite` names chains for which it is done all the same, and
+    nothing is promised of what both tell together.
     """
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
@@ -91,13 +90,13 @@ def release(
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     read = _checked_on_the_way(source, rules, warn, show)
-    _check_reference(place, needed_files(policy, rules, ledger, [data, like, first_policy, *overrides]))
+    _check_reference(place, needed_files(policy, rules, ledger, [data, like, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
-    allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
+    allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain)
     apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
     made = Delivery(*read, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show)
     with made as delivery:
-        every = (delivery.check, delivery.check_known_search, *checks)
+        every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
             return _rehearsed(opened, delivery, chain, every)
         with kept_on_success(reference_path(place)) as delivery.keep, one_database():

@@ -8,7 +8,7 @@ from sfumato.attacks.attack import Attack
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.worlds.downcoding import Downcoding
-from sfumato.attacks.worlds.known_search import KnownSearch
+from sfumato.attacks.worlds.known_search import STEPS, KnownSearch
 from sfumato.attacks.worlds.minimality import ValueMinimality
 from sfumato.attacks.worlds.term_removal import TermMinimality
 from sfumato.core.errors import WrongCall
@@ -18,7 +18,6 @@ from sfumato.journey.known_removal import known_removal
 from sfumato.journey.known_search import known_search
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import open_table
-from sfumato.policy.known_search_rule import STEPS
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
 from typing import cast
 
 from sfumato.core.errors import BadPolicy, WrongCall
@@ -12,7 +11,7 @@ from sfumato.core.exact_numbers import fraction
 from sfumato.core.microdata import Role
 from sfumato.core.problem import did_you_mean, short
 from sfumato.core.promise import Promise, Promises
-from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
+from sfumato.policy.content import NO_PRICE, ColumnRule, PolicyContent, ProtectRule
 from sfumato.promises import make
 
 Names = str | Sequence[str]
@@ -139,8 +138,8 @@ def changed_protect(rule: ProtectRule, changes: Mapping[str, object]) -> Protect
             raise WrongCall(f"a policy has no {short(name)} to change", remedy=hint)
     read: dict[str, object] = {}
     for name, value in changes.items():
-        exact = isinstance(getattr(rule, name), Fraction) or name in ("suppress", "price")
-        read[name] = fraction(value, key=name) if exact and value is not None else value
+        exact = name in ("suppress", "price") and value not in (None, NO_PRICE)
+        read[name] = fraction(value, key=name) if exact else None if value == NO_PRICE else value
         if name == "weights" and isinstance(value, Mapping):
             read[name] = {column: fraction(weight, key=column) for column, weight in value.items()}
     return replace(rule, **read)  # type: ignore[arg-type]  # names were compared, values are checked with the policy

@@ -26,9 +26,7 @@ from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
-from sfumato.policy import known_search_rule, versions
 from sfumato.policy.column_controls import ColumnControls
-from sfumato.policy.known_search_rule import KnownSearchRule
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
@@ -39,6 +37,9 @@ from sfumato.policy.taxonomies.spelled_leaves import in_one_spelling
 FLAT = Flat()
 ONE_SPELLING = "spellings of one value are written as one"
 """What is said of a key column whose values are published in one spelling."""
+
+NO_PRICE = "none"
+"""The word for suppressed rows that have no price."""
 
 NO_PROMISE = ("confirm", "source")
 """Keys of a policy that its digest passes over."""
@@ -93,19 +94,17 @@ class ProtectRule:
 
     `suppress` is the largest share of the rows that may stay unpublished. `price` says as how many fully
     generalized rows a suppressed one counts; without a price it counts as one, and only top-down and lattice
-    suppress, as far as they may. `together` lists groups of key columns that have the same level. `stricter`
-    is how many values more than promised the search is asked for.
+    suppress, as far as they may. `together` lists groups of key columns that have the same level.
     """
 
-    search: str = "top-down"
-    suppress: Fraction = Fraction(0)
+    search: str = "best"
+    suppress: Fraction = Fraction(1, 20)
     loss: str = "loss"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
     terms: TermRule = field(default_factory=TermRule)
-    price: Fraction | None = None
+    price: Fraction | None = Fraction(3)
     together: tuple[tuple[str, ...], ...] = ()
-    stricter: Fraction = Fraction(0)
 
 
 class Knows(StrEnum):
@@ -142,16 +141,12 @@ class PolicyContent:
     """What a policy that was proposed says of itself, first in its file."""
     knows: Knows | None = None
     """What outsiders know of a person, where the policy says so."""
-    version: int = versions.FIRST
-    """The version of the form that the policy is written in."""
     confirm: Mapping[str, str] = field(default_factory=dict)
     """Columns that nobody has confirmed yet, and why they would be published unchanged. No promise, so it is
     no part of the digest."""
     source: SourceForm = NO_FORM
     """How the data are read. No promise either: the same rows in another form have the same digest."""
-    formulas: Formulas | None = None
-    known_search: KnownSearchRule | None = None
-    """What adversaries may gain who know the search; `None`: that is not measured."""
+    formulas: Formulas = Formulas.REFUSE
     preset: str | None = None
     """The preset whose rules for columns are kept, where the policy bears its name."""
 
@@ -171,20 +166,6 @@ class PolicyContent:
         return self.knows is Knows.PROFILE or (
             self.knows is None and any(not promise.by_size for promise in self.promises)
         )
-
-    @property
-    def refuses_formulas(self) -> bool:
-        """Whether no CSV file may have cells that a spreadsheet would run: from version 2 on, unless said."""
-        if self.formulas is None:
-            return self.version > versions.FIRST
-        return self.formulas is Formulas.REFUSE
-
-    @cached_property
-    def searched_promises(self) -> Promises:
-        """What the search is asked for: the promises, or more values than these ask for (`stricter`)."""
-        more = tuple(promise.with_more_values(self.protect.stricter) for promise in self.promises)
-        same = all(new is old for new, old in zip(more, self.promises, strict=True))
-        return self.promises if same else Promises(more)
 
     @property
     def weights(self) -> dict[str, Fraction]:
@@ -254,7 +235,6 @@ class PolicyContent:
     def to_dict(self) -> dict[str, object]:
         """Returns the policy in the shape of its file, plain data only."""
         words: dict[str, object] = {
-            "sfumato": self.version,
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
             "promises": [{p.name: p.parameters()} for p in self.promises if not p.derived],
             "protect": _protect(self.protect),
@@ -267,10 +247,8 @@ class PolicyContent:
             words["confirm"] = dict(self.confirm)
         if self.source:
             words["source"] = self.source.words
-        if self.formulas is not None:
+        if self.formulas is not Formulas.REFUSE:
             words["formulas"] = self.formulas.value
-        if self.known_search is not None:
-            words[known_search_rule.KEY] = self.known_search.words
         if self.preset is not None:
             words["preset"] = self.preset
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
@@ -355,14 +333,11 @@ def _column(rule: ColumnRule) -> dict[str, object]:
 
 def _protect(rule: ProtectRule) -> dict[str, object]:
     words: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
-    if rule.price is not None:
-        words["price"] = written(rule.price)
+    words["price"] = NO_PRICE if rule.price is None else written(rule.price)
     if rule.weights:
         words["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
     if rule.together:
         words["together"] = [list(group) for group in rule.together]
-    if rule.stricter:
-        words["stricter"] = written(rule.stricter)
     if terms := rule.terms.words:
         words["terms"] = terms
     return {**words, "relaxed": True} if rule.relaxed else words

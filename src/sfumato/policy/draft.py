@@ -10,7 +10,6 @@ from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
 from sfumato.core.spelling import meaning
 from sfumato.core.taxonomy import Label
-from sfumato.policy import versions
 from sfumato.policy.category_groups import grouped_categories
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess, is_undecided, without_undecided
@@ -18,7 +17,7 @@ from sfumato.policy.column_names import PEOPLE, words
 from sfumato.policy.companion_columns import companions
 from sfumato.policy.date_differences import DatedColumns, date_differences
 from sfumato.policy.person_keys import may_be_number_of_people
-from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.presets import Preset
 from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.safe_harbor_cells import rules_kept
@@ -83,14 +82,11 @@ def draft(
         k = min(k, people)
     if person is None:
         columns.update(grouped_categories(columns, survey, k))
-    default = versions.defaults_of(versions.LATEST)
     return Policy(
         columns,
         Promises((make("k-anonymity", {"k": k}), *_diversity_promises(columns, survey))),
-        ProtectRule(default.search, default.suppress, price=default.price),
         person=person,
         confirm=waiting,
-        version=versions.LATEST,
         source=source,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
         preset=chosen.name if chosen.checks_columns else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.taxonomies import HierarchyFile, Intervals, NestedTree, ReadyTaxonomy
+from sfumato.policy.taxonomies import HierarchyFile, ReadyTaxonomy
 
 
 def judge_data(policy: Policy) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
         "by_profile": policy.by_profile,
         "together": [list(group) for group in policy.protect.together],
         "missing": policy.missing.value,
-        "formulas": "refuse" if policy.refuses_formulas else "keep",
+        "formulas": policy.formulas.value,
     }
 
 
@@ -50,10 +50,6 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "start": rule.finest,
         "at_most": rule.controls.ceiling,
     }
-    if isinstance(taxonomy, Intervals) and taxonomy.half_open:
-        found["taxonomy"] |= {"notation": "half-open"}
-    if isinstance(taxonomy, NestedTree) and taxonomy.own_root:
-        found["taxonomy"] |= {"root": "own"}
     if isinstance(taxonomy, ReadyTaxonomy):
         found["taxonomy"] |= taxonomy.words_for_judge
     if isinstance(taxonomy, HierarchyFile | ReadyTaxonomy):

@@ -24,7 +24,6 @@ from sfumato.policy.changed_policy import (
 from sfumato.policy.compatibility.objections import objections
 from sfumato.policy.confirmation import remaining, unknown_columns
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
-from sfumato.policy.notation import in_notation
 from sfumato.policy.policy_card import policy_card
 from sfumato.show.card import Card
 from sfumato.system.disk import read_start
@@ -59,7 +58,6 @@ class Policy(PolicyContent):
     """
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", in_notation(self.columns, self.version))
         informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
         object.__setattr__(self, "promises", with_derived(informed))
         refuse([*objections(self), *unknown_columns(self)], self.origin)
@@ -104,11 +102,9 @@ class Policy(PolicyContent):
             parts.origin,
             parts.note,
             parts.knows,
-            parts.version,
             parts.confirm,
             parts.source,
             parts.formulas,
-            parts.known_search,
             parts.preset,
         )
 

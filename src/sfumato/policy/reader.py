@@ -20,18 +20,16 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import (
     column_controls,
     confirmation,
-    known_search_rule,
     recipients,
     schema,
     schema_check,
     searches,
     source_words,
-    versions,
 )
 from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.compatibility.search_fit import of_search
-from sfumato.policy.content import ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
+from sfumato.policy.content import NO_PRICE, ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
 from sfumato.policy.number_file import numbers_in
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
@@ -52,7 +50,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
     every_row = given_to is not None or bool(promises.of_table)
     protect = reader.protect(every_row=every_row)
     person, knows = reader.person()
-    source, known = reader.source(), reader.known_search()
+    source = reader.source()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
     return PolicyContent(
@@ -65,11 +63,9 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         folder,
         origin,
         knows=knows,
-        version=reader.version,
         confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
         source=source,
         formulas=reader.formulas(),
-        known_search=known,
         preset=reader.preset(),
     )
 
@@ -100,14 +96,8 @@ class _Reader:
         made = [self._promise(words, ("promises", i)) for i, words in enumerate(given)]
         return Promises(tuple(promise for promise in made if promise is not None))
 
-    @property
-    def version(self) -> int:
-        """The version of the policy's form; the first where it is not told, or is not known."""
-        given = self.words.get("sfumato", versions.FIRST)
-        return given if isinstance(given, int) and given in versions.KNOWN else versions.FIRST
-
     def protect(self, *, every_row: bool) -> ProtectRule:
-        """Returns how to protect; what is not said is as the version has it.
+        """Returns how to protect; what is not said is as `ProtectRule` has it.
 
         Nothing is suppressed without a word where `every_row` is needed, for recipients or by a promise about
         the table as a whole, nor by a search that has no use for it.
@@ -115,21 +105,21 @@ class _Reader:
         given = self.words.get("protect", {})
         if not isinstance(given, Mapping) or any(p.place[:1] == ("protect",) for p in self.problems):
             return ProtectRule()
-        words, default = dict(given), versions.defaults_of(self.version)
+        words, default = dict(given), ProtectRule()
         search = words.pop("search", default.search)
         price = default.price
         if "price" in words:
-            price = self._fraction(words.pop("price"), ("protect", "price"))
+            asked = words.pop("price")
+            price = None if asked == NO_PRICE else self._fraction(asked, ("protect", "price"))
         suppressed = Fraction(0) if every_row or not _suppresses(search, price) else default.suppress
         weights = {
             name: self._fraction(w, ("protect", "weights", name))
             for name, w in words.pop("weights", {}).items()
         }
         suppress = self._fraction(words.pop("suppress", suppressed), ("protect", "suppress"))
-        asked = dict(words.pop("terms", {}))
-        margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
-        terms = TermRule(margin=margin, **asked)
-        stricter = self._fraction(words.pop("stricter", 0), ("protect", "stricter"))
+        removal = dict(words.pop("terms", {}))
+        margin = self._fraction(removal.pop("margin", 0), ("protect", "terms", "margin"))
+        terms = TermRule(margin=margin, **removal)
         together = tuple(tuple(group) for group in words.pop("together", ()))
         return ProtectRule(
             search,
@@ -138,7 +128,6 @@ class _Reader:
             terms=terms,
             price=price,
             together=together,
-            stricter=stricter,
             **words,
         )
 
@@ -151,27 +140,15 @@ class _Reader:
         tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
         return recipients.read(given, tolerance)
 
-    def formulas(self) -> Formulas | None:
-        """Returns what becomes of cells that a spreadsheet would run, where it is said."""
+    def formulas(self) -> Formulas:
+        """Returns what becomes of cells that a spreadsheet would run."""
         given = self.words.get("formulas")
-        return Formulas(str(given)) if given in [choice.value for choice in Formulas] else None
+        return Formulas.KEEP if given == Formulas.KEEP else Formulas.REFUSE
 
     def preset(self) -> str | None:
         """Returns the preset whose name the policy bears."""
         given = self.words.get("preset")
         return given if isinstance(given, str) else None
-
-    def known_search(self) -> known_search_rule.KnownSearchRule | None:
-        """Returns what adversaries may gain who know the search, where it is said."""
-        key = known_search_rule.KEY
-        given = self.words.get(key)
-        if isinstance(given, known_search_rule.KnownSearchRule):
-            return given
-        if not isinstance(given, Mapping) or any(p.place[:1] == (key,) for p in self.problems):
-            return None
-        named = [name for name in ("minimality", "downcoding") if name in given]
-        gains = {name: self._fraction(given[name], (key, name)) for name in named}
-        return known_search_rule.read(given, gains)
 
     def source(self) -> SourceForm:
         """Returns how the data are read."""

@@ -8,10 +8,10 @@ from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.rounded_number import MOST_DIGITS
 from sfumato.core.spelling import Spelling
-from sfumato.policy import column_controls, known_search_rule, searches, source_words, versions
+from sfumato.policy import column_controls, searches, source_words
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
-from sfumato.policy.content import Formulas, Knows, ProtectRule
+from sfumato.policy.content import NO_PRICE, Formulas, Knows, ProtectRule
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.safe_harbor import SAFE_HARBOR
 from sfumato.policy.schema_text import each_told
@@ -51,7 +51,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])[:6]
-    ['columns', 'confirm', 'formulas', 'known-search', 'missing', 'person']
+    ['columns', 'confirm', 'formulas', 'missing', 'person', 'promises']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()
@@ -69,11 +69,6 @@ def top() -> JsonObject:
     return {
         "type": "object",
         "properties": {
-            "sfumato": {
-                "enum": list(versions.KNOWN),
-                "default": versions.FIRST,
-                "description": "The version of the policy's form; 1 unless it is said.",
-            },
             "columns": {"type": "object", "minProperties": 1, "description": "Every column of the data."},
             "promises": {
                 "type": "array",
@@ -92,7 +87,6 @@ def top() -> JsonObject:
             "person": _person(),
             "recipients": recipients(),
             "confirm": confirm(),
-            known_search_rule.KEY: known_search_rule.schema(),
             source_words.KEY: source_words.schema(),
             "preset": {
                 "enum": [SAFE_HARBOR],
@@ -103,6 +97,7 @@ def top() -> JsonObject:
             },
             "formulas": {
                 "enum": [choice.value for choice in Formulas],
+                "default": Formulas.REFUSE.value,
                 "description": "Cells of a CSV file that a spreadsheet would run: refuse them, or keep them.",
             },
         },
@@ -196,13 +191,6 @@ def _person() -> JsonObject:
     }
 
 
-def _by_version(key: str) -> str:
-    """What a policy of each version gets unless it says something else."""
-    said = {version: getattr(defaults, key) for version, defaults in versions.DEFAULTS.items()}
-    told = [f"{'none' if value is None else value} in version {version}" for version, value in said.items()]
-    return f"Unless said, {', '.join(told)}."
-
-
 def _protect() -> JsonObject:
     rule = ProtectRule()
     return {
@@ -211,17 +199,21 @@ def _protect() -> JsonObject:
         "properties": {
             "search": {
                 "enum": list(searches.known()),
-                "description": f"How a recoding is searched for. {_by_version('search')}",
+                "default": rule.search,
+                "description": "How a recoding is searched for.",
             },
             "suppress": {
                 "$ref": "#/$defs/fraction",
-                "description": "The largest share of the rows that may stay unpublished."
-                f" {_by_version('suppress')}",
+                "default": written(rule.suppress),
+                "description": "The largest share of the rows that may stay unpublished; none unless said for"
+                " recipients, by promises about the table as a whole, and by searches that cannot suppress.",
             },
             "price": {
-                "$ref": "#/$defs/fraction",
-                "description": "As how many fully generalized rows a suppressed one counts."
-                f" {_by_version('price')}",
+                "oneOf": [{"$ref": "#/$defs/fraction"}, {"const": NO_PRICE}],
+                "errorMessage": "must be a number such as 3 or 5/2, or none",
+                "default": 3,
+                "description": "As how many fully generalized rows a suppressed one counts. none: as one, and"
+                " searches do not weigh it against detail.",
             },
             "loss": {
                 "enum": list(searches.known_losses()),
@@ -237,12 +229,6 @@ def _protect() -> JsonObject:
                 "type": "boolean",
                 "default": rule.relaxed,
                 "description": "Mondrian may put equal values on both sides.",
-            },
-            "stricter": {
-                "$ref": "#/$defs/fraction",
-                "default": written(rule.stricter),
-                "description": "How many values more than promised the search is asked for, so that knowing"
-                " how it decides tells less. 1/2 asks for l + 1, and for 2/5 where 1/2 is promised.",
             },
             "terms": term_rule(),
             "together": {

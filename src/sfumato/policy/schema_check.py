@@ -79,8 +79,7 @@ class _SchemaCheck:
                 wrong.append(gone)
             elif rest is False:
                 near = did_you_mean(key, list(known), otherwise=f"There is {', '.join(known)}.")
-                hint = said_elsewhere(key) or near
-                wrong.append(Problem(here, "unknown key.", hint))
+                wrong.append(Problem(here, "unknown key.", said_elsewhere(key) or near))
             elif isinstance(rest, Mapping):
                 wrong += self.visit(child, rest, here)
         wrong += [

@@ -37,7 +37,6 @@ RANKS: Mapping[str, Sequence[str]] = {
 
 WEAKEST = {name: words[0] for name, words in RANKS.items()}
 STRICTEST = {name: words[-1] for name, words in RANKS.items()}
-UNTOLD = "the first certificate does not tell it"
 
 
 class Comparison(StrEnum):
@@ -87,51 +86,20 @@ def statement_of(policy: PolicyContent) -> JsonObject:
     }
 
 
-def statement_of_0_1(policy: PolicyContent) -> JsonObject:
-    """Returns the same of a policy that 0.1 released by: what was told apart since was at its weakest."""
-    stated = statement_of(policy)
-    columns = {
-        name: {**column, "spelling": WEAKEST["spelling"]} if "spelling" in column else column
-        for name, column in stated["columns"].items()
-    }
-    person = stated["person"] and {**stated["person"], "knows": WEAKEST["knows"]}
-    recipients = {**stated["recipients"], "adversary": WEAKEST["adversary"]}
-    return {**stated, "columns": columns, "person": person, "recipients": recipients}
-
-
-def told_statement(policy: str, demands: Sequence[Demand]) -> JsonObject:
-    """Returns what a certificate alone tells: the policy's digest, and what its verdicts name."""
-    return {
-        "sfumato-statement": VERSION,
-        "policy": policy,
-        "promises": [[demand.as_dict()] for demand in demands],
-    }
-
-
 def weaker_parts(stated: JsonMapping, floor: JsonMapping) -> list[ComparedPart]:
     """Returns the parts of a statement that are not at least as strict as those of the floor."""
     return [part for part in compared(stated, floor) if not part.kept]
 
 
 def compared(stated: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
-    """Yields every part of the floor beside the same part of a later statement.
-
-    The same policy is as strict as itself, also where little is told of it.
-    """
+    """Yields every part of the floor beside the same part of a later statement."""
     if stated["policy"] == floor["policy"]:
         yield ComparedPart("policy", Comparison.AS_STRICT, "this one", "the same")
         return
     yield from _compared_promises(stated["promises"], floor["promises"])
-    parts = (
-        ("columns", _compared_columns),
-        ("person", _compared_person),
-        ("recipients", _compared_recipients),
-    )
-    for place, compare in parts:
-        if place in floor and place in stated:
-            yield from compare(stated[place], floor[place])
-        else:
-            yield ComparedPart(place, Comparison.INCOMPARABLE, UNTOLD, "as the policy says")
+    yield from _compared_columns(stated["columns"], floor["columns"])
+    yield from _compared_person(stated["person"], floor["person"])
+    yield from _compared_recipients(stated["recipients"], floor["recipients"])
 
 
 # -- what a policy says ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def as_yaml(policy: PolicyContent) -> str:
             columns.yaml_add_eol_comment(" ".join(reason.split()), name)
     asked = words.pop("promises")
     promises = CommentedSeq(CommentedMap((name, flowing(p)) for name, p in one.items()) for one in asked)
-    whole = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=promises)
+    whole = CommentedMap(columns=columns, promises=promises)
     words["protect"]["suppress"] = _share(policy.protect.suppress)
     for key, value in words.items():
         whole[key] = (

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from sfumato.promises.registry import (
     column_options,
     definitions,
-    demand_in,
     known,
     make,
     owner_of,
@@ -47,7 +46,6 @@ __all__ = [
     "TCloseness",
     "column_options",
     "definitions",
-    "demand_in",
     "known",
     "make",
     "owner_of",

@@ -125,7 +125,6 @@ class EnhancedBetaLikeness(_BetaLikeness):
     )
     silent_on: ClassVar[str] = "It asks for no least number of people who look alike."
     kind: ClassVar[str | None] = "enhanced"
-    sentence: ClassVar[str] = "enhanced beta-likeness of {of}, beta = {beta}"
 
     def implied(self) -> tuple[Promise, ...]:
         """The basic kind is one of its two limits."""
@@ -158,4 +157,3 @@ class BasicBetaLikeness(_BetaLikeness):
         "It asks for no least number of people who look alike; a frequent value may become certain."
     )
     kind: ClassVar[str | None] = "basic"
-    sentence: ClassVar[str] = "basic beta-likeness of {of}, beta = {beta}"

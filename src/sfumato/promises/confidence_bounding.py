@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -68,7 +68,6 @@ class ConfidenceBounding(Declared, ClassPromise):
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
-    sentence: ClassVar[str] = "confidence bounding of {of}, at most {confidence}"
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -76,9 +75,6 @@ class ConfidenceBounding(Declared, ClassPromise):
 
     def limits(self) -> tuple[Bound, ...]:
         return tuple(Bound(measure, self.confidence, self.of) for measure in (CERTAINTY, ABSENCE))
-
-    def with_more_values(self, more: Fraction) -> Self:
-        return replace(self, confidence=share_of_more(self.confidence, more)) if more else self
 
     def holds_on(self, classes: Classes) -> Truth:
         return Guesses.of(classes, self.of).within(self.confidence)
@@ -134,7 +130,6 @@ class AlphaKAnonymity(Declared, ClassPromise):
         Whole("k", meaning="At least so many people in every class."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
-    sentence: ClassVar[str] = "(alpha, k)-anonymity of {of}, alpha = {alpha}, k = {k}"
 
     def implied(self) -> tuple[Promise, ...]:
         """Both halves of it."""
@@ -151,9 +146,6 @@ class AlphaKAnonymity(Declared, ClassPromise):
     def limits(self) -> tuple[Bound, ...]:
         guesses = tuple(Bound(measure, self.alpha, self.of) for measure in (CERTAINTY, ABSENCE))
         return (*guesses, Bound(RECOGNITION, Fraction(1, self.k)))
-
-    def with_more_values(self, more: Fraction) -> Self:
-        return replace(self, alpha=share_of_more(self.alpha, more)) if more else self
 
     def holds_on(self, classes: Classes) -> Truth:
         large: Truth = classes.people >= self.k
@@ -172,15 +164,6 @@ class AlphaKAnonymity(Declared, ClassPromise):
 
     def __str__(self) -> str:
         return f"(alpha, k)-anonymity of {self.of}, alpha = {self.alpha}, k = {self.k}"
-
-
-def share_of_more(share: Fraction, more: Fraction) -> Fraction:
-    """The share of one among as many equally common values as this one is a share of, and so many more.
-
-    >>> share_of_more(Fraction(1, 2), Fraction(1)), share_of_more(Fraction(1, 2), Fraction(1, 2))
-    (Fraction(1, 3), Fraction(2, 5))
-    """
-    return 1 / (1 / share + more)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,6 @@ class DistinctLDiversity(Declared, ClassPromise):
         Whole("l", meaning="At least so many different values in every class."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
-    sentence: ClassVar[str] = "distinct l-diversity of {of}, l = {l}"
 
     @property
     def sensitive(self) -> tuple[str, ...]:

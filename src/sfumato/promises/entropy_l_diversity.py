@@ -78,7 +78,6 @@ class EntropyLDiversity(Declared, ClassPromise):
         Exact("l", Fraction(1), meaning="The values of a class are as mixed as l equally common ones."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
-    sentence: ClassVar[str] = "entropy l-diversity of {of}, l = {l}"
 
     def implied(self) -> tuple[Promise, ...]:
         """The entropy of m values is at most log m, so there are at least l of them."""
@@ -90,9 +89,6 @@ class EntropyLDiversity(Declared, ClassPromise):
 
     def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
         return replace(self, l=Fraction(l))
-
-    def with_more_values(self, more: Fraction) -> Self:
-        return replace(self, l=self.l + more) if more else self
 
     @property
     def least_values(self) -> int:

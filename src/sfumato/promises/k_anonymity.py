@@ -49,7 +49,6 @@ class KAnonymity(Declared, ClassPromise):
     threats: ClassVar[tuple[str, ...]] = ("linkage", "correspondence", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (Whole("k", meaning="At least so many people in every class."),)
     orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER}
-    sentence: ClassVar[str] = "k-anonymity, k = {k}"
 
     @property
     def least_people(self) -> int:

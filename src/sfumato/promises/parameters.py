@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -208,8 +207,6 @@ class Declared(Promise):
     keys: ClassVar[tuple[Parameter, ...]]
     orders: ClassVar[Mapping[str, Order]] = {}
     """Parameters that may change in one direction without asking less; every other one has to stay."""
-    sentence: ClassVar[str] = ""
-    """What `str()` says, with a parameter's name in braces for its value: how old certificates are read."""
 
     def __post_init__(self) -> None:
         defaults = self._defaults()
@@ -265,26 +262,6 @@ class Declared(Promise):
         return Demand(self.name, self.kind, same, larger, smaller, str(self))
 
     @classmethod
-    def demand_in(cls, sentence: str) -> Demand | None:
-        """Returns what a sentence of this promise asks, as far as it says; `None` where it is of another."""
-        found = _pattern(cls.sentence).fullmatch(sentence) if cls.sentence else None
-        if found is None:
-            return None
-        same: dict[str, str] = {}
-        numbers: dict[Order, dict[str, Fraction]] = {Order.LARGER: {}, Order.SMALLER: {}}
-        try:
-            for name, text in found.groupdict().items():
-                order = cls.orders.get(name)
-                if order in numbers:
-                    numbers[order][name] = Fraction(text)
-                else:
-                    same[name] = text
-        except (ValueError, ZeroDivisionError):
-            return None
-        larger, smaller = numbers.values()
-        return Demand(cls.name, cls.kind, same, larger, smaller, sentence, partial=True)
-
-    @classmethod
     def _defaults(cls) -> dict[str, object]:
         return {field.name: field.default for field in fields(cls)}
 
@@ -336,14 +313,6 @@ def histogram_of(classes: Classes, column: str) -> Histogram:
 def values_of(classes: Classes, column: str) -> Histogram:
     """The histogram of the known values of a sensitive column: spellings together, missing cells left out."""
     return histogram_of(classes, column).by_meaning(missing=False)
-
-
-def _pattern(sentence: str) -> re.Pattern[str]:
-    """The expression that reads the parameters out of a sentence."""
-    parts = re.split(r"\{(\w+)\}", sentence)
-    return re.compile(
-        "".join(f"(?P<{part}>.+)" if i % 2 else re.escape(part) for i, part in enumerate(parts)), re.DOTALL
-    )
 
 
 def _opened(key: Parameter, value: object, folder: Path | None) -> Any:

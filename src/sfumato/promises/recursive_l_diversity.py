@@ -71,7 +71,6 @@ class RecursiveLDiversity(Declared, ClassPromise):
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
-    sentence: ClassVar[str] = "recursive (c, l)-diversity of {of}, c = {c}, l = {l}"
 
     def implied(self) -> tuple[Promise, ...]:
         """A class has l values. It bounds their shares, but not how many people have none."""

@@ -11,7 +11,6 @@ from threading import local
 from types import ModuleType
 from typing import TypeVar
 
-from sfumato.core.demand import Demand
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.microdata import Role
 from sfumato.core.policy_view import ColumnOptions
@@ -79,16 +78,6 @@ def make(name: str, parameters: Mapping[str, object], folder: Path | None = None
     if not isinstance(chosen, str | None) or chosen not in kinds:
         raise BadPolicy(f"kind must be one of {', '.join(str(k) for k in kinds)}", where="kind")
     return kinds[chosen].from_parameters(parameters, folder)
-
-
-def demand_in(sentence: str) -> Demand | None:
-    """What a promise asks that a certificate names by its sentence; `None` where no definition knows it.
-
-    >>> str(demand_in("k-anonymity, k = 5").at_least["k"])
-    '5'
-    """
-    told = (maker.demand_in(sentence) for maker in definitions())
-    return next((demand for demand in told if demand is not None), None)
 
 
 def refused(name: str) -> WrongCall | None:

@@ -24,7 +24,6 @@ from sfumato.engine import AnyTable, open_source
 from sfumato.policy.compatibility.search_fit import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
-from sfumato.protection.asked_for_more import asked_lines, refusal_of_more
 from sfumato.protection.boxes import boxes_of, covers_rows
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
@@ -129,7 +128,7 @@ class Plan(Printable):
         rule = self.policy.protect
         return explain(
             self.recoding,
-            self.policy.searched_promises if self.terms is None else key_promises(self.policy.promises),
+            self.policy.promises if self.terms is None else key_promises(self.policy.promises),
             levels=self.levels,
             loss=rule.loss,
             weights=self.policy.weights,
@@ -202,7 +201,6 @@ class Plan(Printable):
             f"{several(self.classes, 'class', 'classes')}, {self._smallest}",
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
-            *asked_lines(self.policy),
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
             self.outlook.line,
@@ -270,8 +268,8 @@ def make_plan(
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
     except Infeasible as refused:
-        asked = key_promises(policy.searched_promises)
-        raise refusal_of_more(policy, refusal_under_controls(table, asked, aim) or refused) from None
+        asked = key_promises(policy.promises)
+        raise (refusal_under_controls(table, asked, aim) or refused) from None
     with one_step(progress, "proving"):
         verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:

@@ -77,7 +77,7 @@ def search_in_two_phases(
     rule = policy.protect.terms
     limits = limits_of(policy.promises)
     if not removes_terms(policy):
-        return search(table, policy.searched_promises, aim, progress=progress), None
+        return search(table, policy.promises, aim, progress=progress), None
     from sfumato.protection.term_removal.phase import suppress_terms  # noqa: PLC0415  # most policies have no terms
 
     outcome = search(table, key_promises(policy.promises), aim, progress=progress)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from sfumato.core.json_object import JsonObject
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.erasure import ErasedEntries
-from sfumato.releases.names import same_name
 from sfumato.show.card import Card, Printable, several
 
 MOST_ROWS_NAMED = 20
@@ -32,7 +31,7 @@ class Erasure(Printable):
         """Returns the report of an erasure; `rows` are those of the table to delete, where it was given."""
         counts: dict[str, int] = {}
         for one in erased.records:
-            counts[same_name(one.chain)] = counts.get(same_name(one.chain), 0) + 1
+            counts[one.chain] = counts.get(one.chain, 0) + 1
         remains = [_table_sentence(rows), *_copies(erased), *_database(postgresql)]
         return cls(entry.number, erased.request.people, tuple(sorted(counts.items())), tuple(remains))
 
@@ -74,7 +73,7 @@ def _table_sentence(rows: Sequence[int] | None) -> str:
 def _copies(erased: ErasedEntries) -> list[str]:
     """Says what others hold, what was left uncounted, and what a next release makes of it."""
     holders = {json.loads(entry.body)["recipient"] for entry in erased.records}
-    named = ", ".join(sorted(same_name(name) for name in holders if name is not None))
+    named = ", ".join(sorted(name for name in holders if name is not None))
     whom = "anybody" if None in holders else named
     told = [
         f"released tables hold their row, recoded, in the hands of {whom or 'nobody'}: ask for deletion, and"
@@ -88,11 +87,6 @@ def _copies(erased: ErasedEntries) -> list[str]:
         f"chain {chain} tells by batches which rows it released: run this with its table, too"
         for chain in others
     ]
-    if erased.unsalted:
-        told.append(
-            f"{several(erased.unsalted, 'entry', 'entries')} of an older version: a digest stays, by which"
-            " somebody with the ledger and the key could tell that they were in"
-        )
     return told
 
 

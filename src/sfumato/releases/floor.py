@@ -6,31 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.policy.strictness import ComparedPart, told_statement, weaker_parts
-from sfumato.promises import demand_in
+from sfumato.policy.strictness import weaker_parts
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.seals import signed
 from sfumato.releases.weaker_override import WeakerOverride
 
-PROMISES = "promises"
-"""The place of what verdicts tell; of a release of 0.1 nothing else is known."""
-
 
 @dataclass(frozen=True)
 class Floor:
-    """What the first release of a chain promised: its statement, and whether all of it is known.
-
-    Of a chain that version 0.1 began, the first certificate tells the digest of the policy and the promises
-    by their sentences. The policy itself, if it is at hand, tells the rest.
-    """
+    """What the first release of a chain promised: its statement."""
 
     statement: JsonMapping
-    whole: bool
-
-    @property
-    def policy(self) -> str:
-        """The digest of the policy of the first release."""
-        return str(self.statement["policy"])
 
     @property
     def overriders(self) -> tuple[str, ...]:
@@ -44,23 +30,12 @@ def floor_of(history: Sequence[Record]) -> Floor | None:
     Imported versions promise nothing: they are no floor.
     """
     history = judged_releases(history)
-    if not history:
-        return None
-    if history[0].statement:
-        return Floor(history[0].statement, whole=True)
-    sealed = next((record.floor for record in history if record.floor), None)
-    return Floor(told_by(history[0]), whole=False) if sealed is None else Floor(sealed, whole=True)
+    return Floor(history[0].statement) if history else None
 
 
 def judged_releases(history: Sequence[Record]) -> Sequence[Record]:
     """Returns the releases that were judged when they were made, without those that were imported."""
     return [record for record in history if not record.imported]
-
-
-def told_by(record: Record) -> JsonObject:
-    """Returns what the certificate of a release tells of its policy; promises nobody knows are left out."""
-    told = (demand_in(str(verdict["promise"])) for verdict in record.verdicts)
-    return told_statement(record.policy, [demand for demand in told if demand is not None])
 
 
 @dataclass(frozen=True)
@@ -90,10 +65,9 @@ class WeakerRelease:
 
 
 def weaker_releases(records: Sequence[Record]) -> list[WeakerRelease]:
-    """Returns every release below the floor of its chain, in the order of entry; also those of 0.1.
+    """Returns every release below the floor of its chain, in the order of entry.
 
-    Of a release whose ledger entry holds no statement, as far as certificates tell: its verdicts beside those
-    of the first release. An override for one recipient is part of what was promised, and not counted.
+    An override for one recipient is part of what was promised, and not counted.
     """
     chains: dict[str, list[Record]] = {}
     for record in records:
@@ -105,10 +79,7 @@ def weaker_releases(records: Sequence[Record]) -> list[WeakerRelease]:
 def _below(chain: Sequence[Record]) -> Iterator[WeakerRelease]:
     chain, floor = judged_releases(chain), floor_of(chain)
     for record in chain[1:]:
-        if floor is None or (record.override is not None and not record.statement):
-            continue
-        parts = _parts(record, chain[0], floor)
-        if parts:
+        if floor is not None and (parts := weaker_parts(record.statement, floor.statement)):
             told = tuple(str(part) for part in parts)
             by = _signed_by(record, floor)
             yield WeakerRelease(record.number, record.chain, record.sequence, told, by)
@@ -122,10 +93,3 @@ def _signed_by(record: Record, floor: Floor) -> str | None:
     genuine = signed(override.message, override.signature, override.public_key)
     fitting = (override.policy, override.chain) == (record.policy, record.chain)
     return override.by if genuine and fitting and override.public_key in floor.overriders else None
-
-
-def _parts(record: Record, first: Record, floor: Floor) -> list[ComparedPart]:
-    if record.statement and floor.whole:
-        return weaker_parts(record.statement, floor.statement)
-    stated, told = told_by(record), told_by(first)
-    return [part for part in weaker_parts(stated, told) if part.place == PROMISES]

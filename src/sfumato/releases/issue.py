@@ -56,7 +56,6 @@ class PreparedRelease:
     despite: Sequence[str] = ()
     assumes: str = ""
     statement: JsonMapping = field(default_factory=dict)
-    floor: JsonMapping = field(default_factory=dict)
     table: str = ""
     recipient: str | None = None
     place: str = ""
@@ -178,7 +177,6 @@ def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> 
         despite=prepared.despite,
         assumes=prepared.assumes,
         statement=prepared.statement,
-        floor=prepared.floor,
         table=prepared.table,
         place=prepared.place,
         figures=prepared.figures,
@@ -220,15 +218,12 @@ def _compare_with_history(
 ) -> Record:
     """Returns the record after all checks, which raise, add figures, or judge again."""
     figures, verdicts = dict(record.figures), {verdict["promise"]: verdict for verdict in record.verdicts}
-    assumes = [record.assumes]
     for check in checks:
         result = check(history, record) or {}
         comparison = result if isinstance(result, HistoryComparison) else HistoryComparison(result)
         figures.update(comparison.figures)
-        assumes.append(comparison.assumes)
         verdicts.update({verdict["promise"]: verdict for verdict in _documents(comparison.verdicts)})
-    told = " ".join(filter(None, assumes))
-    return replace(record, figures=figures, verdicts=list(verdicts.values()), assumes=told)
+    return replace(record, figures=figures, verdicts=list(verdicts.values()))
 
 
 def _commit(

@@ -26,7 +26,7 @@ class SameStep:
 def yaml_part(text: str, key: str) -> str:
     """Returns the part of a policy's text below one key; nothing where the policy has no such key.
 
-    >>> yaml_part("sfumato: 2\\npromises:\\n  - k-anonymity: {k: 5}\\nprotect: {}\\n", "promises")
+    >>> yaml_part("columns: {}\\npromises:\\n  - k-anonymity: {k: 5}\\nprotect: {}\\n", "promises")
     'promises:\\n  - k-anonymity: {k: 5}\\n'
     """
     lines = text.splitlines()

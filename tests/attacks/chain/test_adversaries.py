@@ -27,6 +27,7 @@ POLICY = Policy.from_dict(
             "since": {"role": "identifier"},
         },
         "promises": [{"continuous": {"k": 2, "since": "since"}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
 )
 

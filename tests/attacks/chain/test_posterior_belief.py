@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.errors import Infeasible, SfumatoError, WrongCall
 
-OLD = Path(__file__).parents[2] / "golden" / "colluders_of_0_1"
+OLD = Path(__file__).parents[2] / "golden" / "colluders"
 HALF = {"confidence-bounding": {"of": "disease", "confidence": "1/2"}}
 
 
@@ -35,6 +35,7 @@ def policy(*promises, **recipients):
     return {
         "columns": columns,
         "promises": asked,
+        "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"quality": "discernibility", "tolerance": "1000%", **recipients},
     }
 

@@ -21,7 +21,11 @@ def tables(trees, people, cuts):
 def policy(trees, k=2):
     columns = {f"q{j}": {"role": "quasi", "taxonomy": t} for j, t in enumerate(trees)}
     columns |= {"s": {"role": "sensitive"}, "since": {"role": "identifier"}}
-    return {"columns": columns, "promises": [{"continuous": {"k": k, "since": "since"}}]}
+    return {
+        "columns": columns,
+        "promises": [{"continuous": {"k": k, "since": "since"}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
 
 
 @settings(max_examples=40)
@@ -43,6 +47,7 @@ WORDS = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"continuous": {"k": 5}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 FIRST = pl.DataFrame({"place": ["Europe"] * 5, "job": ["Lawyer"] * 5, "disease": ["Flu"] * 3 + ["HIV"] * 2})
 SECOND = pl.DataFrame(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,7 @@ from promises.freeform.node_tables import local_node_table, random_case
 from sfumato.core.errors import BadData
 from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.promise import Promises
-from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.taxonomies import rule_from
 from sfumato.promises.freeform.definition import Freeform
 
@@ -25,6 +27,7 @@ POLICY = {
         "disease": {"role": "free", "sensitive": ["HIV"], "taxonomy": {"tree": ["HIV", "flu", "cold"]}},
     },
     "promises": [{"freeform": {"threat": "1/2"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
@@ -92,7 +95,11 @@ def published_case(seed):
         c.name: np.repeat([c.taxonomy.labels[v] for v in shown.tolist()], node_table.counts)
         for c, shown in zip(table.keys, node_table.nodes, strict=True)
     }
-    return pd.DataFrame(cells), Policy(rules, Promises((promise,))), node_table
+    return (
+        pd.DataFrame(cells),
+        Policy(rules, Promises((promise,)), ProtectRule("top-down", Fraction(0))),
+        node_table,
+    )
 
 
 @given(st.integers(0, 2**32), st.booleans())

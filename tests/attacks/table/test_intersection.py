@@ -73,6 +73,7 @@ def test_the_new_output_withstands_where_people_have_several_rows():
             "disease": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"of": "disease", "l": 3}}],
+        "protect": {"search": "top-down", "suppress": 0},
         "person": "who",
     }
     plan = sf.protect(people, policy)

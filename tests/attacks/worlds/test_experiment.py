@@ -8,7 +8,6 @@ import pytest
 from experiments.joint_worlds import guessed, joint, rows_of, walk
 from experiments.minimality import made_up
 from experiments.minimality_agreement import SEARCHES, agreement
-from experiments.stricter_promises import CONFIDENCE, Setting, drawn, stricter
 from experiments.suppressed_people import suppressed
 
 import sfumato as sf
@@ -34,32 +33,6 @@ def test_what_drawn_worlds_tell_is_near_what_all_worlds_tell(search):
         assert row["breaches estimated, not there"] <= TABLES // 50
 
 
-def test_asking_for_more_is_held_to_what_is_promised():
-    """Of six people two share a key. With three x, y, z and w in one class both have x, or it were divided:
-    the attack finds such tables, the experiment counts them, and at l = 3 none is left."""
-    setting = Setting(6, nodes=1, values=4)
-    found = {row["asked"]: row for row in stricter(setting, ("top-down",))}
-    rows = [("a1", "x"), ("a1", "x"), ("a2", "x"), ("a2", "y"), ("a2", "z"), ("a2", "w")]
-    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
-    columns = {"q": {"role": "quasi", "taxonomy": {"tree": setting.tree}}, "s": {"role": "sensitive"}}
-    rules = {"columns": columns, "promises": [{"l-diversity": {"of": "s", "l": 2}}]}
-    (finding,) = sf.attack.minimality(
-        sf.protect(frame, rules).apply(frame), rules, frame.select("q")
-    ).findings
-    assert finding.breach and finding.people == 2
-    assert found["l = 2"]["broken"] > 0 == found["l = 3"]["broken"]
-    assert found["l = 2"]["loss"] < found["l = 3"]["loss"]
-
-
-def test_asking_for_more_now_and_then_leaves_tables_broken():
-    """Two of six people have x, as in Wong's table: asked for more one time in ten, it is still told."""
-    setting = Setting(6, nodes=1, values=5)
-    now_and_then = next(drawn(setting, "confidence 1/2", "confidence 2/5", CONFIDENCE))
-    promised, always, *_ = stricter(setting, ("top-down",))
-    assert now_and_then["asked"].endswith("one time in ten")
-    assert now_and_then["broken"] > promised["broken"] > always["broken"] == 0
-
-
 TREE = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
 BOTH_CLASSES = [
     ("a1", "x"),
@@ -80,7 +53,9 @@ def test_a_walk_visits_worlds_as_often_as_all_of_them_say(rows, search):
     """What all worlds tell, listed, is what a long walk through whole tables tells."""
     columns = {"q": {"role": "quasi", "taxonomy": {"tree": TREE}}, "s": {"role": "sensitive"}}
     half = {"confidence-bounding": {"of": "s", "confidence": "1/2"}}
-    rules = sf.Policy.from_dict({"columns": columns, "promises": [half], "protect": {"search": search}})
+    rules = sf.Policy.from_dict(
+        {"columns": columns, "promises": [half], "protect": {"suppress": 0, "search": search}}
+    )
     frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
     safe = sf.protect(frame, rules).apply(frame)
     (finding,) = sf.attack.minimality(safe, rules, frame.select("q")).findings

@@ -33,7 +33,7 @@ def rules(known=None, **terms):
     return {
         "columns": {"age": {"role": "quasi"}, "signs": {"role": "quasi-sensitive"}},
         "promises": [{"quasi-sensitive": promise}],
-        "protect": {"terms": terms},
+        "protect": {"search": "top-down", "suppress": 0, "terms": terms},
     }
 
 

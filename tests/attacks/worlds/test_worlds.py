@@ -39,7 +39,7 @@ def policy(keys, search, *promises):
                 "s": {"role": "sensitive"},
             },
             "promises": list(promises),
-            "protect": {"search": search},
+            "protect": {"suppress": 0, "search": search},
         }
     )
 

@@ -84,7 +84,7 @@ def test_term_sets(spark, form):
             {"k-anonymity": {"k": 2}},
             {"quasi-sensitive": {"of": name, "knowledge": KNOWLEDGE, "l": 2, "c": 1}},
         ],
-        "protect": {"search": "mondrian"},
+        "protect": {"suppress": 0, "search": "mondrian"},
     }
     plan = same_everywhere(spark, pa.table(columns), policy)
     assert plan.recoding.rewritten
@@ -97,6 +97,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
     "person": "who",
 }
 PEOPLE = pa.table(
@@ -147,6 +148,7 @@ def test_a_chain_of_releases(spark, tmp_path):
             "disease": {"role": "sensitive"},
         },
         "promises": [{"continuous": {"k": 3, "since": "month"}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     people = pl.DataFrame(
         {

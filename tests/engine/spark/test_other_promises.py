@@ -47,6 +47,7 @@ FREE = {
         },
     },
     "promises": [{"freeform": {"threat": "1/2"}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 COARSE = {
     "columns": {
@@ -55,7 +56,7 @@ COARSE = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 2}}],
-    "protect": {"search": "top-down", "suppress": "30%"},
+    "protect": {"price": "none", "search": "top-down", "suppress": "30%"},
 }
 
 

@@ -20,7 +20,11 @@ from sfumato.judge.chain.ruling import chain_verdict, judge_chain
 from sfumato.promises import Continuous, KAnonymity
 
 ANY_LENGTH = st.integers(1, 5).flatmap(lambda n: chains(count=n, rows=7, values=2))
-POLICY = {"columns": {f"q{i}": {"role": "quasi"} for i in range(3)}, "promises": [{"k-anonymity": {"k": 2}}]}
+POLICY = {
+    "columns": {f"q{i}": {"role": "quasi"} for i in range(3)},
+    "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
+}
 
 
 def documents(trees, people, cuts):

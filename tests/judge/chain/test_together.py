@@ -40,7 +40,9 @@ def policy_of(case, promises, **recipients):
     }
     columns = {"since": {"role": "identifier"}, **keys, "s": {"role": "sensitive"}}
     rule = {"recipients": recipients} if recipients else {}
-    return Policy.from_dict({"columns": columns, "promises": promises, **rule})
+    return Policy.from_dict(
+        {"columns": columns, "promises": promises, "protect": {"search": "top-down", "suppress": 0}, **rule}
+    )
 
 
 def frame_of(case):
@@ -153,7 +155,12 @@ def of_square(frame, *promises):
     }
     columns = {"since": {"role": "identifier"}, **keys, "s": {"role": "sensitive"}}
     rules = Policy.from_dict(
-        {"columns": columns, "promises": list(promises), "recipients": {"coalition": "pairs"}}
+        {
+            "columns": columns,
+            "promises": list(promises),
+            "protect": {"search": "top-down", "suppress": 0},
+            "recipients": {"coalition": "pairs"},
+        }
     )
     table = count_table(open_source(frame), rules)
     shown = [{"q0"}, {"q1"}]

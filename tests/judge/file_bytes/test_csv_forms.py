@@ -22,6 +22,7 @@ RULE = Policy.from_dict(
     {
         "columns": {"k": {"role": "quasi"}, "x": {"role": "insensitive"}, "y": {"role": "insensitive"}},
         "promises": [{"k-anonymity": {"k": 1}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
 )
 

@@ -92,7 +92,13 @@ def test_an_error_is_reported_exactly_when_loading_fails(table):
 
 
 def policy(**columns):
-    return Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    return Policy.from_dict(
+        {
+            "columns": columns,
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
 
 
 def names(found):
@@ -120,7 +126,7 @@ def test_empty_cells(missing, gravity):
             "columns": {"a": {"role": "quasi"}, "s": {"role": "sensitive"}},
             "promises": [{"k-anonymity": {"k": 2}}],
             "missing": missing,
-            "protect": {"suppress": "10%"},
+            "protect": {"search": "top-down", "price": "none", "suppress": "10%"},
         }
     )
     (found,) = examine(made, survey(a=["x", None, None, "y"], s=["1", "2", None, "1"]))
@@ -204,6 +210,7 @@ def test_too_few_people():
         {
             "columns": {"a": {"role": "quasi"}, "who": {"role": "identifier"}},
             "promises": [{"k-anonymity": {"k": 3}}],
+            "protect": {"search": "top-down", "suppress": 0},
             "person": "who",
         }
     )
@@ -232,6 +239,7 @@ def test_the_files_of_a_policy_are_looked_at(tmp_path):
         {
             "columns": {"c": {"role": "quasi", "taxonomy": {"file": "h.csv"}}},
             "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
         },
         tmp_path,
     )
@@ -260,7 +268,13 @@ def test_numbers_of_people_say_that_rows_are_people_and_numbers_of_rows_do_not(h
     }
     table = pl.DataFrame(cells)
     columns = {header: {"role": "identifier"}, "surname": {"role": "identifier"}, "sex": {"role": "quasi"}}
-    rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    rules = Policy.from_dict(
+        {
+            "columns": columns,
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     found = list(several_rows(rules, open_source(table).survey()))
     assert [f.where for f in found] == (["column surname"] if warned else [])
 
@@ -297,12 +311,24 @@ def test_no_name_contact_date_or_category_tells_people_apart(header, cells):
 def test_free_text_is_not_proposed_as_the_person(header, cell, proposed):
     table = pl.DataFrame({header: [cell.replace("{}", str(i % 7)) for i in range(60)], "sex": ["f"] * 60})
     columns = {header: {"role": "identifier"}, "sex": {"role": "quasi"}}
-    rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    rules = Policy.from_dict(
+        {
+            "columns": columns,
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     assert bool(list(several_rows(rules, open_source(table).survey()))) is proposed
 
 
 def test_people_who_look_after_others_are_not_proposed_as_the_person():
     table = pl.DataFrame({"Hausarzt": [f"Dr. {'ABC'[i % 3]}" for i in range(60)], "sex": ["f"] * 60})
     columns = {"Hausarzt": {"role": "identifier"}, "sex": {"role": "quasi"}}
-    rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    rules = Policy.from_dict(
+        {
+            "columns": columns,
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
+    )
     assert list(several_rows(rules, open_source(table).survey())) == []

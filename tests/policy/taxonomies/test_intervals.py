@@ -18,8 +18,8 @@ def path_of(tree, value):
 
 def test_ages():
     tree = rule_from({"intervals": [5, 10, 20, 40], "from": 0, "to": 120}).build(["23"])
-    assert path_of(tree, "23") == ["23", "20-24", "20-29", "20-39", "0-39", "*"]
-    assert path_of(tree, "119") == ["119", "115-119", "110-119", "100-119", "80-119", "*"]
+    assert path_of(tree, "23") == ["23", "[20, 25)", "[20, 30)", "[20, 40)", "[0, 40)", "*"]
+    assert path_of(tree, "119") == ["119", "[115, 120)", "[110, 120)", "[100, 120)", "[80, 120)", "*"]
     assert len(tree.leaves) == 120 and tree.ordered and tree.leaf_labels[:2] == ("0", "1")
 
 
@@ -30,7 +30,7 @@ def test_the_leaves_do_not_depend_on_the_data():
 
 @pytest.mark.parametrize(
     ("age", "leaf", "five"),
-    [("84", "84", "80-84"), ("89", "89", "85-89"), ("90", "90+", "90+"), ("119", "90+", "90+")],
+    [("84", "84", "[80, 85)"), ("89", "89", "[85, 90)"), ("90", "90+", "90+"), ("119", "90+", "90+")],
 )
 def test_top_code_at_89_and_90(age, leaf, five):
     tree = rule_from({"intervals": [5, 20], "from": 0, "to": 120, "top": 90}).build(["84", "89", "90", "119"])
@@ -44,15 +44,15 @@ def test_top_and_bottom_codes_join_wider_intervals():
     )
     assert path_of(tree, "17") == ["<18", "<20", "<20", "*"]
     assert path_of(tree, "18") == ["18", "<20", "<20", "*"]
-    assert path_of(tree, "88") == ["88", "85-89", "80+", "*"]
+    assert path_of(tree, "88") == ["88", "[85, 90)", "80+", "*"]
     assert path_of(tree, "95") == ["90+", "90+", "80+", "*"]
     assert tree.rank("3") == tree.rank("17") == 0
 
 
 def test_codes_at_the_edge_of_an_interval():
     tree = rule_from({"intervals": [5], "from": 0, "bottom": 20, "top": 40}).build(["3"])
-    assert path_of(tree, "3") == ["<20", "<20", "*"] and path_of(tree, "20") == ["20", "20-24", "*"]
-    assert path_of(tree, "39") == ["39", "35-39", "*"] and tree.leaf_labels[-1] == "40+"
+    assert path_of(tree, "3") == ["<20", "<20", "*"] and path_of(tree, "20") == ["20", "[20, 25)", "*"]
+    assert path_of(tree, "39") == ["39", "[35, 40)", "*"] and tree.leaf_labels[-1] == "40+"
     exact = rule_from({"intervals": ["0.5"], "decimal": True, "bottom": 1, "top": 2}).build(
         ["0.9", "1", "1.99", "2"]
     )
@@ -67,12 +67,12 @@ def test_an_interval_with_both_codes_is_everything():
 
 def test_the_last_interval_is_cut_at_the_end_of_the_range():
     tree = rule_from({"intervals": [5], "from": 0, "to": 12}).build([])
-    assert path_of(tree, "11") == ["11", "10-11", "*"]
+    assert path_of(tree, "11") == ["11", "[10, 12)", "*"]
 
 
 def test_negative_numbers():
     tree = rule_from({"intervals": [5, 10], "from": -10, "to": 10}).build(["-7"])
-    assert path_of(tree, "-7") == ["-7", "-10 to -6", "-10 to -1", "*"]
+    assert path_of(tree, "-7") == ["-7", "[-10, -5)", "[-10, 0)", "*"]
 
 
 def test_other_ways_to_write_a_whole_number_are_the_same_leaf():

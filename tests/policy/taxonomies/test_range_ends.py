@@ -17,7 +17,7 @@ def policy(taxonomy=None, search="mondrian"):
     return {
         "columns": {"a": column, "s": {"role": "sensitive"}},
         "promises": [{"k-anonymity": {"k": 3}}],
-        "protect": {"search": search},
+        "protect": {"suppress": 0, "search": search},
     }
 
 

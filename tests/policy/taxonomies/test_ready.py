@@ -20,6 +20,7 @@ from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyKind
 POLICY = {
     "columns": {"land": {"role": "quasi", "taxonomy": {"ready": "countries"}}},
     "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 FOLDER = Path(sf.__file__).parent / "policy" / "taxonomies" / "ready"
 

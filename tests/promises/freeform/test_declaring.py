@@ -144,21 +144,33 @@ def test_round_trip():
 def test_only_free_columns_have_these_keys():
     columns = {"a": {"role": "quasi", "sensitive": ["x"]}, "b": {"role": "free"}}
     with pytest.raises(BadPolicy, match=r"columns\.a\.sensitive: a column that is quasi has no such key"):
-        Policy.from_dict({"columns": columns, "promises": [{"freeform": {"threat": HALF}}]})
+        Policy.from_dict(
+            {
+                "columns": columns,
+                "promises": [{"freeform": {"threat": HALF}}],
+                "protect": {"search": "top-down", "suppress": 0},
+            }
+        )
 
 
 def test_what_freeform_does_not_go_with():
-    said = refused(policy(more={"protect": {"suppress": "5%"}}))
+    said = refused(policy(more={"protect": {"search": "top-down", "price": "none", "suppress": "5%"}}))
     assert "rows suppressed" in said
     columns = {"id": {"role": "identifier"}, **POLICY["columns"]}
     assert "drop `person`" in refused(policy(more={"columns": columns, "person": "id"}))
     for search in ("lattice", "mondrian"):
-        assert f"{search} cannot keep it" in refused(policy(more={"protect": {"search": search}}))
+        assert f"{search} cannot keep it" in refused(
+            policy(more={"protect": {"suppress": 0, "search": search}})
+        )
     assert "grows from the data" in refused(policy(taxonomy={"prefix": [1]}, sensitive=["T*"]))
 
 
 def test_an_attack_needs_the_promise():
-    words = {"columns": {"Sex": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    words = {
+        "columns": {"Sex": {"role": "quasi"}},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     with pytest.raises(WrongCall, match="no freeform promise"):
         sf.attack.freeform(T1[["Sex"]], words)
 
@@ -173,7 +185,11 @@ def test_nothing_of_a_finding_shows_a_cell():
     columns["Sex"] = {"role": "free"}
     columns["Income"]["taxonomy"] = {"tree": trees["Income"]}
     columns["Disease"] |= {"taxonomy": {"tree": trees["Disease"]}, "sensitive": ["canary-1"]}
-    words = {"columns": columns, "promises": POLICY["promises"]}
+    words = {
+        "columns": columns,
+        "promises": POLICY["promises"],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     found = sf.attack.freeform(canary, words)
     assert found and any("canary" in f.in_full for f in found)
     audit = sf.audit(canary, words)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,13 +16,13 @@ from promises.freeform.node_tables import random_case
 from sfumato.core.promise import Promises
 from sfumato.journey.protect_file import protect_file
 from sfumato.judge.promises.freeform import definition as freeform
-from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.taxonomies import rule_from
 
 
 def policies(table, promise):
     rules = {c.name: ColumnRule(c.role, rule_from(c.taxonomy)) for c in table.columns}
-    return Policy(rules, Promises((promise,)))
+    return Policy(rules, Promises((promise,)), ProtectRule("top-down", Fraction(0)))
 
 
 @pytest.mark.parametrize("portion", [10**9, 3])

@@ -6,6 +6,13 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from experiments.pattern_charts import (
+    MOST_LEAVES,
+    MOST_PATTERNS_DRAWN,
+    lattice_chart,
+    level_tree,
+    quality_map,
+)
 
 import sfumato as sf
 from papers.schrittwieser_2011 import GENDER, ROWS_I, table_i, table_v
@@ -14,13 +21,6 @@ from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.charts import (
-    MOST_LEAVES,
-    MOST_PATTERNS_DRAWN,
-    lattice_chart,
-    level_tree,
-    quality_map,
-)
 from sfumato.protection.patterns.patterns import classify
 from sfumato.protection.searches.search import Aim
 from sfumato.show.chart import Chart, Diagram
@@ -39,6 +39,7 @@ POLICY = {
         "birthdate": {"role": "quasi", "taxonomy": {"date": ["month", "year"]}},
     },
     "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
 }
 
 
@@ -80,18 +81,21 @@ def test_the_policy_says_what_is_equally_good():
 def test_where_nothing_is_allowed_it_says_so():
     found = sf.patterns(PEOPLE, {**POLICY, "promises": [{"k-anonymity": {"k": 5}}]})
     assert str(found).endswith("nothing can be published: relax a promise, or let rows be suppressed")
-    assert found.as_dict()["apart"] == [] and len(found.charts()) == 4
+    assert found.as_dict()["apart"] == []
 
 
 def test_patterns_beside_earlier_releases():
     policy = {
         "columns": {"since": {"role": "identifier"}, **POLICY["columns"]},
         "promises": [{"continuous": {"k": 2, "since": "since"}}],
+        "protect": {"search": "top-down", "suppress": 0},
     }
     people = PEOPLE.with_columns(since=pl.Series(["Q1", "Q1", "Q2", "Q2"]))
     first = sf.protect(people.filter(pl.col("since") == "Q1"), policy)
     alone, beside = sf.patterns(people, policy), sf.patterns(people, policy, earlier=[first.imprint])
-    plan = sf.protect(people, {**policy, "protect": {"search": "top-down"}}, earlier=[first.imprint])
+    plan = sf.protect(
+        people, {**policy, "protect": {"suppress": 0, "search": "top-down"}}, earlier=[first.imprint]
+    )
     assert alone.allowed.sum() == 6 and not (beside.allowed & ~alone.allowed).any()
     assert beside.allowed[-1] and plan.recoding.cuts is not None
 
@@ -103,7 +107,8 @@ def test_nonsense_is_refused(wrong):
 
 
 def test_figure_1_names_what_the_policy_names_and_no_other_value():
-    gender, birthdate = sf.patterns(PEOPLE, POLICY).charts()[:2]
+    columns = sf.patterns(PEOPLE, POLICY).table.keys
+    gender, birthdate = (level_tree(column, {"*", "m", "f"}) for column in columns)
     assert [s.text for s in gender.spots] == ["*", "m", "f"] and gender.links == [(0, 1), (0, 2)]
     assert [s.text.split("\n")[1] for s in birthdate.spots] == ["4 values", "2 values", "1 value", "1 value"]
     assert not any("1970" in text for row in birthdate.rows() for text in row)

@@ -40,6 +40,7 @@ def policy(width, *, k=2, same="identifier", promises=(), **rule):
             "ill": {"role": "sensitive"},
         },
         "promises": [{"k-anonymity": {"k": k}}, *promises],
+        "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"quality": "discernibility", **rule},
     }
 

@@ -1,6 +1,5 @@
 """Families of versions against every family there is."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -166,34 +165,6 @@ def test_capacity_is_a_sentence():
     assert more.exact
     assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 2, whole) == 1
     assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 3, whole) is None
-
-
-GROUPS = Taxonomy.grow(
-    ["*", *"abcd", *(f"{g}{i}" for g in "abcd" for i in range(3))],
-    [-1, *[0] * 4, *(1 + i // 3 for i in range(12))],
-)
-
-
-def test_subtree_cuts_carry_where_levels_run_out():
-    """One column, so levels are a chain and serve one; groups of its values are told apart."""
-    people = Microdata.of_codes(
-        [Column("q", Role.QUASI, GROUPS)], [np.repeat(np.arange(12), 3).astype(np.int32)]
-    )
-    rule = RecipientRule(tolerance=Fraction(1), coalition=Coalition.ANY)
-    versions = made(people, rule, "loss", k=4)
-    assert versions.most() == 1
-    chosen = versions.choose(4)
-    assert len(chosen) == 1, "one level up is everything"
-    rule = RecipientRule(tolerance=Fraction(1))
-    patterns = classify(people, promised(3), Aim())
-    raised = AvailableVersions(
-        replace(patterns, allowed=patterns.allowed & (np.arange(3) == 1)), rule, "loss"
-    )
-    assert raised.most() == 1
-    chosen = raised.choose(4)
-    assert [v.index for v in chosen] == [None] * 4
-    assert len({v.cuts["q"] for v in chosen}) == 4
-    assert is_safe(people, [v.cuts for v in chosen], rule, 3)
 
 
 def test_capacity_says_what_each_adversary_costs():

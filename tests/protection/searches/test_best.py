@@ -202,7 +202,7 @@ def test_the_exact_search_is_left_out_where_people_have_several_rows():
         "columns": columns,
         "person": {"column": "who", "knows": "profile"},
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"search": "best"},
+        "protect": {"suppress": 0, "search": "best"},
     }
     plan = sf.protect(people, policy)
     assert "would not tell it which others do" in plan.left_out["optimum"]

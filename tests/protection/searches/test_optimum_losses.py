@@ -51,13 +51,17 @@ def test_a_policy_may_name_any_measure_but_height_and_sees_the_bound(monkeypatch
         "zip": {"role": "quasi", "taxonomy": {"prefix": [3, 2]}},
         "job": {"role": "quasi"},
     }
-    words = {"columns": columns, "promises": [{"k-anonymity": {"k": 4}}]}
+    words = {
+        "columns": columns,
+        "promises": [{"k-anonymity": {"k": 4}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
     for loss in LOSSES:
-        plan = sf.protect(people, {**words, "protect": {"search": "optimum", "loss": loss}})
+        plan = sf.protect(people, {**words, "protect": {"suppress": 0, "search": "optimum", "loss": loss}})
         assert plan.optimal and plan.as_dict()["measure"] == loss
     with pytest.raises(BadPolicy, match="height"):
-        sf.protect(people, {**words, "protect": {"search": "optimum", "loss": "height"}})
+        sf.protect(people, {**words, "protect": {"suppress": 0, "search": "optimum", "loss": "height"}})
     monkeypatch.setattr(optimum, "MOST_STATES", 1)
-    plan = sf.protect(people, {**words, "protect": {"search": "optimum"}})
+    plan = sf.protect(people, {**words, "protect": {"suppress": 0, "search": "optimum"}})
     assert not plan.optimal and plan.as_dict()["bound"] < plan.loss
     assert "no global recoding is below" in str(plan)

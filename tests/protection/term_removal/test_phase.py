@@ -40,7 +40,7 @@ def policy(k=2, search="mondrian", knowledge=E, terms=None, **asked):
             *([{"k-anonymity": {"k": k}}] if k else []),
             {"quasi-sensitive": {"of": "symptoms", "knowledge": knowledge, **asked}},
         ],
-        "protect": {"search": search, "terms": terms or {}},
+        "protect": {"suppress": 0, "search": search, "terms": terms or {}},
     }
 
 

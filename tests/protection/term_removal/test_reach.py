@@ -107,7 +107,7 @@ def policy(*asked, search="mondrian", **protect):
             "drugs": {"role": "quasi-sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}, *({"quasi-sensitive": words} for words in asked)],
-        "protect": {"search": search, **protect},
+        "protect": {"suppress": 0, "search": search, **protect},
     }
 
 

@@ -38,7 +38,7 @@ POLICY = {
         "disease": {"role": "sensitive"},
     },
     "promises": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"of": "disease", "l": 2}}],
-    "protect": {"search": "top-down", "suppress": "20%"},
+    "protect": {"price": "none", "search": "top-down", "suppress": "20%"},
 }
 
 
@@ -270,7 +270,11 @@ FORMS = [
 @pytest.mark.parametrize(("words", "text", "form"), FORMS)
 def test_forms(words, text, form):
     policy = Policy.from_dict(
-        {"columns": {"x": {"role": "quasi", "taxonomy": words}}, "promises": [{"k-anonymity": {"k": 2}}]}
+        {
+            "columns": {"x": {"role": "quasi", "taxonomy": words}},
+            "promises": [{"k-anonymity": {"k": 2}}],
+            "protect": {"search": "top-down", "suppress": 0},
+        }
     )
     found = PublishedForms(policy.columns["x"].taxonomy).of(text)
     assert found.form is form
@@ -291,7 +295,7 @@ def test_whatever_is_published_can_be_described(tmp_path_factory, rows, search):
             "sex": {"role": "quasi"},
         },
         "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"search": search},
+        "protect": {"suppress": 0, "search": search},
     }
     table = pl.DataFrame({"age": [str(age) for age, _ in rows], "sex": [sex for _, sex in rows]})
     protect_file(table, policy, folder / "safe.csv", dictionary=True)

@@ -25,7 +25,7 @@ def cells_of(url):
     engine = create_engine(url)
     there = MetaData()
     there.reflect(engine)
-    assert set(METADATA.tables) < set(there.tables)
+    assert set(METADATA.tables) == set(there.tables)
     with engine.connect() as connection:
         rows = [row for table in there.tables.values() for row in connection.execute(select(table))]
     engine.dispose()

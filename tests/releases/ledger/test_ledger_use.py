@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from faults.made_up import issue, prepared, release
 from releases.ledger.tampering import change
 from sfumato.core.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 from sfumato.releases.certificate import read
-from sfumato.releases.ledger import schema
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.encryption import reading_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import Record, memory_bytes
-from sfumato.releases.ledger.tables import METADATA, REVISION
 
 # -- one writer ---------------------------------------------------------------------------------------------
 
@@ -183,56 +179,22 @@ def test_reading_only(filled, url, tmp_path):
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_newer_ledger_is_refused(url, tmp_path):
-    change(tmp_path / "ledger.db", "UPDATE alembic_version SET version_num = '9999'")
+@pytest.mark.parametrize(
+    "made",
+    [
+        "UPDATE format SET version = 9999",
+        "DELETE FROM format",
+        "DROP TABLE format",  # a ledger of 0.1 has no such table
+    ],
+)
+def test_a_ledger_of_another_version_is_refused_and_left_alone(url, tmp_path, made):
+    change(tmp_path / "ledger.db", made)
+    before = (tmp_path / "ledger.db").read_bytes()
     for readonly in (True, False):
-        with pytest.raises(BadLedger, match="version"):
+        with pytest.raises(BadLedger, match="made by another version") as refused:
             Ledger(url, readonly=readonly)
-
-
-def test_an_older_ledger_is_upgraded_and_a_copy_kept(filled, tmp_path):
-    """With a made-up next step."""
-    steps = tmp_path / "migrations"
-    shutil.copytree(schema.MIGRATIONS, steps)
-    (steps / "versions" / "9999_more.py").write_text(
-        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\n"
-        f"down_revision = '{REVISION}'\n"
-        "def upgrade():\n    op.add_column('staged', sa.Column('note', sa.Text))\n",
-        encoding="utf-8",
-    )
-    database = LedgerDatabase(f"sqlite:///{tmp_path}/ledger.db")
-    schema.prepare(database, migrations=steps, goal="9999")
-    with database.reading() as connection:
-        assert schema.revision(connection) == "9999"
-    copy = Ledger(f"sqlite:///{tmp_path}/ledger.db.before-9999", key=filled.key_path, readonly=True)
-    assert copy.history() == filled.history()
-
-
-def test_a_ledger_of_the_first_version_is_upgraded(tmp_path):
-    """Where nothing is under way; what is under way is finished by the version that began it."""
-    for number in range(2):
-        database = LedgerDatabase(f"sqlite:///{tmp_path}/{number}.db")
-        schema.prepare(database, goal="0001")
-        if number:
-            change(database.path, "INSERT INTO staged VALUES ('a', 'open', '', '/x', '/y')")
-            with pytest.raises(BadLedger, match="under way"):
-                schema.prepare(database)
-        else:
-            schema.prepare(database)
-        with database.reading() as connection:
-            assert schema.revision(connection) == ("0001" if number else REVISION)
-
-
-def test_the_migrations_make_the_tables_that_the_code_uses(tmp_path):
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-    from alembic.script import ScriptDirectory
-
-    assert ScriptDirectory(str(schema.MIGRATIONS)).get_heads() == [REVISION]
-    database = LedgerDatabase(f"sqlite:///{tmp_path}/ledger.db")
-    schema.prepare(database)
-    with database.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+        assert refused.value.exit_code == 3
+    assert (tmp_path / "ledger.db").read_bytes() == before
 
 
 @pytest.mark.parametrize("url", ["ledger.db", "mysql://host/db", "sqlite://", "sqlite:///:memory:", "::"])

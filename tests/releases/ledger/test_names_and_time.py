@@ -56,16 +56,6 @@ class TestNames:
     def test_spelling_it_again_changes_nothing(self, name):
         assert same_name(same_name(name)) == same_name(name)
 
-    def test_a_chain_of_an_older_version_goes_on_under_its_old_spelling(self, url, tmp_path):
-        """Entries are sealed with the name they have; the next one continues the count of their chain."""
-        ledger = Ledger(url)
-        release(ledger, tmp_path / "one", chain="main ")
-        second = release(ledger, tmp_path / "two", chain="main")
-        assert (second.record.chain, second.record.sequence) == ("main", 2)
-        assert [entry.chain for entry in map(ledger.entry, ids(ledger))] == ["main ", "main "]
-        assert ledger.verify().holds
-        assert ledger.history("main") == ledger.history("  main") == ledger.history()
-
     @pytest.mark.parametrize("given", ["MAIN", "Main", "\uff4d\uff41\uff49\uff4e", " mAin "])
     def test_a_name_that_differs_in_case_or_width_alone_is_refused(self, url, tmp_path, given):
         """Another chain has another floor, and another recipient another history."""
@@ -153,9 +143,7 @@ class TestElsewhere:
         assert not (tmp_path / "c").exists() and len(begun.history()) == 2
 
     def test_a_release_in_the_same_chain_is_for_the_chain_to_judge(self, begun, tmp_path):
-        again = release(
-            begun, tmp_path / "c", chain="a ", recipient="lab", table="t" * 64, people=people("x")
-        )
+        again = release(begun, tmp_path / "c", chain="a", recipient="lab", table="t" * 64, people=people("x"))
         assert again.record.sequence == 2
 
     def test_it_is_asked_again_inside_the_commit(self, url, tmp_path):

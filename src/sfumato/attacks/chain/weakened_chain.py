@@ -35,12 +35,11 @@ class Weakening:
 
     Knows: all releases of a chain that went to one recipient, or to two who put theirs together, and
     somebody's key columns. Seeks: who somebody is, or what they have, better than the first release allowed.
-    `coalition` says that the first release promised two recipients together no more; `None`: not known.
-    Silent on: what certificates of version 0.1 do not tell.
+    `coalition` says that the first release promised two recipients together no more.
     """
 
     releases: Sequence[ChainRelease]
-    coalition: bool | None = None
+    coalition: bool = False
 
     def findings(self) -> list[Finding]:
         """Returns what later releases ask less of, then which two recipients leave too few candidates."""
@@ -70,15 +69,15 @@ class Weakening:
             if left is None or left >= k:
                 continue
             allowed = one.allowed or other.allowed
-            promised = {True: "", False: ", and nothing was promised of that", None: ", if that was promised"}
+            promised = "" if self.coalition else ", and nothing was promised of that"
             yield Finding(
                 NAME,
                 "two recipients who put their versions together",
                 f"releases {one.sequence} and {other.sequence} together leave somebody {left} candidates of"
-                f" the {k} promised first{promised[self.coalition]}",
+                f" the {k} promised first{promised}",
                 Fraction(1, max(left, 1)),
                 0,
-                self.coalition is True and not allowed,
+                self.coalition and not allowed,
                 details={"release": other.sequence, "candidates": left, "asked": k},
             )
 

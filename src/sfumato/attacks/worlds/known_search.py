@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sfumato.attacks.worlds.published_boxes import Builds, PublishedBoxes, Republish
-from sfumato.policy.known_search_rule import STEPS
+
+STEPS = 20_000
+"""So many times the search is run at most, for each attack."""
 
 ALL_WORLDS = "all worlds"
 """The method of a finding in which nothing was left out."""

@@ -64,8 +64,7 @@ class MarkedTree:
         if lost or np.any(is_group[found[was_leaf]]):
             raise RefusedByHistory(
                 f"the taxonomy of {self.name} has changed since an earlier release",
-                remedy="Keep the tree: it may only grow below existing nodes. Under version 2 write '*' above"
-                " the single root of a tree of version 1. Or start a new chain.",
+                remedy="Keep the tree: it may only grow below existing nodes. Or start a new chain.",
             )
         return found
 

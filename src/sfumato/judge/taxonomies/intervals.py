@@ -19,8 +19,8 @@ class Scale:
 
     An interval holds its lower end and not its upper end. Intervals of every width are counted from `origin`.
     Numbers below `bottom` are one value, and so are those from `top` on; numbers outside `first` and `beyond`
-    (excluded) have no place. Unless `decimal`, the values are all whole numbers in between, and intervals
-    name their last one, unless `half_open`. `written` is the form of numbers in cells, if not the plain one.
+    (excluded) have no place. Unless `decimal`, the values are all whole numbers in between. `written` is the
+    form of numbers in cells, if not the plain one.
     """
 
     widths: tuple[Fraction, ...]
@@ -29,7 +29,6 @@ class Scale:
     top: Fraction | None
     bottom: Fraction | None
     decimal: bool
-    half_open: bool = False
     written: str | None = None
 
     @classmethod
@@ -47,8 +46,7 @@ class Scale:
             raise BadTaxonomy("each width must be a multiple of the one before")
         decimal, form = spec.get("decimal") is True, spec.get("written")
         outer = (ends.get("from"), ends.get("to"), ends.get("top"), ends.get("bottom"))
-        half_open = spec.get("notation") == "half-open"
-        return cls(widths, *outer, decimal, half_open, None if form is None else str(form))
+        return cls(widths, *outer, decimal, None if form is None else str(form))
 
     def size(self, text: str) -> Fraction | None:
         """Returns the number that a cell writes, `None` where it writes none."""
@@ -110,11 +108,7 @@ class Scale:
         if lowest or highest:
             open_ended = f"<{number_text(end)}" if lowest else f"{number_text(begin)}+"
             return ANY if lowest and highest else open_ended
-        if self.decimal or self.half_open:
-            return f"[{number_text(begin)}, {number_text(end)})"
-        first, last = int(begin), int(end) - 1
-        between = " to " if first < 0 else "-"
-        return str(first) if first == last else f"{first}{between}{last}"
+        return f"[{number_text(begin)}, {number_text(end)})"
 
 
 def build(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
@@ -122,7 +116,7 @@ def build(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
 
     >>> tree = build({"intervals": [5, 10], "from": 0, "to": 100, "top": 90}, ["93", "42"])
     >>> [level[tree.place("42")] for level in tree.labels], tree.values[tree.place("93")]
-    (['42', '40-44', '40-49', '*'], '90+')
+    (['42', '[40, 45)', '[40, 50)', '*'], '90+')
     """
     scale = Scale.of(spec)
     sized = [(scale.size(text), text) for text in texts if text is not None]

@@ -45,15 +45,12 @@ def build_tree(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     >>> build_tree({"tree": {"Viral": ["Flu", "AIDS"], "Trauma": None}}, [None]).values
     ('Flu', 'AIDS', 'Trauma', None)
 
-    A single group is the root itself where `root: own` says so.
+    A single group that holds everything is the root itself.
 
-    >>> build_tree({"tree": {"person": ["f", "m"]}, "root": "own"}, []).labels
+    >>> build_tree({"tree": {"person": ["f", "m"]}}, []).labels
     (('f', 'm'), ('person', 'person'))
     """
-    paths = list(_branches(spec["tree"], (ANY,)))
-    if spec.get("root") == "own":
-        paths = [path[:-1] for path in paths]
-    return of_paths(paths, spec, texts)
+    return of_paths(list(_branches(spec["tree"], ())), spec, texts)
 
 
 def build_file(spec: Mapping[str, object], texts: Sequence[Text], content: bytes) -> ValueTree:

@@ -15,7 +15,6 @@ from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Problem, did_you_mean, short
 from sfumato.policy import safe_harbor
 from sfumato.policy.compatibility import controls
-from sfumato.policy.compatibility.known_search import known_search, stricter_search
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.compatibility.search_fit import search_problems
 from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
@@ -303,8 +302,6 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     for_recipients,
     for_colluders,
     beside_earlier,
-    known_search,
-    stricter_search,
     safe_harbor.objections,
     _objections_of_promises,
 ]

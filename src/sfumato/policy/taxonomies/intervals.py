@@ -77,8 +77,6 @@ class Intervals:
     top: Decimal | None = None
     bottom: Decimal | None = None
     decimal: bool = False
-    half_open: bool = False
-    """Whether intervals of whole numbers are written `[40, 45)` like those of decimal ones, not `40-44`."""
     written: str = PLAIN
     ordered: ClassVar[bool] = True
 
@@ -127,7 +125,7 @@ class Intervals:
         widths = tuple(decimal(w, key="intervals") for w in sequence(spec["intervals"]))
         form = label(spec.get("written", PLAIN))
         whole = spec.get("decimal") is not True
-        return cls(widths, **ends, decimal=not whole, written=form)  # type: ignore[arg-type]  # ends have names
+        return cls(widths, **ends, decimal=not whole, written=form)
 
     @property
     def spec(self) -> Spec:
@@ -238,10 +236,7 @@ class Intervals:
             return f"{plain(low)}+"
         if self._high is not None:
             high = min(high, self._high)
-        if self.decimal or self.half_open:
-            return f"[{plain(low)}, {plain(high)})"
-        first, last = int(low), int(high) - 1
-        return str(first) if first == last else f"{first}{'-' if first >= 0 else ' to '}{last}"
+        return f"[{plain(low)}, {plain(high)})"
 
 
 def _places(*numbers: Decimal) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
@@ -22,14 +22,14 @@ MOST_DEPTH = 30
 class NestedTree:
     """A tree literal: `{tree: {Viral: [Flu, AIDS], Bacterial: [E.Coli, TB]}}`. Its root is `*`.
 
-    With `own_root`, a single group that holds everything is the root itself, and nothing stands above it.
+    A single group that holds everything is the root itself, unless `*` is written above it (`starred`).
 
     >>> t = NestedTree.read({"tree": {"Viral": ["Flu", "AIDS"], "Bacterial": ["TB"], "Trauma": None}})
     >>> t.build(["Flu", None]).leaf_labels
     ('Flu', 'AIDS', 'TB', 'Trauma', None)
-    >>> one = NestedTree.read({"tree": {"person": ["f", "m"]}})
-    >>> one.build([]).height, one.with_own_root().build([]).height
-    (2, 1)
+    >>> one, starred = {"person": ["f", "m"]}, {"*": {"person": ["f", "m"]}}
+    >>> [NestedTree.read({"tree": tree}).build([]).height for tree in (one, starred)]
+    [1, 2]
     """
 
     key: ClassVar[str] = "tree"
@@ -40,7 +40,7 @@ class NestedTree:
             "tree": {
                 "type": ["object", "array"],
                 "description": "Groups as keys, values as lists below them; the root `*` is added."
-                " From version 2 on a single group that holds everything is the root.",
+                " A single group that holds everything is the root.",
             },
             "ordered": {
                 "type": "boolean",
@@ -54,9 +54,7 @@ class NestedTree:
 
     branches: tuple[Branch, ...]
     ordered: bool = False
-    own_root: bool = False
-    starred: bool = field(default=False, compare=False)
-    star_written: bool = False
+    starred: bool = False
 
     @classmethod
     def read(cls, spec: Spec, folder: Path | None = None) -> Self:
@@ -67,7 +65,7 @@ class NestedTree:
                 branches, starred = below, True
             case _:
                 starred = False
-        rule = cls(branches, bool(spec.get("ordered", False)), starred=starred)
+        rule = cls(branches, bool(spec.get("ordered", False)), starred and _is_one_group(branches))
         if not branches:
             raise BadTaxonomy("the tree is empty")
         rule.build([])
@@ -77,7 +75,7 @@ class NestedTree:
     def spec(self) -> Spec:
         ordered = {"ordered": True} if self.ordered else {}
         tree = _written(self.branches)
-        return {"tree": {"*": tree} if self.star_written else tree, **ordered}
+        return {"tree": {"*": tree} if self.starred else tree, **ordered}
 
     @property
     def digest(self) -> str:
@@ -86,22 +84,16 @@ class NestedTree:
     def build(self, values: Sequence[Label]) -> Taxonomy:
         return self._written_out.build(values)
 
-    def with_own_root(self) -> NestedTree:
-        """Returns the tree as policies of version 2 read it: a `*` above a single group stays if written."""
-        if not self.has_single_group:
-            return self
-        return replace(self, star_written=True) if self.starred else replace(self, own_root=True)
-
-    @property
-    def has_single_group(self) -> bool:
-        """Whether one group, of the tree's own naming, holds every value."""
-        return len(self.branches) == 1 and not isinstance(self.branches[0], str)
-
     @cached_property
     def _written_out(self) -> WrittenRows:
-        above = () if self.own_root and self.has_single_group else (ANY,)
+        above = () if _is_one_group(self.branches) and not self.starred else (ANY,)
         rows = (row for branch in self.branches for row in _rows(branch, above))
         return WrittenRows(tuple(rows), self.ordered)
+
+
+def _is_one_group(branches: tuple[Branch, ...]) -> bool:
+    """Whether one group, of the tree's own naming, holds every value."""
+    return len(branches) == 1 and not isinstance(branches[0], str)
 
 
 def _branches(words: object, depth: int = 0) -> tuple[Branch, ...]:

@@ -113,7 +113,6 @@ class Continuous(Declared, TablePromise):
         "hold": Order.FREE,
         "survivors": Order.LARGER,
     }
-    sentence: ClassVar[str] = "continuous, k = {k}"
 
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
         """The promise beside these releases, oldest first, and among these promises."""

@@ -112,7 +112,6 @@ class Freeform(Declared, TablePromise):
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"threat": Order.SMALLER}
-    sentence: ClassVar[str] = "freeform, threat at most {threat}, observable from {observability}"
     column_options: ClassVar[type[ColumnOptions] | None] = FreeOptions
 
     def __post_init__(self) -> None:

@@ -99,7 +99,6 @@ class QuasiSensitiveDiversity(LabelPromise):
         PREVALENCE,
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
-    sentence: ClassVar[str] = "quasi-sensitive (c, l)-diversity of {of}, c = {c}, l = {l}"
 
     def parameters(self) -> dict[str, object]:
         return {**super().parameters(), "l": self.l, "c": Exact("c").write(self.c)}
@@ -236,7 +235,6 @@ class QuasiSensitiveCloseness(LabelPromise):
         PREVALENCE,
     )
     orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
-    sentence: ClassVar[str] = "quasi-sensitive t-closeness of {of}, t = {t}, {prior} prior"
 
     def parameters(self) -> dict[str, object]:
         return {**super().parameters(), "t": Exact("t").write(self.t)}

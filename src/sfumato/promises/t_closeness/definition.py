@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
-from sfumato.core.demand import Demand, Order
+from sfumato.core.demand import Order
 from sfumato.core.errors import BadPolicy
 from sfumato.core.limits import SHIFT, Bound
 from sfumato.core.microdata import Counts
@@ -98,22 +98,12 @@ class TCloseness(Declared, ClassPromise):
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
-    sentence: ClassVar[str] = "t-closeness of {of}, t = {t}, {distance} distance"
 
     def implied(self) -> tuple[Promise, ...]:
         """No ground distance exceeds the equal one, so no earth mover's distance does."""
         if self.distance != "equal":
             return ()
         return tuple(replace(self, distance=other) for other in DISTANCES if other != "equal")
-
-    @classmethod
-    def demand_in(cls, sentence: str) -> Demand | None:
-        """As said, with or without a reference, of which the sentence tells no more."""
-        demand = super().demand_in(sentence.removesuffix(BESIDE))
-        if demand is None:
-            return None
-        compared = {"compared with": "a reference" if sentence.endswith(BESIDE) else "the table"}
-        return replace(demand, same={**demand.same, **compared}, sentence=sentence)
 
     @property
     def evidence(self) -> Evidence:

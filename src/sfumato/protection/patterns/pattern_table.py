@@ -15,7 +15,6 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Counts, Microdata
 from sfumato.core.promise import Promises, Truth
-from sfumato.core.taxonomy import Label
 from sfumato.protection.patterns.figures import PatternFigures
 from sfumato.protection.patterns.metrics import EXACT, METRICS, MetricInput, Numbers, steps
 from sfumato.protection.searches.frontier import levels_at
@@ -30,8 +29,7 @@ class PatternTable:
     the suppression limit. `figures` and metrics of an allowed pattern are those of what would be published;
     of the others only the promises about class sizes were asked.
 
-    `quality` names the metric by which versions are to be equally good, up to `tolerance`; `words` are the
-    labels of each column that the policy itself knows, and that may be shown.
+    `quality` names the metric by which versions are to be equally good, up to `tolerance`.
     """
 
     table: Microdata
@@ -41,7 +39,6 @@ class PatternTable:
     allowed: Truth
     quality: str = "loss"
     tolerance: Fraction = Fraction(0)
-    words: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
     _metrics: dict[str, Numbers] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -22,7 +22,6 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.protection.controls import permitted_levels, spared_rows, spares_all
-from sfumato.protection.patterns.charts import charts
 from sfumato.protection.patterns.figures import count_sizes, judge_further
 from sfumato.protection.patterns.pattern_table import PatternTable, shape_of
 from sfumato.protection.patterns.summary import as_dict, card
@@ -31,7 +30,6 @@ from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.suppression import recoded
 from sfumato.show.card import Card, Printable
-from sfumato.show.chart import Figure
 
 MOST_PATTERNS = 1_000_000
 """Larger lattices are not classified."""
@@ -53,10 +51,6 @@ class Patterns(PatternTable, Printable):
     def as_dict(self) -> JsonObject:
         """Returns JSON: counts, the quality classes, and patterns of the first that can be handed out."""
         return as_dict(self)
-
-    def charts(self) -> tuple[Figure, ...]:
-        """Returns the levels of every column, the lattice, and anonymity against quality."""
-        return charts(self)
 
     def __repr__(self) -> str:
         return f"Patterns({self.count} patterns, {int(self.allowed.sum())} allowed)"

@@ -8,10 +8,8 @@ from fractions import Fraction
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
-from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, WrittenRows
 from sfumato.protection.patterns.metrics import METRICS
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.people_check import check_people
@@ -45,15 +43,4 @@ def patterns_of(
     meant = with_original(policy, table)
     promises = meant.promises if policy.protect.terms.method == "keep" else key_promises(meant.promises)
     patterns = classify(table, promises, aim_of(policy), progress=progress)
-    return replace(patterns, quality=metric, tolerance=share, words=own_words(policy))
-
-
-def own_words(policy: Policy) -> dict[str, frozenset[Label]]:
-    """Returns, per column, the labels that the policy itself lists; other labels come from the data."""
-    rules = {name: rule.taxonomy for name, rule in policy.columns.items()}
-    trees = {
-        name: rule.build([])
-        for name, rule in rules.items()
-        if isinstance(rule, NestedTree | HierarchyFile | WrittenRows | ReadyTaxonomy)
-    }
-    return {name: frozenset(tree.labels) for name, tree in trees.items()}
+    return replace(patterns, quality=metric, tolerance=share)

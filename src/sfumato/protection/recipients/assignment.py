@@ -2,8 +2,7 @@
 
 Among the allowed patterns that lose no more than a tolerance above the best, a family is looked for of which
 no few members build another (`frame_proofness`) and, where the policy asks for it, keep every promise when
-they are put together (`pooling`): see `families`. Where patterns run out, cuts beside them are used
-(`subtree_versions`).
+they are put together (`pooling`): see `families`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 from math import inf
 
 import numpy as np
@@ -22,7 +20,6 @@ from sfumato.protection.loss import measure
 from sfumato.protection.patterns.patterns import Patterns
 from sfumato.protection.patterns.quality import best_class
 from sfumato.protection.recipients.families import EarlierVersion, Families, Indices
-from sfumato.protection.recipients.subtree_versions import subtree_versions
 from sfumato.protection.searches.frontier import ties_up_to
 from sfumato.protection.suppression import recoded
 
@@ -33,14 +30,8 @@ TOLERANCE_STEPS = tuple(
 )
 """Tolerances whose patterns are searched by themselves; between them the family before is extended."""
 
-FEWEST_VERSIONS = 8
-"""So many versions a family should have, even where fewer recipients are named."""
-
-MOST_MEASURED = 200
-"""So many subtree versions are counted and measured."""
-
 LEVEL_MEASURES = ("height", "precision", "sweeney")
-"""Measures that only patterns have: with them there are no subtree versions."""
+"""Measures that only patterns have: other cuts cannot be measured by them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,22 +70,8 @@ class AvailableVersions:
         return self._best_first(self.families.largest(self._window(asked), narrower))
 
     def choose(self, count: int) -> list[PlannedVersion]:
-        """Returns versions for so many new recipients, or as many as there are; subtree versions come last.
-
-        A family is looked for that leaves room for some who come later.
-        """
-        family, wanted = self.family(), max(count, FEWEST_VERSIONS)
-        chosen = [self._version(i) for i in family.tolist()]
-        window = self._window() if len(chosen) < wanted and self.has_subtree_versions else family[:0]
-        for start, together in ((family, 1), (family[:0], 1), (family[:0], 2)):
-            if len(window) and len(chosen) < wanted:
-                chosen = max(chosen, self._with_subtree_versions(start, window, wanted, together), key=len)
-        return chosen[:count]
-
-    @property
-    def has_subtree_versions(self) -> bool:
-        """Whether cuts between patterns can be measured."""
-        return self.metric not in LEVEL_MEASURES and self.patterns.aim.loss != "height"
+        """Returns versions for so many new recipients, or as many as there are."""
+        return [self._version(i) for i in self.family()[:count].tolist()]
 
     def first_fit(
         self,
@@ -107,7 +84,7 @@ class AvailableVersions:
         """Returns the best version for somebody beside all that is held; `None` if there is none.
 
         `accept` has the last word; with `beside_earlier` it judges coalitions, too, since what is held was
-        made from earlier tables. What the owner holds already is tried first, subtree versions last.
+        made from earlier tables. What the owner holds already is tried first.
         """
         allowed = self._best_first(
             np.flatnonzero(self.patterns.allowed) if within is None else self._alike(within)
@@ -133,14 +110,9 @@ class AvailableVersions:
         return family.fits(self.shown.detail(cuts), owner) and self.families.is_safe(cuts, others)
 
     def _candidates(self, owner: str, allowed: Indices) -> Iterator[tuple[Cuts, int | None]]:
-        if self.has_subtree_versions:
+        if self.metric not in LEVEL_MEASURES and self.patterns.aim.loss != "height":
             yield from ((h.cuts, None) for h in reversed(self.held) if h.recipient == owner)
         yield from ((self.patterns.cuts(index), index) for index in allowed.tolist())
-        if self.has_subtree_versions:
-            yield from (
-                (cuts, None)
-                for cuts in islice(subtree_versions(self.patterns, allowed.tolist()), MOST_MEASURED)
-            )
 
     # -- which patterns -----------------------------------------------------------------------------------
 
@@ -157,32 +129,6 @@ class AvailableVersions:
     def _best_first(self, indices: Indices) -> Indices:
         values = self.patterns.metric(self.metric)[indices]
         return indices[np.lexsort((indices, values))]
-
-    # -- subtree versions -------------------------------------------------------------------------------
-
-    def _with_subtree_versions(
-        self, family: Indices, window: Indices, count: int, together: int
-    ) -> list[PlannedVersion]:
-        """Returns these patterns and subtree versions beside them, or these alone, until there are enough."""
-        members, chosen = self.families.family_of_held(), [self._version(i) for i in family.tolist()]
-        for version in chosen:
-            members.add(self.shown.detail(version.cuts))
-        limit, left = self._limit(self.rule.tolerance), MOST_MEASURED
-        for cuts in subtree_versions(self.patterns, window.tolist(), together=together):
-            if len(chosen) >= count or not left:
-                break
-            detail = self.shown.detail(cuts)
-            if not members.fits(detail):
-                continue
-            left -= 1
-            quality = self._quality(cuts)
-            if quality is None or quality > limit:
-                continue
-            beside = [*self.held, *(EarlierVersion("", v.cuts) for v in chosen)]
-            if self.families.is_safe(cuts, beside):
-                members.add(detail)
-                chosen.append(PlannedVersion(cuts, quality))
-        return chosen
 
     def _limit(self, tolerance: Fraction) -> float:
         """Returns the most that a version may lose: what the tolerance allows beyond the best pattern."""

@@ -24,13 +24,10 @@ COALITION_NOTES = {
 
 NOBODY = "nobody who puts versions together"
 
-MOST_SUBTREE_VERSIONS = 100
-"""Subtree versions are looked for until there are so many versions."""
-
 
 @dataclass(frozen=True)
 class Capacity:
-    """How many recipients can be served within tolerances, by patterns and with subtree cuts.
+    """How many recipients can be served within tolerances.
 
     `exact` says that no larger family of patterns exists; else so many were found. `held` are the recipients
     served before; they are not among those counted. `costs` says how many patterns serve at the policy's
@@ -40,7 +37,6 @@ class Capacity:
     rule: RecipientRule
     metric: str
     steps: tuple[tuple[Fraction, int], ...]
-    with_subtrees: int
     exact: bool
     held: int = 0
     costs: tuple[tuple[str, int | None], ...] = ()
@@ -48,7 +44,7 @@ class Capacity:
     @property
     def recipients(self) -> int:
         """How many the policy as it is serves."""
-        return self.with_subtrees
+        return dict(self.steps)[self.rule.tolerance]
 
     def __str__(self) -> str:
         return self.sentence
@@ -57,11 +53,8 @@ class Capacity:
     def sentence(self) -> str:
         """One line: how many the policy serves, and what more loss would buy."""
         more = f" more, beside {several(self.held, 'recipient')} served before," if self.held else ""
-        now = dict(self.steps)[self.rule.tolerance]
+        now = self.recipients
         sentence = f"this policy serves {several(now, 'recipient')}{more} at this quality"
-        if self.with_subtrees > now:
-            or_more = "or more " if self.with_subtrees >= MOST_SUBTREE_VERSIONS else ""
-            sentence += f" ({self.with_subtrees} {or_more}with subtree cuts)"
         better = [(t, n) for t, n in self.steps if t > self.rule.tolerance and n > now]
         grown = [better[i] for i in range(len(better)) if i == 0 or better[i][1] > better[i - 1][1]]
         parts = [f"{n} at {_percent(t)} more loss" for t, n in _first_and_last(grown)]
@@ -96,20 +89,14 @@ class Capacity:
         return Card(self.sentence, lines, notes)
 
 
-def capacity_of(
-    versions: AvailableVersions, tolerances: Sequence[Fraction] = TOLERANCES, *, wanted: int = 0
-) -> Capacity:
-    """Returns how many recipients the versions of a table serve, `wanted` of them with subtree cuts, too."""
+def capacity_of(versions: AvailableVersions, tolerances: Sequence[Fraction] = TOLERANCES) -> Capacity:
+    """Returns how many recipients the versions of a table serve."""
     rule = versions.rule
     asked = sorted({*tolerances, rule.tolerance})
     steps = tuple((t, versions.most(t)) for t in asked)
-    now = dict(steps)[rule.tolerance]
-    more = now
-    if wanted > now:
-        more = len(versions.choose(wanted))
     held = len({h.recipient for h in versions.held})
-    exact, costs = versions.families.exact, _costs(versions, now)
-    return Capacity(rule, versions.metric, steps, max(now, more), exact, held, costs)
+    exact, costs = versions.families.exact, _costs(versions, dict(steps)[rule.tolerance])
+    return Capacity(rule, versions.metric, steps, exact, held, costs)
 
 
 def _costs(versions: AvailableVersions, now: int) -> tuple[tuple[str, int | None], ...]:
@@ -138,12 +125,12 @@ def _most_under(versions: AvailableVersions, rule: RecipientRule) -> int:
 def least_tolerance_for(
     versions: AvailableVersions, count: int, tolerances: Sequence[Fraction] = TOLERANCES
 ) -> Fraction | None:
-    """Returns the least of some tolerances that serves so many recipients, with subtree cuts if need be."""
+    """Returns the least of some tolerances that serves so many recipients."""
     rule = versions.rule
     for tolerance in sorted(t for t in tolerances if t > rule.tolerance):
         wider = replace(rule, tolerance=tolerance)
         more = AvailableVersions(versions.patterns, wider, versions.metric, held=versions.held)
-        if len(more.choose(count)) >= count:
+        if more.most() >= count:
             return tolerance
     return None
 

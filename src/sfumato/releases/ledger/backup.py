@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy import Connection, insert, select
 
 from sfumato.core.errors import BadLedger, WrongCall
 from sfumato.core.json_object import JsonMapping
@@ -129,16 +129,12 @@ def _require_whole(ledger: Ledger, *, key: str | None = None) -> None:
 def _copy(
     source: LedgerDatabase, target: LedgerDatabase, *, also: Callable[[Connection], None] = lambda _: None
 ) -> None:
-    """Copies all tables in one transaction, in which more may be done; what is encrypted stays so.
-
-    Ledgers of older versions have fewer tables.
-    """
+    """Copies all tables in one transaction, in which more may be done; what is encrypted stays so."""
     schema.prepare(target)
     with source.reading() as old, target.writing() as new:
         if entries.head(new) is not None:
             raise WrongCall("there is a ledger already", remedy="Restore into an empty database.")
-        held = [table for table in (PEOPLE, SECRETS) if inspect(old).has_table(table.name)]
-        for table in (ENTRIES, HEAD, *held):
+        for table in (ENTRIES, HEAD, PEOPLE, SECRETS):
             order = HEAD.c.one if table is HEAD else table.c.number
             for row in old.execute(select(table).order_by(order)).mappings():
                 new.execute(insert(table).values(dict(row)))

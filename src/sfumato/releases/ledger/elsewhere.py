@@ -7,11 +7,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, insert, inspect, select
+from sqlalchemy import ColumnElement, Connection, insert, select
 
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.marks import KnownMarks
-from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
 from sfumato.releases.ledger.entry import RELEASE, UNREADABLE_KEPT
 from sfumato.releases.ledger.links import damaged
@@ -21,7 +20,6 @@ from sfumato.releases.ledger.redaction import Redactions, marks_of, salted_table
 from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_kept, opened_marks, stored_marks
-from sfumato.releases.names import same_name
 from sfumato.show.card import several
 
 Item = TypeVar("Item")
@@ -99,12 +97,9 @@ def people_faults(
 
     Those of the entries in `gone` may be missing. Negative numbers are those of salts of tables.
     """
-    there = inspect(connection).has_table(PEOPLE.name)
-    stored = set(connection.execute(select(PEOPLE.c.number)).scalars()) if there else set()
+    stored = set(connection.execute(select(PEOPLE.c.number)).scalars())
     for page in _pages(sorted(stored | {number for number, told in sealed.items() if told})):
-        found = {
-            number: digest(marks) for number, marks in _stored(connection, page if there else []) if marks
-        }
+        found = {number: digest(marks) for number, marks in _stored(connection, page) if marks}
         for number in page:
             if number not in found and number in gone:
                 continue
@@ -114,20 +109,20 @@ def people_faults(
 
 def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseElsewhere]:
     """Yields the releases of other chains that whoever receives this one may hold, in order of entry."""
-    own, salts = entries.spellings(connection, record.chain), _salts(connection) if record.table else {}
+    salts = _salts(connection) if record.table else {}
     columns = [ENTRIES.c[name] for name in ("number", "chain", "sequence", "body", "kept")]
-    wanted = select(*columns).where(ENTRIES.c.kind == RELEASE, ENTRIES.c.chain.not_in(own))
+    wanted = select(*columns).where(ENTRIES.c.kind == RELEASE, ENTRIES.c.chain != record.chain)
     for row in connection.execute(wanted.order_by(ENTRIES.c.number)):
         if (text := opened_kept(connection, row.number, row.kept)) == UNREADABLE_KEPT:
             raise damaged(row.number)
         may_meet = _may_meet(record, text, salts.get(-row.number, b""))
-        if not may_meet or (chain := same_name(row.chain)) in record.despite:
+        if not may_meet or row.chain in record.despite:
             continue
         other = json.loads(row.body)["recipient"]
-        if other is None or record.recipient is None or same_name(other) == record.recipient:
+        if other is None or record.recipient is None or other == record.recipient:
             kept = json.loads(text)
             digests = (kept.get(name) or "" for name in ("table", "people", "table_salt"))
-            yield ReleaseElsewhere(row.number, chain, row.sequence, *digests)
+            yield ReleaseElsewhere(row.number, row.chain, row.sequence, *digests)
 
 
 def _is_same_table(
@@ -191,8 +186,6 @@ def _bytes_of(connection: Connection, where: ColumnElement[bool]) -> Iterator[tu
 
 def _salts(connection: Connection) -> dict[int, bytes]:
     """Returns the salts of all tables, under the negative number of their entries."""
-    if not inspect(connection).has_table(PEOPLE.name):
-        return {}
     return dict(_bytes_of(connection, PEOPLE.c.number < 0))
 
 

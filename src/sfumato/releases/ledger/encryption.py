@@ -1,21 +1,16 @@
-"""The encryption of a whole ledger: what an older version left in plain, and the keys that open it."""
+"""The encryption of a whole ledger: the keys that open it, and the cleaning of what was erased from it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import uuid
 from pathlib import Path
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import delete
 
-from sfumato.core.errors import SfumatoError
 from sfumato.releases.ledger import underway
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.reading_key import ReadingKey
 from sfumato.releases.ledger.tables import STAGED
-from sfumato.releases.ledger.vault import encrypt_everything
 
 KEY_VARIABLE = "SFUMATO_LEDGER_KEY"
 """Names the file of the key where none is given."""
@@ -36,25 +31,8 @@ def reading_key(database: LedgerDatabase) -> ReadingKey:
         return database.vault.reading_key(connection)
 
 
-def encrypt_ledger(database: LedgerDatabase, key: Key) -> None:
-    """Encrypts what an older version entered, and cleans the database of it.
-
-    Where that fails, because others use the database, recovery cleans it.
-    """
-
-    def work(connection: Connection) -> bool:
-        encrypted = encrypt_everything(connection, key)
-        if encrypted:
-            underway.note_cleaning(connection, uuid.uuid4().hex, key)
-        return encrypted
-
-    if database.write(work):
-        with contextlib.suppress(SfumatoError):
-            clean(database)
-
-
 def clean(database: LedgerDatabase) -> int:
-    """Cleans the database of what was erased, or is encrypted now, if that is still to be done.
+    """Cleans the database of what was erased, if that is still to be done.
 
     Returns how often it was to be done.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, select
@@ -43,16 +42,9 @@ def last(connection: Connection, chain: str | None = None) -> Entry | None:
     return None if row is None else opened(connection, dict(row))
 
 
-def spellings(connection: Connection, chain: str) -> list[str]:
-    """Returns the names of a chain as its entries have them, its one spelling first, if it is there."""
-    wanted, written = same_name(chain), select(ENTRIES.c.chain).where(ENTRIES.c.chain != NO_CHAIN).distinct()
-    names = [str(name) for name in connection.execute(written).scalars() if same_name(str(name)) == wanted]
-    return sorted(names, key=lambda name: (name != wanted, name))
-
-
-def last_of_chain(connection: Connection, names: Sequence[str]) -> Entry | None:
-    """Returns the last entry of a chain, whose name is spelled in one of these ways."""
-    wanted = select(ENTRIES).where(ENTRIES.c.chain.in_(names), ENTRIES.c.kind == RELEASE)
+def last_of_chain(connection: Connection, chain: str) -> Entry | None:
+    """Returns the last release of a chain."""
+    wanted = select(ENTRIES).where(ENTRIES.c.chain == chain, ENTRIES.c.kind == RELEASE)
     row = connection.execute(wanted.order_by(ENTRIES.c.number.desc()).limit(1)).mappings().first()
     return None if row is None else opened(connection, dict(row))
 
@@ -85,14 +77,14 @@ def at(connection: Connection, number: int) -> Entry | None:
 
 
 def releases(connection: Connection, chain: str | None, *, memory: bool = True) -> list[Entry]:
-    """Returns the releases of a chain, however its name is spelled, or of all chains, in order of entry.
+    """Returns the releases of a chain, or of all chains, in order of entry.
 
     Raises `EncryptedLedger` where the key is needed and not at hand.
     """
     read = [column for column in ENTRIES.c if memory or column.name != "memory"]
     wanted = select(*read).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
     if chain is not None:
-        wanted = wanted.where(ENTRIES.c.chain.in_(spellings(connection, chain)))
+        wanted = wanted.where(ENTRIES.c.chain == same_name(chain))
     found = [opened(connection, {"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
     closed = any(entry.is_closed for entry in found)
     if closed and (why := vault_of(connection).why_closed(connection)) is not None:

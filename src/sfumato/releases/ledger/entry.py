@@ -142,7 +142,7 @@ class Entry:
 
     @property
     def sealed_counts(self) -> str:
-        """The digest of the part of its memory that no erasure changes; nothing in older entries."""
+        """The digest of the part of its memory that no erasure changes, if it remembers an imprint."""
         return str(self.kept_words.get("lasting", ""))
 
 

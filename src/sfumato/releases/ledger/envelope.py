@@ -1,6 +1,6 @@
 """Envelopes: cells of a ledger, encrypted, so that its database alone tells nothing of people.
 
-A cell in plain is what versions up to 0.1 wrote. An envelope begins with a mark that tells its format,
+An envelope begins with a mark that tells its format,
 and holds: the number of the secret it is encrypted under, a signature, a nonce, and the cell in AES-256-GCM.
 The cell is padded, so that its length says little. The place of a cell is bound to it: one that was moved
 cannot be opened. The signature is of the ledger's key, so that those who cannot open an envelope see that it

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sqlalchemy import Connection, delete, inspect, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from sfumato.core.errors import LedgerConflict, SfumatoError, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -32,12 +32,10 @@ from sfumato.releases.ledger.redaction import (
 from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_marks, stored_marks, stored_memory
-from sfumato.releases.names import same_name
 from sfumato.releases.steps import StepHook, no_hook
 
 ERASURE_STEPS = (
     "begun",  # nothing has happened
-    "copies",  # copies that an upgrade left beside the ledger are gone
     "redacted",  # all changes and the notice are in the transaction, not yet committed
     "committed",  # from here on recovery goes forward
     "cleaned",  # no page of the database holds what was deleted
@@ -75,7 +73,6 @@ class ErasedEntries:
     records: list[Entry] = field(default_factory=list)
     uncounted: set[str] = field(default_factory=set)
     found: Marks = field(default_factory=lambda: np.zeros((0, 2), np.uint64), repr=False)
-    unsalted: int = 0
     tables: list[int] = field(default_factory=list)
 
     def add(self, entry: Entry, memory: str, people: str, erased: int, found: Sequence[Marks]) -> None:
@@ -111,8 +108,6 @@ def erase_people(
     `Unfinished` where only the cleaning is left, which recovery does.
     """
     at("begun")
-    _remove_copies(ledger)
-    at("copies")
     tried = list[ErasedEntries]()
 
     def compose(connection: Connection) -> JsonMapping:
@@ -150,18 +145,11 @@ def erased_people(ledger: Ledger) -> dict[int, int]:
     return counts
 
 
-def _remove_copies(ledger: Ledger) -> None:
-    """Removes the copies that upgrades of the ledger left beside it: they hold what is erased."""
-    if (path := ledger.database.path) is not None:
-        for copy in path.parent.glob(f"{path.name}.before-*"):
-            copy.unlink(missing_ok=True)
-
-
 def _check_unchanged(connection: Connection, request: ErasureRequest) -> None:
     """Raises where the chain went on since rows were counted."""
     if request.after is None:
         return
-    last = entries.last_of_chain(connection, entries.spellings(connection, request.chain))
+    last = entries.last_of_chain(connection, request.chain)
     if (last.hash if last else "") != request.after:
         raise LedgerConflict(
             f"chain {request.chain} went on while rows were counted", remedy="Try again on the new state."
@@ -171,16 +159,15 @@ def _check_unchanged(connection: Connection, request: ErasureRequest) -> None:
 def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
     """Takes the people out of every entry; returns what its digests are now."""
     erased, redactions = ErasedEntries(request), Redactions.of(connection)
-    has_people = inspect(connection).has_table(PEOPLE.name)
     for bare in entries.releases(connection, None, memory=False):
         entry = entries.at(connection, bare.number)
         if entry is None or not (redactions.is_whole(entry) or not entry.memory):
             raise damaged(bare.number)
-        memory, marked = without_marks(entry.memory, request.marks, request.column)
+        memory, marked = without_marks(entry.memory, request.marks)
         count = len(marked)
         if extra := request.rows.get(entry.number, 0):
             memory, count = with_erased(memory, extra), count + extra
-        stored = _stored(connection, entry, redactions) if has_people else b""
+        stored = _stored(connection, entry, redactions)
         people, held = marks_without(stored, request.marks)
         if memory != entry.memory:
             mine = ENTRIES.c.number == entry.number
@@ -191,8 +178,7 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
             connection.execute(update(PEOPLE).where(PEOPLE.c.number == entry.number).values(marks=marks))
         if memory != entry.memory or people != stored:
             _note(erased, entry, (memory, people, stored), count, (marked, held))
-    if has_people:
-        erased.tables = _forget_tables(connection, {entry.chain for entry in erased.records})
+    erased.tables = _forget_tables(connection, {entry.chain for entry in erased.records})
     return erased
 
 
@@ -220,11 +206,9 @@ def _note(
     memory, people, stored = texts
     words = imprint_words(entry.memory) or {}
     told_by_batch = words.get("since") is not None and not len(found[0])
-    counted = erased.request.after is not None and same_name(entry.chain) == erased.request.chain
+    counted = erased.request.after is not None and entry.chain == erased.request.chain
     if told_by_batch and not counted:
-        erased.uncounted.add(same_name(entry.chain))
-    old = (len(found[0]) and not words.get("people")) or (len(found[1]) and not stored.startswith(b"sfumato"))
-    erased.unsalted += bool(old)
+        erased.uncounted.add(entry.chain)
     new_memory = digest(memory) if memory != entry.memory else ""
     erased.add(entry, new_memory, digest(people) if people != stored else "", count, found)
 

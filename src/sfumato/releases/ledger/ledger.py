@@ -27,7 +27,7 @@ from sfumato.releases.ledger import (
 from sfumato.releases.ledger.closed_chains import lost_heads, retired_entries
 from sfumato.releases.ledger.current_state import checked_head, key_in_force
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.encryption import encrypt_ledger, opening_key
+from sfumato.releases.ledger.encryption import opening_key
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import LostDatabase
 from sfumato.releases.ledger.keys import DatedKey, Key
@@ -37,7 +37,7 @@ from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.underway import Staged
-from sfumato.releases.ledger.vault import Vault, is_encrypted
+from sfumato.releases.ledger.vault import Vault
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
 
@@ -128,11 +128,8 @@ class Ledger:
             key = key_in_force(connection, key, self.key_path)
             head = checked_head(connection, key.public, before)
             lost = before is not None and before in lost_heads(connection)
-            encrypted = is_encrypted(connection)
         if lost:
             seen_head.note(path, head, instead=True)
-        if not encrypted:
-            encrypt_ledger(self.database, key)
         return key
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -275,8 +272,7 @@ class Ledger:
                 return committed
             if staged and not underway.is_open(connection, event):
                 raise LedgerConflict("this release was given up by a recovery", remedy="Release again.")
-            names = entries.spellings(connection, chain)
-            last = entries.last_of_chain(connection, names)
+            last = entries.last_of_chain(connection, chain)
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
             check_none_since(connection, erasures)
@@ -285,15 +281,13 @@ class Ledger:
             head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             identity, sealed = entries.identity(connection), list[Entry]()
             at = moments.not_before_last(connection, self.clock()).isoformat()
-            spelled = names[0] if names else chain
-            before = entries.last(connection, spelled) if names else None
+            before = entries.last(connection, chain)
             for i, record in enumerate(made.salted(at) for made in records):
                 entry = record.entry(
                     number=head.number + 1 + i,
                     sequence=(before.sequence if before else 0) + 1 + i,
                     previous=sealed[-1].hash if sealed else head.hash,
                     ledger=identity,
-                    chain=spelled,
                 )
                 sealed.append(notices.append(connection, entry, self._key))
                 elsewhere.enter_people(connection, entry.number, record)

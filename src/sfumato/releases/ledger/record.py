@@ -19,7 +19,6 @@ from sfumato.releases.ledger.redaction import (
     salted_table,
 )
 from sfumato.releases.ledger.seals import canonical, digest
-from sfumato.releases.names import same_name
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,10 @@ class Record:
     Versions for several recipients are records of one `event`, entered one after the other; `place` is the
     folder of each below that of the event (none where there is one version). `override` says who allowed a
     smaller k, and why; `weaker` who allowed a policy that promises less than the chain's first one, and which
-    parts do. `statement` is what the policy promises (`policy/strictness.py`), `floor` what the chain's
-    first one did, where no earlier entry holds that. `table` is the digest of the original table, `people`
-    the marks of the people in it, while the release is being made; `despite` names chains with the same
-    people that it was not held against. `imported` says that the version was handed out without the ledger
-    and entered later: nothing was judged, and nothing is promised of it. `assumes` says what was
-    measured of who knows the search.
+    parts do. `statement` is what the policy promises (`policy/strictness.py`). `table` is the digest of the
+    original table, `people` the marks of the people in it, while the release is being made; `despite` names
+    chains with the same people that it was not held against. `imported` says that the version was handed out
+    without the ledger and entered later: nothing was judged, and nothing is promised of it.
     """
 
     release: str
@@ -60,7 +57,6 @@ class Record:
     imported: bool = False
     assumes: str = ""
     statement: JsonMapping = field(default_factory=dict, repr=False)
-    floor: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
     event: str = ""
     place: str = ""
@@ -76,17 +72,15 @@ class Record:
 
     @classmethod
     def of(cls, entry: Entry) -> Record:
-        """Returns the record that a sealed entry holds; names are in their one spelling."""
+        """Returns the record that a sealed entry holds."""
         body, kept = json.loads(entry.body), entry.kept_words
         public = {name: body[name] for name in PUBLIC}
-        if public["recipient"] is not None:
-            public["recipient"] = same_name(public["recipient"])
         return cls(
             release=entry.release,
-            chain=same_name(entry.chain),
+            chain=entry.chain,
             **public,
             **{name: body[name] for name in REMARKS if name in body},
-            **{name: kept[name] for name in KEPT if name in kept},
+            **{name: kept[name] for name in KEPT},
             memory=entry.memory,
             number=entry.number,
             sequence=entry.sequence,
@@ -100,10 +94,8 @@ class Record:
         table = salted_table(self.table, salt)
         return replace(self, at=at, memory=memory, people=people, table=table, table_salt=salt)
 
-    def entry(
-        self, *, number: int, sequence: int, previous: str, ledger: str, chain: str | None = None
-    ) -> Entry:
-        """Returns the entry of this record, without a seal; `chain` is the name as older entries have it."""
+    def entry(self, *, number: int, sequence: int, previous: str, ledger: str) -> Entry:
+        """Returns the entry of this record, without a seal."""
         fields = vars(self)
         body = {name: fields[name] for name in PUBLIC}
         body |= {name: fields[name] for name in REMARKS if fields[name]}
@@ -116,7 +108,7 @@ class Record:
         return Entry(
             number=number,
             release=self.release,
-            chain=self.chain if chain is None else chain,
+            chain=self.chain,
             sequence=sequence,
             kind=RELEASE,
             previous=previous,
@@ -130,18 +122,17 @@ class Record:
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
 REMARKS = ("weaker", "despite", "imported", "assumes")
 """Fields that are in a certificate where they say something."""
-KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "floor", "table", "event", "place", "figures")
-"""Fields that stay in the ledger. Entries that are older than one of these names lack it."""
+KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "table", "event", "place", "figures")
+"""Fields that stay in the ledger."""
 
 
 @dataclass(frozen=True)
 class HistoryComparison:
-    """The result of comparing a release with earlier ones, or of attacking it: more figures, verdicts that
-    replace those on the file alone, and what its certificate says beside them."""
+    """The result of comparing a release with earlier ones: more figures, and verdicts that replace those on
+    the file alone."""
 
     figures: JsonMapping = field(default_factory=dict)
     verdicts: tuple[Verdict, ...] = ()
-    assumes: str = ""
 
 
 HistoryCheck = Callable[[Sequence[Record], Record], JsonMapping | HistoryComparison | None]

@@ -28,7 +28,7 @@ SALTED = b"sfumato-salted\x00\x00"
 
 SALT_BYTES = 16
 SALT = "salt"
-PERSONAL = ("batches", "erased", "known_as", SALT)
+PERSONAL = ("batches", "erased", SALT)
 """The parts of an imprint that an erasure changes."""
 
 
@@ -55,7 +55,7 @@ def salted_marks(stored: bytes) -> bytes:
 def salted_memory(memory: bytes) -> bytes:
     """Returns what an entry remembers, with fresh salt where that holds marks of people."""
     words = imprint_words(memory)
-    if words is None or not (words.get("people") or words.get("known_as")):
+    if words is None or not words.get("people"):
         return memory
     return canonical({**words, SALT: secrets.token_hex(SALT_BYTES)}).encode()
 
@@ -92,13 +92,10 @@ def check_none_since(connection: Connection, erasures: int | None) -> None:
         )
 
 
-def without_marks(memory: bytes, marks: Marks, column: str | None) -> tuple[bytes, Marks]:
-    """Returns what an entry remembers without some people, and the marks that were in it.
-
-    `column` is the one that people are told by, for imprints of earlier times that do not say it.
-    """
+def without_marks(memory: bytes, marks: Marks) -> tuple[bytes, Marks]:
+    """Returns what an entry remembers without some people, and the marks that were in it."""
     words = imprint_words(memory)
-    if words is None or not (words.get("people") or (column is not None and words.get("since") == column)):
+    if words is None or not words.get("people"):
         return memory, marks[:0]
     imprint = Imprint.from_dict(words)
     left, gone = imprint.without(marks)
@@ -153,5 +150,4 @@ class Redactions:
         told = self.memory.get(entry.number)
         if told is None:
             return digest(entry.memory) == entry.sealed_memory
-        counts = entry.sealed_counts
-        return digest(entry.memory) == told and (not counts or lasting_digest(entry.memory) == counts)
+        return digest(entry.memory) == told and lasting_digest(entry.memory) == entry.sealed_counts

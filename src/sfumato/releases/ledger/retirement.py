@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, inspect, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from sfumato.core.errors import WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -84,8 +84,6 @@ def retire(ledger: Ledger, chain: str) -> Retirement:
 def _forget(connection: Connection, numbers: list[int]) -> set[int]:
     """Deletes memory and marks of people of these entries; returns the numbers of those that had marks."""
     connection.execute(update(ENTRIES).where(ENTRIES.c.number.in_(numbers)).values(memory=b""))
-    if not inspect(connection).has_table(PEOPLE.name):
-        return set()
     mine = PEOPLE.c.number.in_(numbers)
     marked = set(connection.execute(select(PEOPLE.c.number).where(mine)).scalars())
     connection.execute(delete(PEOPLE).where(mine))

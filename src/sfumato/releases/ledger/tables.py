@@ -4,10 +4,10 @@ entries   one row per release or change of key; never changed or deleted; each n
           `kept` and `memory` of a release are encrypted (`envelope.py`)
 people    the marks of the people in the table of an entry, whose digest the entry holds; where it has any;
           under the same number, negative, the salt of the digest of that table; all encrypted
-secrets   what the cells that tell of people are encrypted under, wrapped for the ledger's signing key; no row
-          in a ledger that this version has not written to yet, whose cells are in plain
+secrets   what the cells that tell of people are encrypted under, wrapped for the ledger's signing key
 head      one row: the number and the hash of the last entry, signed
 staged    releases under way: where their folders are, so that a crash can be cleaned up after; each signed
+format    one row: the version of these tables
 """
 
 from __future__ import annotations
@@ -24,11 +24,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0004"
-"""The migration that the code of this version works with."""
-
-READABLE = ("0002", "0003", REVISION)
-"""The migrations whose tables it can read; older ones hold less."""
+VERSION = 1
+"""The version of the tables; those of another one are refused."""
 
 METADATA = MetaData()
 
@@ -82,4 +79,10 @@ STAGED = Table(
     Column("folder", Text, nullable=False),
     Column("target", Text, nullable=False),
     Column("seal", String(128), nullable=False),
+)
+
+FORMAT = Table(
+    "format",
+    METADATA,
+    Column("version", Integer, primary_key=True, autoincrement=False),
 )

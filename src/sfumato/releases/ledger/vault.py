@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from sqlalchemy import Connection, func, insert, inspect, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -23,7 +23,6 @@ from sfumato.releases.ledger.envelope import (
     Unopened,
     enclosed,
     enclosed_text,
-    is_envelope,
     is_signed,
     is_wrapped_by,
     opened,
@@ -59,7 +58,7 @@ class Vault:
 
     def opened(self, connection: Connection, cell: bytes, place: str) -> bytes:
         """Returns a cell in plain; raises `Unopened` if it was changed, `EncryptedLedger` without the key."""
-        if not is_envelope(cell):
+        if not cell:
             return cell
         if (number := secret_number(cell)) not in self._secrets:
             self.unlock(connection)
@@ -72,8 +71,6 @@ class Vault:
         if not text.startswith(KEPT_MARK):
             return text
         cell, bound = text_cell(text, place)
-        if not is_envelope(cell):
-            raise Unopened
         return self.opened(connection, cell, bound).decode()
 
     def enclosed(self, connection: Connection, cell: bytes, place: str) -> bytes:
@@ -87,9 +84,7 @@ class Vault:
     # -- secrets ------------------------------------------------------------------------------------------
 
     def begin(self, connection: Connection, key: Key) -> None:
-        """Makes the first secret of a ledger, unless it has one."""
-        if is_encrypted(connection):
-            return
+        """Makes the first secret of a ledger."""
         self._enter(connection, Secret.new(1), key)
         self.forget()
 
@@ -106,10 +101,9 @@ class Vault:
         self._key, self._secrets, self._later = None, {}, frozenset()
 
     def why_closed(self, connection: Connection) -> EncryptedLedger | None:
-        """Returns why what is encrypted cannot be opened; `None` if it can, or if nothing is encrypted."""
+        """Returns why what is encrypted cannot be opened; `None` if it can."""
         try:
-            if is_encrypted(connection):
-                self.unlock(connection)
+            self.unlock(connection)
         except EncryptedLedger as error:
             return error
         return EncryptedLedger(OLDER, where=self._name, remedy=AGAIN) if self._later else None
@@ -182,15 +176,10 @@ def vault_of(connection: Connection) -> Vault:
     return found
 
 
-def is_encrypted(connection: Connection) -> bool:
-    """Whether the ledger has secrets: then everything that tells of people is encrypted."""
-    return any(True for _ in _wrapped(connection))
-
-
 def unsigned_secrets(connection: Connection, public: str) -> bool:
     """Whether a secret is missing, or is not as the holder of the key in force wrapped it."""
     stored = dict(_wrapped(connection))
-    whole = sorted(stored) == list(range(1, len(stored) + 1))
+    whole = bool(stored) and sorted(stored) == list(range(1, len(stored) + 1))
     return not whole or not all(is_wrapped_by(number, cell, public) for number, cell in stored.items())
 
 
@@ -281,45 +270,8 @@ def unsigned_marks(connection: Connection, keys: Collection[str]) -> Iterator[in
             yield abs(row.number)
 
 
-def encrypt_everything(connection: Connection, key: Key) -> bool:
-    """Encrypts what an older version entered, unless that was done; returns whether anything was.
-
-    Seals stay as they are: they are of what is encrypted. A cell that was damaged stays so.
-    """
-    if is_encrypted(connection):
-        return False
-    vault = vault_of(connection)
-    vault.begin(connection, key)
-    numbers = connection.execute(select(ENTRIES.c.number).where(ENTRIES.c.kind == RELEASE)).scalars().all()
-    for number in numbers:
-        mine = ENTRIES.c.number == number
-        row = connection.execute(select(ENTRIES).where(mine)).mappings().one()
-        if isinstance(row["kept"], str) and isinstance(row["memory"], bytes | memoryview):
-            plain = {**row, "memory": bytes(row["memory"])}
-            _require_plain(plain["memory"], plain["kept"])
-            cells = stored_entry(connection, plain)
-            changed = {"kept": cells["kept"], "memory": cells["memory"]}
-            connection.execute(update(ENTRIES).where(mine).values(changed))
-    marked = connection.execute(select(PEOPLE.c.number)).scalars().all()
-    for number in marked:
-        mine = PEOPLE.c.number == number
-        cell = connection.execute(select(PEOPLE.c.marks).where(mine)).scalar()
-        if isinstance(cell, bytes | memoryview):
-            _require_plain(bytes(cell))
-            marks = stored_marks(connection, number, bytes(cell))
-            connection.execute(update(PEOPLE).where(mine).values(marks=marks))
-    return bool(numbers or marked)
-
-
-def _require_plain(cell: bytes, text: str = "") -> None:
-    if is_envelope(cell) or text.startswith(KEPT_MARK):
-        raise BadLedger(GONE, remedy=RESTORE)
-
-
 def _wrapped(connection: Connection) -> Iterator[tuple[int, bytes]]:
     """Yields the secrets as the database holds them."""
-    if not inspect(connection).has_table(SECRETS.name):
-        return
     for row in connection.execute(select(SECRETS).order_by(SECRETS.c.number)):
         cell = row.wrapped
         yield row.number, bytes(cell) if isinstance(cell, bytes | memoryview) else b""

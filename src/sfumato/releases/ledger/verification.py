@@ -21,7 +21,6 @@ from sfumato.releases.ledger.seals import NOTHING, head_message, signed
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
 from sfumato.releases.ledger.vault import (
-    is_encrypted,
     unsigned_entries,
     unsigned_marks,
     unsigned_secrets,
@@ -216,7 +215,7 @@ def _remarks(connection: Connection, *, closed: bool) -> tuple[str, ...]:
 
 
 def _secret_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]:
-    if is_encrypted(connection) and (not keys or unsigned_secrets(connection, keys[-1])):
+    if keys and unsigned_secrets(connection, keys[-1]):
         yield Fault(None, "the secrets that it is encrypted under were changed")
 
 

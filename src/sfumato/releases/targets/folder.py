@@ -53,11 +53,8 @@ class FolderTarget:
         _check_length(self.place)
 
     def staging(self, event: str) -> Path:
-        """Returns the folder beside the target; 0.1 called it otherwise, and may have left one."""
-        if self.staged is not None:
-            return self.staged
-        before = staged_in(self.place.parent, event)
-        return before if before.is_dir() else staged_in(before.parent, event, becomes=self.place.name)
+        """Returns the folder beside the target."""
+        return self.staged or staged_in(self.place.parent, event, becomes=self.place.name)
 
     def reserve(self, event: str) -> FolderLock:
         return reserve(self.staging(event), becomes=self.place.name)
