@@ -12,7 +12,11 @@ from sfumato.attacks.registry import built_in
 from sfumato.core.errors import WrongCall
 
 HOLDERS = ("correspondence", "differencing", "composition", "minimality")
-PLAIN = {"columns": {"place": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+PLAIN = {
+    "columns": {"place": {"role": "quasi"}},
+    "promises": [{"k-anonymity": {"k": 2}}],
+    "protect": {"search": "top-down", "suppress": 0},
+}
 
 
 @pytest.fixture
@@ -47,6 +51,15 @@ def test_an_unknown_name_is_answered_by_all_that_there_are(sfumato):
 @pytest.mark.usefixtures("pair")
 def test_minimality_without_a_ledger_tells_of_the_register(sfumato):
     assert "--register" in sfumato("attack", "minimality", "two.csv", "-p", "policy.yaml").err
+
+
+@pytest.mark.usefixtures("pair")
+def test_minimality_without_a_register_says_that_none_was_tried(sfumato):
+    call = ("attack", "minimality", "two.csv", "two.csv", "-p", "policy.yaml")
+    said, (finding, _) = sfumato(*call).out, sfumato(*call, "--json").document["findings"]
+    assert said.startswith("0 attacks of 2 succeeded, as far as they were tried")
+    assert "withstood as far as tried" in said and "give --register FILE" in " ".join(said.split())
+    assert finding["not_tried"].startswith("an adversary who knows who is in the table (a register)")
 
 
 @pytest.mark.usefixtures("pair")

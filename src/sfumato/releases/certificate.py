@@ -63,8 +63,6 @@ def _check_form(document: JsonMapping) -> None:
     if not isinstance(body["recipient"], str | None) or not isinstance(body["versions"], dict):
         raise TypeError
     body["policy"], [verdict["holds"] for verdict in body["verdicts"]]
-    if not isinstance(body.get("assumes", ""), str):
-        raise TypeError
     remarks_on(body.get("weaker"), body.get("despite", ()))
 
 
@@ -140,7 +138,6 @@ class Examination:
                 entry["body"].get("despite", ()),
                 bool(entry["body"].get("imported")),
             ),
-            *([entry["body"]["assumes"]] if entry["body"].get("assumes") else []),
         )
         return Card(title, lines, notes)
 

@@ -54,7 +54,6 @@ class PreparedRelease:
     override: JsonMapping | None = None
     weaker: JsonMapping | None = None
     despite: Sequence[str] = ()
-    assumes: str = ""
     statement: JsonMapping = field(default_factory=dict)
     table: str = ""
     recipient: str | None = None
@@ -175,7 +174,6 @@ def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> 
         override=prepared.override,
         weaker=prepared.weaker,
         despite=prepared.despite,
-        assumes=prepared.assumes,
         statement=prepared.statement,
         table=prepared.table,
         place=prepared.place,

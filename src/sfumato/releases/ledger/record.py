@@ -55,7 +55,6 @@ class Record:
     weaker: JsonMapping | None = None
     despite: Sequence[str] = ()
     imported: bool = False
-    assumes: str = ""
     statement: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
     event: str = ""
@@ -120,7 +119,7 @@ class Record:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-REMARKS = ("weaker", "despite", "imported", "assumes")
+REMARKS = ("weaker", "despite", "imported")
 """Fields that are in a certificate where they say something."""
 KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "table", "event", "place", "figures")
 """Fields that stay in the ledger."""
