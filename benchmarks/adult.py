@@ -29,24 +29,20 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises, Truth
-from sfumato.core.recoding import Recoding, classes_under
-from sfumato.policy.taxonomies import HierarchyFile
-from sfumato.promises import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    ReferenceDistribution,
-    TCloseness,
-)
-from sfumato.protection.loss import measure
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.suppression import keep
+from sfumato.models.contract import Promises, Truth
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.parameters import ReferenceDistribution
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.policy.taxonomies.files import HierarchyFile
+from sfumato.search.contract import Aim, Outcome
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import measure
+from sfumato.search.suppression import keep
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding, classes_under
 
 DATA = Path("../shared/data")
 COLUMNS = (

@@ -17,11 +17,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.adult import COLUMNS, DATA, K, table_of, timed
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Promises
-from sfumato.promises import KAnonymity
-from sfumato.protection.loss import share_loss
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search.contract import Aim
+from sfumato.search.loss import share_loss
+from sfumato.table.microdata import Microdata
 
 PYTHON = Path(__file__).resolve().parents[1] / ".venv-peers" / "bin" / "python"
 GOALS = {0: 50, 5: 8}

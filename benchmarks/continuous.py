@@ -20,17 +20,18 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.splitting import generate, scan, write_strings
-from sfumato.attacks.chain.correspondence import correspondence
-from sfumato.core.chain import Chain, match_blocks
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.audit.correspondence import correspondence
+from sfumato.models.continuous.chain import Chain, match_blocks
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.policy import Policy
-from sfumato.promises import Continuous, KAnonymity
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint
+from sfumato.table.taxonomy import Taxonomy
 
 GOAL = 10.0
 """Detection may cost this many scans."""

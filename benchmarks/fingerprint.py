@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks.adult import DATA, K, table_of
-from sfumato.core.promise import Promises
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.recipients import Coalition, RecipientRule
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.antichain import largest_antichain
-from sfumato.protection.patterns.metrics import METRICS
-from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.patterns.quality import expected_capacity
-from sfumato.protection.recipients.assignment import AvailableVersions
-from sfumato.protection.searches.search import Aim
+from sfumato.recipients.pattern_quality import METRICS, expected_capacity, largest_antichain
+from sfumato.recipients.patterns import Patterns, classify
+from sfumato.recipients.versions import AvailableVersions
+from sfumato.search.contract import Aim
 
 REPEAT = 3
 CLASSIFIED_IN = 1.5

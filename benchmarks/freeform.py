@@ -20,15 +20,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.core.freeform.guard import FreeColumn, Guard
-from sfumato.core.freeform.inference import NodeTable
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.freeform.breaches import breach, worst
-from sfumato.promises import Freeform
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.models.contract import Promises
+from sfumato.models.freeform.inference import FreeColumn, Guard, NodeTable
+from sfumato.models.freeform.kernels import breach, worst
+from sfumato.models.freeform.promise import Freeform
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 HALF = Fraction(1, 2)
 TREE = Taxonomy.grow(["*", "hidden", "mixed", "mixed hidden", "mixed seen", "seen"], [-1, 0, 0, 2, 2, 0])

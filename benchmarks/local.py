@@ -23,18 +23,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.adult import DATA, JOBS, promises_of, table_of
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import KAnonymity
-from sfumato.protection.searches.best import best
-from sfumato.protection.searches.box_walk import STEP, LevelLattice
-from sfumato.protection.searches.group_neighbours import neighbours_of
-from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
-from sfumato.protection.searches.local import local
-from sfumato.protection.searches.mondrian import mondrian
-from sfumato.protection.searches.search import Aim, Outcome, Search
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search.best import best
+from sfumato.search.contract import Aim, Outcome, Search
+from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
+from sfumato.search.local import STEP, LevelLattice, local, neighbours_of
+from sfumato.search.mondrian import mondrian
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.taxonomy import Taxonomy
 
 GOALS = {2: 0.0197, 5: 0.0497, 10: 0.0742, 50: 0.1483}
 """k -> the most that may be lost."""

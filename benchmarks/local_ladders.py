@@ -18,16 +18,15 @@ from pathlib import Path
 
 from benchmarks.usefulness import PACKAGES
 from benchmarks.usefulness_tables import LabelledTable, labelled_tables
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Promises
-from sfumato.engine import open_source
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.named_roles import policy_of_roles
-from sfumato.policy.changed_policy import RoleNames
-from sfumato.promises import KAnonymity
-from sfumato.protection.searches.best import LADDER_OF_PEOPLE
-from sfumato.protection.searches.local import local
-from sfumato.protection.searches.search import Aim
+from sfumato.inputs import count_table, policy_of_roles
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.policy.policy import RoleNames
+from sfumato.search.best import LADDER_OF_PEOPLE
+from sfumato.search.contract import Aim
+from sfumato.search.local import local
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import open_source
 
 MOST_WORSE = 0.01
 

@@ -14,10 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sfumato.core.verdict import Verdict
-from sfumato.releases.issue import PreparedRelease, issue_all
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.recovery import recover
+from sfumato.release.issue import PreparedRelease, issue_all, recover
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.system.verdict import Verdict
 
 ROWS = 20
 MEMORY = b"\0" * 2000

@@ -51,8 +51,8 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from sfumato.core.knowledge import Knowledge
-    from sfumato.promises.quasi_sensitive.knowledge_file import save
+    from sfumato.models.quasi_sensitive.knowledge import Knowledge
+    from sfumato.models.quasi_sensitive.knowledge_file import save
 
     rng = np.random.default_rng(seed)
     known = knowledge(rng)
@@ -79,7 +79,7 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
 
 def end_to_end(folder: Path) -> dict[str, float]:
     """Protect and publish, in this process."""
-    from sfumato.journey.protect_file import protect_file
+    from sfumato.workflows.protect_file import protect_file
 
     began = time.monotonic()
     plan, verdicts = protect_file(folder / "people.parquet", folder / "policy.yaml", folder / "safe.parquet")
@@ -107,11 +107,9 @@ def methods(
     each: float = 1.0,
 ) -> dict[str, dict[str, float]]:
     """Mean cost of the three methods on classes that break the promise, with equal time for each class."""
-    from sfumato.core.knowledge import Knowledge
-    from sfumato.promises import QuasiSensitiveDiversity
-    from sfumato.protection.term_removal.all_classes import solve_classes
-    from sfumato.protection.term_removal.cost import RemovalCosts
-    from sfumato.protection.term_removal.one_class import METHODS, TermLimit
+    from sfumato.models.quasi_sensitive.knowledge import Knowledge
+    from sfumato.models.quasi_sensitive.promise import QuasiSensitiveDiversity
+    from sfumato.search.term_removal import METHODS, RemovalCosts, TermLimit, solve_classes
 
     rng = np.random.default_rng(11)
     known = knowledge(rng)

@@ -62,7 +62,7 @@ def _draw(rng: np.random.Generator, share: Any, count: int) -> Any:
 
 def _taxonomies() -> dict[str, Any]:
     """Builders of two-level trees: age by decades, zip by two digits, the rest by groups of four."""
-    from sfumato.core.taxonomy import Taxonomy
+    from sfumato.table.taxonomy import Taxonomy
 
     def grouped(group: Any) -> Any:
         def build(values: Any) -> Any:
@@ -81,14 +81,14 @@ def _taxonomies() -> dict[str, Any]:
 
 
 def _codings() -> list[Any]:
-    from sfumato.core.microdata import Coding, Role
+    from sfumato.table.microdata import Coding, Role
 
     rules = _taxonomies()
     return [Coding(n, Role.SENSITIVE if n == SENSITIVE else Role.QUASI, rules[n]) for n in COLUMNS]
 
 
 def _count(folder: Path) -> dict[str, Any]:
-    from sfumato.engine import open_source
+    from sfumato.table.source import open_source
 
     table = open_source(folder / "rows.parquet").count(_codings())
     return {"distinct": table.distinct}
@@ -103,10 +103,10 @@ def _scan(folder: Path) -> dict[str, Any]:
 
 def recode(folder: Path, out: str = "ours.parquet", memory: str | None = None) -> dict[str, Any]:
     """Count, recode to the middle level, sort and write; reports the CPU of the second half alone."""
-    from sfumato.core.cut import Cut
-    from sfumato.core.recoding import Recoding
-    from sfumato.engine import open_source
     from sfumato.system.memory import Memory
+    from sfumato.table.cut import Cut
+    from sfumato.table.recoding import Recoding
+    from sfumato.table.source import open_source
 
     source = open_source(folder / "rows.parquet", memory=Memory.of(memory))
     table = source.count(_codings())

@@ -77,7 +77,7 @@ def policy(
 
 
 def _protect(folder: Path, search: str, memory: str | None = None, **given: Any) -> dict[str, Any]:
-    from sfumato.journey.protect_file import protect_file
+    from sfumato.workflows.protect_file import protect_file
 
     out = folder / f"{search}.parquet"
     asked = policy(search, **given)
@@ -87,7 +87,7 @@ def _protect(folder: Path, search: str, memory: str | None = None, **given: Any)
 
 def _limited(folder: Path) -> dict[str, Any]:
     """The middle level of every column, counted and written within a limit; how much went to disk."""
-    from sfumato.engine.spill.folder import Longs, Spill, StoredArray
+    from sfumato.table.spill import Longs, Spill, StoredArray
 
     store, spilled = Spill.store, [0]
 
@@ -105,10 +105,9 @@ def _search(folder: Path, case: str) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from sfumato.engine import open_source
     from sfumato.policy.policy import Policy
-    from sfumato.protection.memory_need import bytes_needed
-    from sfumato.protection.plan import make_plan
+    from sfumato.search.plan import bytes_needed, make_plan
+    from sfumato.table.source import open_source
 
     asked = Policy.from_dict(policy(case.partition(",")[0], **SEARCHES[case]))
     path = folder / "rows.parquet"

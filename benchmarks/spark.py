@@ -51,9 +51,9 @@ def _session() -> Any:
 
 def ours(spark: Any, path: Path, out: Path, told: Callable[[str], None]) -> None:
     """As a user would, without the search in between: every key becomes its parent."""
-    from sfumato.core.cut import Cut
-    from sfumato.core.recoding import Recoding
-    from sfumato.engine import open_source
+    from sfumato.table.cut import Cut
+    from sfumato.table.recoding import Recoding
+    from sfumato.table.source import open_source
 
     source = open_source(spark.read.parquet(str(path)))
     table = source.count(_codings())

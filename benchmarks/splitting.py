@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.searches.mondrian import mondrian
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search.contract import Aim
+from sfumato.search.mondrian import mondrian
+from sfumato.search.top_down import top_down
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 GOAL = 8.0
 """A search may cost this many scans."""

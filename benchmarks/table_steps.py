@@ -181,9 +181,8 @@ def step_scan(rows: str) -> Mapping[str, Any]:
 def step_keys(file: str, deadline: str) -> Mapping[str, Any]:
     """All minimal keys, from codes: the search alone, the least of three runs, as the peer is measured."""
     try:
-        from sfumato.discovery.quasi_identifiers.coded import Coded
-        from sfumato.discovery.quasi_identifiers.criterion import Reading
-        from sfumato.discovery.quasi_identifiers.enumeration import minimal
+        from sfumato.discover.quasi_identifiers.coded import Coded, Reading
+        from sfumato.discover.quasi_identifiers.enumeration import minimal
     except ImportError:  # an older commit
         from sfumato.discover.coded import Coded
         from sfumato.discover.enumeration import minimal

@@ -20,17 +20,16 @@ import polars as pl
 
 import sfumato as sf
 from benchmarks.chances import upper_limit
-from sfumato.core.cut import Cut
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.reading_tree import reading_trees
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
-from sfumato.tracing.leak import Leak
-from sfumato.tracing.trace import Trace, trace_leak
-from sfumato.tracing.versions import IssuedVersions
+from sfumato.recipients.leak import Leak
+from sfumato.recipients.trace import Trace, trace_leak
+from sfumato.recipients.traced_versions import IssuedVersions
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.record import Record
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint, reading_trees
+from sfumato.table.taxonomy import Taxonomy
 
 SIZES = ((74, 3), (16, 2), (7, 2), (5, 3), (41, 3), (2, 2), (14, 2), (9, 3))
 """Values of each column, and how many become one at each level: as in Adult, 45,000 patterns."""

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sfumato as sf
-from sfumato.core.errors import SfumatoError, WrongCall
-from sfumato.engine import open_source
-from sfumato.protection.plan import Plan
-from sfumato.usefulness.paired_column import PairedColumn
-from sfumato.usefulness.paired_tables import PairedTables, read_tables
+from sfumato.report.paired_tables import PairedColumn, PairedTables, read_tables
+from sfumato.search.plan import Plan
+from sfumato.system.errors import SfumatoError, WrongCall
+from sfumato.table.source import open_source
 
 K = 5
 Figures = dict[str, object]

@@ -80,9 +80,9 @@ def make_table(folder: Path, rows: int) -> None:
 
 def step_search(folder: Path) -> None:
     """Prints the CPU seconds of planning by top-down, from the counted table."""
-    from sfumato.engine import open_source
     from sfumato.policy.policy import Policy
-    from sfumato.protection.plan import make_plan
+    from sfumato.search.plan import make_plan
+    from sfumato.table.source import open_source
 
     policy = Policy.load(folder / "top_down.yaml")
     table = open_source(folder / "hospital.parquet").count(policy.codings, missing=policy.missing)

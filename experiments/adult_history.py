@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from experiments.nested_trees import nested_trees
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 POSITIONS = {
     "workclass": 1,

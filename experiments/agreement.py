@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.protection.patterns.patterns import Patterns
-from sfumato.protection.patterns.quality import quality_classes
+from sfumato.recipients.pattern_quality import quality_classes
+from sfumato.recipients.patterns import Patterns
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,16 @@ from typing import Any
 
 from experiments.adult_history import SENSITIVE, SIZES, TREE_FILE, table
 from experiments.drawing import draw_figure
-from sfumato.attacks.chain.correspondence import correspondence
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.promises import Continuous, KAnonymity
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
-from sfumato.show.chart import Lines
+from sfumato.audit.correspondence import correspondence
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.system.presentation.charts import Lines
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint
 from sfumato.testing.exhaustive import exhaustive
 
 KS = (40, 80, 120, 160, 200)

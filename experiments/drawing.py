@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.show.chart import Figure
-from sfumato.show.charts import svg
+from sfumato.system.presentation.charts import Figure, svg
 
 
 def draw_figure(figure: Figure, folder: Path) -> Path:

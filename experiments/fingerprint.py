@@ -26,15 +26,14 @@ from experiments.fingerprint_leaks import (
     by_size,
 )
 from experiments.pattern_charts import lattice_chart, level_tree, quality_map
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Promises
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.recipients import Coalition, RecipientRule
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.recipients.assignment import AvailableVersions
-from sfumato.protection.searches.search import Aim
-from sfumato.show.chart import Lines
-from sfumato.show.charts import save
+from sfumato.recipients.patterns import Patterns, classify
+from sfumato.recipients.versions import AvailableVersions
+from sfumato.search.contract import Aim
+from sfumato.system.presentation.charts import Lines, save
+from sfumato.table.microdata import Microdata
 
 KS = (2, 5, 10, 20, 50, 100)
 TOLERANCES = (0, 1, 2, 5, 10, 20, 50)

@@ -18,19 +18,19 @@ import numpy as np
 from benchmarks.chances import upper_limit
 from numpy.typing import NDArray
 
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Promises
-from sfumato.core.reading_tree import ReadingTree
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.recipients import RecipientRule
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.patterns.quality import quality_classes
-from sfumato.protection.recipients.assignment import AvailableVersions
-from sfumato.protection.searches.search import Aim
-from sfumato.tracing.leak import Leak
-from sfumato.tracing.trace import Trace, trace_leak
-from sfumato.tracing.versions import HeldVersion, IssuedVersions
+from sfumato.recipients.leak import Leak
+from sfumato.recipients.pattern_quality import quality_classes
+from sfumato.recipients.patterns import Patterns, classify
+from sfumato.recipients.trace import Trace, trace_leak
+from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
+from sfumato.recipients.versions import AvailableVersions
+from sfumato.search.contract import Aim
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
+from sfumato.table.release_summary import ReadingTree
 
 K, SUPPRESS = 5, Fraction(5, 100)
 SIZES = (1, 10, 100, 1_000)

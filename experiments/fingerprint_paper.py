@@ -10,14 +10,14 @@ import numpy as np
 
 from experiments.fingerprint_leaks import issued_of, nodes_of, traced
 from experiments.pattern_charts import lattice_chart, level_tree, quality_map
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.patterns.quality import quality_classes
-from sfumato.show.charts import save
-from sfumato.tracing.charts import tracing_chart
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.recipients.pattern_quality import quality_classes
+from sfumato.recipients.patterns import Patterns, classify
+from sfumato.recipients.trace_report import tracing_chart
+from sfumato.system.presentation.charts import save
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 GENDER = Taxonomy.grow(["p", "m", "f"], [-1, 0, 0])
 ZIP = Taxonomy.grow(["10XX", "100X", "1004", "101X", "1015"], [-1, 0, 1, 0, 3])

@@ -18,15 +18,15 @@ from benchmarks.adult import table_of
 
 from experiments.drawing import draw_figure
 from experiments.fingerprint_leaks import PatternAssignment, single_leaker
-from sfumato.core.microdata import Column, Microdata
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.recipients import RecipientRule
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.patterns import classify
-from sfumato.protection.recipients.assignment import AvailableVersions
-from sfumato.protection.searches.search import Aim
-from sfumato.show.chart import Lines
+from sfumato.recipients.patterns import classify
+from sfumato.recipients.versions import AvailableVersions
+from sfumato.search.contract import Aim
+from sfumato.system.presentation.charts import Lines
+from sfumato.table.microdata import Column, Microdata
+from sfumato.table.taxonomy import Taxonomy
 
 K, SUPPRESS, TOLERANCE, MOST_RECIPIENTS = 5, Fraction(5, 100), Fraction(50, 100), 10
 LEAKED, RAISED, TRIALS = 10, (0, 1, 2), 40

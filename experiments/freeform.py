@@ -21,18 +21,17 @@ import sfumato as sf
 from experiments.adult_free import COLUMNS, policy
 from experiments.freeform_cost import compare, withholding
 from experiments.threats import threat_chart
-from sfumato.attacks.table.freeform import FreeformFinding
-from sfumato.core.cut import Cut
-from sfumato.core.freeform.guard import Guard
-from sfumato.core.freeform.inference import NodeTable
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Cuts
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import open_source
-from sfumato.kernels.freeform.breaches import breach, breaches, worst
-from sfumato.promises import Freeform
-from sfumato.protection.plan import make_plan
-from sfumato.protection.searches.optimum import mean_loss
+from sfumato.models.contract import Cuts
+from sfumato.models.freeform.attack import FreeformFinding
+from sfumato.models.freeform.inference import Guard, NodeTable
+from sfumato.models.freeform.kernels import breach, breaches, worst
+from sfumato.models.freeform.promise import Freeform
+from sfumato.search.optimum import mean_loss
+from sfumato.search.plan import make_plan
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 
 THREATS = (Fraction(1, 5), Fraction(1, 2), Fraction(4, 5))
 CLASSICAL = ("salary-class", "marital-status", "occupation")

@@ -13,15 +13,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.core.cut import Cut
-from sfumato.core.freeform.sensitivity import guarded_leaves
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Cuts, Promises
-from sfumato.promises.freeform.definition import Freeform
-from sfumato.protection.searches.optimum import Optimum, mean_loss, optimum
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
-from sfumato.show.card import Card, Printable, figure, several
+from sfumato.models.contract import Cuts, Promises
+from sfumato.models.freeform.inference import guarded_leaves
+from sfumato.models.freeform.promise import Freeform
+from sfumato.search.contract import Aim
+from sfumato.search.optimum import Optimum, mean_loss, optimum
+from sfumato.search.top_down import top_down
+from sfumato.system.presentation.cards import Card, Printable, figure, several
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
 
 Weights = Mapping[str, Fraction]
 

@@ -22,10 +22,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sfumato as sf
-from sfumato.attacks.worlds.published_boxes import Publication, Republish, publication_of
-from sfumato.core.microdata import Microdata
-from sfumato.engine import open_source
-from sfumato.journey.known_search import known_search
+from sfumato.audit.known_search import Publication, Republish, publication_of
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import open_source
+from sfumato.workflows.attack import known_search
 
 Row = dict[str, Any]
 PRIOR = 20

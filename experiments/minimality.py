@@ -20,14 +20,14 @@ import pyarrow.csv as pa_csv
 
 import sfumato as sf
 from experiments.minimality_agreement import SEARCHES, agreement
-from sfumato.attacks.attack import Attack
-from sfumato.attacks.audit import audit
-from sfumato.attacks.worlds.downcoding import Downcoding
-from sfumato.attacks.worlds.minimality import ValueMinimality
-from sfumato.core.errors import Infeasible, SfumatoError
-from sfumato.core.verdict import Finding
-from sfumato.engine import open_source
-from sfumato.journey.known_search import known_search
+from sfumato.audit.adversaries.downcoding import Downcoding
+from sfumato.audit.adversaries.minimality import ValueMinimality
+from sfumato.audit.audit import audit
+from sfumato.models.attack_contract import Attack
+from sfumato.system.errors import Infeasible, SfumatoError
+from sfumato.system.verdict import Finding
+from sfumato.table.source import open_source
+from sfumato.workflows.attack import known_search
 
 KEYS = (
     "sex",

@@ -15,17 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.attacks.attack import Attack
-from sfumato.attacks.published_table import PublishedTable
-from sfumato.attacks.worlds.downcoding import Downcoding
-from sfumato.attacks.worlds.known_search import KnownSearch
-from sfumato.attacks.worlds.minimality import ValueMinimality
-from sfumato.core.errors import Infeasible
-from sfumato.core.microdata import Microdata
-from sfumato.core.recoding import Recoding
-from sfumato.core.verdict import Finding
-from sfumato.engine import open_source
-from sfumato.journey.known_search import known_search
+from sfumato.audit.adversaries.downcoding import Downcoding
+from sfumato.audit.adversaries.minimality import ValueMinimality
+from sfumato.audit.known_search import KnownSearch
+from sfumato.models.attack_contract import Attack, PublishedTable
+from sfumato.system.errors import Infeasible
+from sfumato.system.verdict import Finding
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.source import open_source
+from sfumato.workflows.attack import known_search
 
 SEARCHES = ("top-down", "lattice", "optimum", "mondrian", "local")
 TREES = {

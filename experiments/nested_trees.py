@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.taxonomy import Taxonomy
 
 HEAD = re.compile(r"^([^:\s]+):discrete")
 TOKEN = re.compile(r"[{}]|[^{}]+")

@@ -9,13 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.core.microdata import Column
-from sfumato.core.taxonomy import Label
-from sfumato.protection.loss import Reals
-from sfumato.protection.patterns.pattern_table import PatternTable
-from sfumato.protection.patterns.quality import quality_classes
-from sfumato.show.card import figure, several
-from sfumato.show.chart import Chart, Diagram, Mark, Scatter, Spot, Tone
+from sfumato.recipients.pattern_quality import PatternTable, quality_classes
+from sfumato.search.loss import Reals
+from sfumato.system.presentation.cards import figure, several
+from sfumato.system.presentation.charts import Chart, Diagram, Mark, Scatter, Spot, Tone
+from sfumato.table.microdata import Column
+from sfumato.table.taxonomy import Label
 
 MOST_LEAVES = 40
 """A tree with more leaves is drawn as a chain of its levels."""

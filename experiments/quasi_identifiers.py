@@ -14,16 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.drawing import draw_figure
-from sfumato.discovery.quasi_identifiers import (
-    Coded,
-    Reading,
-    best_of_orders,
-    descend,
-    greedy_cover,
-    minimal,
-    minimum,
-)
-from sfumato.show.chart import Lines
+from sfumato.discover.quasi_identifiers import minimum
+from sfumato.discover.quasi_identifiers.coded import Coded, Reading
+from sfumato.discover.quasi_identifiers.descent import best_of_orders, descend, greedy_cover
+from sfumato.discover.quasi_identifiers.enumeration import minimal
+from sfumato.system.presentation.charts import Lines
 
 Row = dict[str, Any]
 NOTHING = "⊥"

@@ -28,18 +28,22 @@ from benchmarks.quasi_sensitive import knowledge as drawn_knowledge
 
 import sfumato as sf
 from experiments.drawing import draw_figure
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.promise import Promises
-from sfumato.engine import open_source
-from sfumato.promises import QuasiSensitiveDiversity
-from sfumato.protection.searches.mondrian import mondrian
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.term_removal.all_classes import solve_classes
-from sfumato.protection.term_removal.cost import RemovalCosts
-from sfumato.protection.term_removal.one_class import METHODS, TermLimit, Terms
-from sfumato.protection.term_removal.term_column import TermColumn
-from sfumato.protection.term_removal.term_rows import TermRows
-from sfumato.show.chart import Lines
+from sfumato.models.contract import Promises
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveDiversity
+from sfumato.search.contract import Aim
+from sfumato.search.mondrian import mondrian
+from sfumato.search.term_removal import (
+    METHODS,
+    RemovalCosts,
+    TermColumn,
+    TermLimit,
+    TermRows,
+    Terms,
+    solve_classes,
+)
+from sfumato.system.presentation.charts import Lines
+from sfumato.table.source import open_source
 
 Row = dict[str, Any]
 

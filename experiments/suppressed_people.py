@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.core.errors import Infeasible
+from sfumato.system.errors import Infeasible
 
 SEARCHES = ("top-down", "lattice")
 HALF = {"confidence-bounding": {"of": "s", "confidence": "1/2"}}

@@ -15,12 +15,11 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
-from sfumato.attacks.worlds.term_removal import fibers
-from sfumato.core.beliefs import BeliefLimit
-from sfumato.core.knowledge import Knowledge
-from sfumato.journey.known_removal import known_removal
+from sfumato.models.quasi_sensitive.attack import fibers
+from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge
 from sfumato.policy.policy import Policy
-from sfumato.protection.term_removal.cost import RemovalCosts
+from sfumato.search.term_removal import RemovalCosts
+from sfumato.workflows.attack import known_removal
 
 TERMS = "abcd"
 METHODS: dict[str, tuple[dict[str, object], Fraction]] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 
-from sfumato.attacks.table.freeform import FreeformFinding
+from sfumato.models.freeform.attack import FreeformFinding
 
 ROW, LEFT, WIDTH, RIGHT, TOP = 18, 230, 420, 30, 46
 INK, BEFORE, AFTER, LIMIT = "#444444", "#d55e00", "#0072b2", "#999999"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.attacks.registry import built_in, make
+from sfumato.models.attack_contract import built_in, make
 
 
 def adversaries_table() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.core import errors
+from sfumato.system import errors
 
 SOURCES = Path(__file__).parent.parent / "src" / "sfumato"
 EXIT_CODES = {

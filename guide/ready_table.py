@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sfumato.policy.published_forms import example_of
-from sfumato.policy.taxonomies import ReadyTaxonomy, rule_from
-from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyEntry
+from sfumato.policy.taxonomies import rule_from
+from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyEntry, ReadyTaxonomy
 
 
 def ready_sections() -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-ROOMS = ("promises", "judge", "chains", "releases/ledger", "tracing")
+ROOMS = ("models", "verify", "release/ledger", "recipients")
 """Folders of `src/sfumato` from which mutants are drawn, equally many from each."""
 
 Stages = tuple[tuple[str, ...], ...]
 """Paths of tests, stage by stage; a mutant that survives one stage goes on to the next."""
 
 STAGES: dict[str, Stages] = {
-    "promises/freeform": (
+    "models/freeform": (
         ("tests/promises/freeform", "tests/papers/test_wang_2009.py"),
         ("tests/promises", "tests/attacks", "tests/policy"),
     ),
-    "promises/quasi_sensitive": (
+    "models/quasi_sensitive": (
         (
             "tests/papers/test_quasi_sensitive.py",
             "tests/core/test_knowledge.py",
@@ -23,8 +23,8 @@ STAGES: dict[str, Stages] = {
         ("tests/protection/term_removal/test_phase.py", "tests/promises", "tests/engine/test_term_sets.py"),
         ("tests/attacks", "tests/journeys/test_recipients_term_sets.py", "tests/policy"),
     ),
-    "promises/continuous": (
-        ("tests/promises/continuous", "tests/chains", "tests/attacks/chain"),
+    "models/continuous": (
+        ("tests/promises/continuous", "tests/chains", "tests/attacks/chain", "tests/judge/chain"),
         (
             "tests/protection/recipients",
             "tests/journeys/test_chain.py",
@@ -32,12 +32,12 @@ STAGES: dict[str, Stages] = {
             "tests/promises",
         ),
     ),
-    "promises": (
+    "models": (
         ("tests/promises", "tests/papers"),
         ("tests/policy", "tests/judge", "tests/attacks"),
         ("tests/releases", "tests/extend"),
     ),
-    "judge": (
+    "verify": (
         ("tests/judge", "tests/promises/freeform/test_second_judge.py"),
         ("tests/releases", "tests/journeys/test_witness.py", "tests/attacks"),
         (
@@ -47,16 +47,7 @@ STAGES: dict[str, Stages] = {
             "tests/journeys/test_cli_judges.py",
         ),
     ),
-    "chains": (
-        ("tests/chains", "tests/promises/continuous", "tests/attacks/chain"),
-        (
-            "tests/protection/recipients",
-            "tests/journeys/test_chain.py",
-            "tests/journeys/test_imprints.py",
-            "tests/journeys/test_recipients_in_a_chain.py",
-        ),
-    ),
-    "releases/ledger": (
+    "release/ledger": (
         ("tests/releases", "tests/core/test_reading_tree.py"),
         (
             "tests/journeys/test_cli_release.py",
@@ -64,7 +55,7 @@ STAGES: dict[str, Stages] = {
             "tests/faults/test_program.py",
         ),
     ),
-    "tracing": (
+    "recipients": (
         ("tests/tracing", "tests/papers/test_schrittwieser_2011_tracing.py"),
         (
             "tests/journeys/test_trace.py",
@@ -78,8 +69,8 @@ STAGES: dict[str, Stages] = {
 def folder_of(path: str) -> str:
     """Return the folder whose tests are asked about a file.
 
-    >>> folder_of("src/sfumato/promises/freeform/watch.py"), folder_of("src/sfumato/promises/k_anonymity.py")
-    ('promises/freeform', 'promises')
+    >>> folder_of("src/sfumato/models/freeform/promise.py"), folder_of("src/sfumato/models/contract.py")
+    ('models/freeform', 'models')
     """
     inside = path.removeprefix("src/sfumato/")
     return max((folder for folder in STAGES if inside.startswith(f"{folder}/")), key=len)

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 
 def cases(count):

@@ -13,7 +13,7 @@ from guide.sessions import blocks, run, session
 from ruamel.yaml import YAML
 
 from sfumato.cli import main as program
-from sfumato.policy import schema_check
+from sfumato.policy import schema as schema_check
 from sfumato.policy.schema import schema
 
 ROOT = Path(__file__).parent.parent

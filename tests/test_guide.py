@@ -56,8 +56,8 @@ class TestPolicyKeys:
 
     def test_every_promise_and_builder_has_a_section(self):
         text = page("reference/policy.md")
+        from sfumato.models.registry import known
         from sfumato.policy.taxonomies import BUILDERS
-        from sfumato.promises.registry import known
 
         assert [name for name in known() if f"### {name}\n" not in text] == []
         assert [name for name in BUILDERS if f"### taxonomy: {name}\n" not in text] == []

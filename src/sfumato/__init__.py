@@ -17,33 +17,29 @@ from importlib import import_module
 TYPE_CHECKING = False  # `typing` would be looked for where `python -m` looks first: in the working folder
 if TYPE_CHECKING:
     from sfumato import demo
-    from sfumato.attacks.audit import Audit
-    from sfumato.core.data_file import DataFile
-    from sfumato.discovery.discovery import Discovery
-    from sfumato.journey.as_numbers import as_numbers
-    from sfumato.journey.attack import attack
-    from sfumato.journey.audit import audit
-    from sfumato.journey.capacity import capacity
-    from sfumato.journey.compare import compare
-    from sfumato.journey.declare import declare
-    from sfumato.journey.discover import discover
-    from sfumato.journey.draw import draw
-    from sfumato.journey.erase import erase
-    from sfumato.journey.import_version import import_version
-    from sfumato.journey.knowledge import knowledge
-    from sfumato.journey.patterns import patterns
-    from sfumato.journey.protect import protect
-    from sfumato.journey.release import release
-    from sfumato.journey.report import report
-    from sfumato.journey.trace import trace
+    from sfumato.audit.audit import Audit
+    from sfumato.discover.discovery import Discovery
     from sfumato.policy.policy import Policy
-    from sfumato.protection.patterns.patterns import Patterns
-    from sfumato.protection.plan import Plan
-    from sfumato.releases.event import Event
-    from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.receipt import Receipt
-    from sfumato.tracing.trace import Trace
-    from sfumato.usefulness.usefulness import Usefulness
+    from sfumato.recipients.patterns import Patterns
+    from sfumato.recipients.trace import Trace
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.receipt import Event, Receipt
+    from sfumato.report.usefulness import Usefulness
+    from sfumato.search.plan import Plan
+    from sfumato.table.data_file import DataFile
+    from sfumato.workflows.attack import attack
+    from sfumato.workflows.audit import audit
+    from sfumato.workflows.compare import as_numbers, compare
+    from sfumato.workflows.declare import declare
+    from sfumato.workflows.discover import discover
+    from sfumato.workflows.erase import erase
+    from sfumato.workflows.import_version import import_version
+    from sfumato.workflows.knowledge import knowledge
+    from sfumato.workflows.patterns import capacity, draw, patterns
+    from sfumato.workflows.protect import protect
+    from sfumato.workflows.release import release
+    from sfumato.workflows.report import report
+    from sfumato.workflows.trace import trace
 
 __version__ = "0.1.0"
 __all__ = [
@@ -78,33 +74,33 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Audit": "sfumato.attacks.audit",
-    "DataFile": "sfumato.core.data_file",
-    "Discovery": "sfumato.discovery.discovery",
-    "Event": "sfumato.releases.event",
-    "Ledger": "sfumato.releases.ledger.ledger",
-    "Patterns": "sfumato.protection.patterns.patterns",
-    "Plan": "sfumato.protection.plan",
+    "Audit": "sfumato.audit.audit",
+    "DataFile": "sfumato.table.data_file",
+    "Discovery": "sfumato.discover.discovery",
+    "Event": "sfumato.release.receipt",
+    "Ledger": "sfumato.release.ledger.ledger",
+    "Patterns": "sfumato.recipients.patterns",
+    "Plan": "sfumato.search.plan",
     "Policy": "sfumato.policy.policy",
-    "Receipt": "sfumato.releases.receipt",
-    "Trace": "sfumato.tracing.trace",
-    "Usefulness": "sfumato.usefulness.usefulness",
-    "as_numbers": "sfumato.journey.as_numbers",
-    "attack": "sfumato.journey.attack",
-    "audit": "sfumato.journey.audit",
-    "capacity": "sfumato.journey.capacity",
-    "compare": "sfumato.journey.compare",
-    "declare": "sfumato.journey.declare",
-    "discover": "sfumato.journey.discover",
-    "draw": "sfumato.journey.draw",
-    "erase": "sfumato.journey.erase",
-    "import_version": "sfumato.journey.import_version",
-    "knowledge": "sfumato.journey.knowledge",
-    "patterns": "sfumato.journey.patterns",
-    "protect": "sfumato.journey.protect",
-    "release": "sfumato.journey.release",
-    "report": "sfumato.journey.report",
-    "trace": "sfumato.journey.trace",
+    "Receipt": "sfumato.release.receipt",
+    "Trace": "sfumato.recipients.trace",
+    "Usefulness": "sfumato.report.usefulness",
+    "as_numbers": "sfumato.workflows.compare",
+    "attack": "sfumato.workflows.attack",
+    "audit": "sfumato.workflows.audit",
+    "capacity": "sfumato.workflows.patterns",
+    "compare": "sfumato.workflows.compare",
+    "declare": "sfumato.workflows.declare",
+    "discover": "sfumato.workflows.discover",
+    "draw": "sfumato.workflows.patterns",
+    "erase": "sfumato.workflows.erase",
+    "import_version": "sfumato.workflows.import_version",
+    "knowledge": "sfumato.workflows.knowledge",
+    "patterns": "sfumato.workflows.patterns",
+    "protect": "sfumato.workflows.protect",
+    "release": "sfumato.workflows.release",
+    "report": "sfumato.workflows.report",
+    "trace": "sfumato.workflows.trace",
 }
 
 

@@ -13,39 +13,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sfumato.attacks.attack import Attack
-    from sfumato.attacks.published_table import PublishedTable
-    from sfumato.core.classes import Classes, Histogram
-    from sfumato.core.conflicts import Conflicts
-    from sfumato.core.errors import BadData, BadPolicy, Infeasible, SfumatoError, WrongCall
-    from sfumato.core.limits import (
-        CANDIDATES,
-        CERTAINTY,
-        RECOGNITION,
-        SHIFT,
-        VALUES,
-        AttackLimit,
-        AttackLimits,
-        AttackMeasure,
-        Bound,
+    from sfumato.models.attack_contract import Attack, PublishedTable
+    from sfumato.models.contract import (
+        Answer,
+        ClassPromise,
+        ColumnOptions,
+        ColumnView,
+        Conflicts,
+        Cuts,
+        PolicyView,
+        Promise,
+        Promises,
+        TablePromise,
+        Truth,
+        Watch,
     )
-    from sfumato.core.microdata import Column, Microdata, Role
-    from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
-    from sfumato.core.promise import ClassPromise, Cuts, Promise, Promises, TablePromise, Truth
-    from sfumato.core.recoding import Recoding
-    from sfumato.core.taxonomy import Label, Taxonomy
-    from sfumato.core.verdict import Evidence, Finding, Verdict
-    from sfumato.core.watch import Answer, Watch
-    from sfumato.core.weights import WeightedClass, WeightedHistogram
-    from sfumato.engine.reader import Reader
-    from sfumato.engine.rows import RowSource
-    from sfumato.engine.source import Source
-    from sfumato.judge.policy_data import PromiseData
-    from sfumato.judge.registry import second_judge
-    from sfumato.judge.registry import verdict as second_verdict
-    from sfumato.judge.tables.tally import Tally, ValueCounts
-    from sfumato.policy.searches import Ability
-    from sfumato.promises.parameters import (
+    from sfumato.models.parameters import (
         Choice,
         Declared,
         Exact,
@@ -56,16 +39,41 @@ if TYPE_CHECKING:
         Whole,
         histogram_of,
     )
-    from sfumato.promises.verdicts import verdict as class_verdict
-    from sfumato.protection.loss import MeasuredRecoding
-    from sfumato.protection.searches.registry import find as find_search
-    from sfumato.protection.searches.search import Aim, Outcome, Search
+    from sfumato.models.parameters import verdict as class_verdict
+    from sfumato.policy.searches import Ability
+    from sfumato.search.contract import Aim, Outcome, Search
+    from sfumato.search.contract import find as find_search
+    from sfumato.search.loss import MeasuredRecoding
+    from sfumato.system.errors import BadData, BadPolicy, Infeasible, SfumatoError, WrongCall
+    from sfumato.system.verdict import (
+        CANDIDATES,
+        CERTAINTY,
+        RECOGNITION,
+        SHIFT,
+        VALUES,
+        AttackLimit,
+        AttackLimits,
+        AttackMeasure,
+        Bound,
+        Evidence,
+        Finding,
+        Verdict,
+    )
+    from sfumato.table.classes import Classes, Histogram, WeightedClass, WeightedHistogram
+    from sfumato.table.form_of_source import RowSource
+    from sfumato.table.microdata import Column, Microdata, Role
+    from sfumato.table.reader import Reader
+    from sfumato.table.recoding import Recoding
+    from sfumato.table.source import Source
+    from sfumato.table.taxonomy import Label, Taxonomy
     from sfumato.testing.attacks import check_attack
     from sfumato.testing.engines import check_engine
-    from sfumato.testing.losses import check_loss
-    from sfumato.testing.promises import check_promise
-    from sfumato.testing.searches import check_search
-    from sfumato.testing.table_promises import check_table_promise
+    from sfumato.testing.promises import check_promise, check_table_promise
+    from sfumato.testing.searches import check_loss, check_search
+    from sfumato.verify.policy_data import PromiseData
+    from sfumato.verify.registry import second_judge
+    from sfumato.verify.registry import verdict as second_verdict
+    from sfumato.verify.tally import Tally, ValueCounts
 
 __all__ = [
     "CANDIDATES",
@@ -142,44 +150,80 @@ __all__ = [
 ]
 
 _MODULES = {
-    "sfumato.attacks.attack": ("Attack",),
-    "sfumato.attacks.published_table": ("PublishedTable",),
-    "sfumato.core.classes": ("Classes", "Histogram"),
-    "sfumato.core.conflicts": ("Conflicts",),
-    "sfumato.core.errors": ("BadData", "BadPolicy", "Infeasible", "SfumatoError", "WrongCall"),
-    "sfumato.core.limits": (
-        *("CANDIDATES", "CERTAINTY", "RECOGNITION", "SHIFT", "VALUES"),
-        *("AttackLimit", "AttackLimits", "AttackMeasure", "Bound"),
-    ),
-    "sfumato.core.microdata": ("Column", "Microdata", "Role"),
-    "sfumato.core.policy_view": ("ColumnOptions", "ColumnView", "PolicyView"),
-    "sfumato.core.promise": (*("ClassPromise", "Cuts", "Promise", "Promises", "TablePromise", "Truth"),),
-    "sfumato.core.recoding": ("Recoding",),
-    "sfumato.core.taxonomy": ("Label", "Taxonomy"),
-    "sfumato.core.verdict": ("Evidence", "Finding", "Verdict"),
-    "sfumato.core.watch": ("Answer", "Watch"),
-    "sfumato.core.weights": ("WeightedClass", "WeightedHistogram"),
-    "sfumato.engine.reader": ("Reader",),
-    "sfumato.engine.rows": ("RowSource",),
-    "sfumato.engine.source": ("Source",),
-    "sfumato.judge.policy_data": ("PromiseData",),
-    "sfumato.judge.registry": ("second_judge",),
-    "sfumato.judge.tables.tally": ("Tally", "ValueCounts"),
-    "sfumato.policy.searches": ("Ability",),
-    "sfumato.promises.parameters": (
-        *("Choice", "Declared", "Exact", "Flag", "Name", "Optional", "Parameter", "Whole", "histogram_of"),
-    ),
-    "sfumato.protection.loss": ("MeasuredRecoding",),
-    "sfumato.protection.searches.search": ("Aim", "Outcome", "Search"),
-    "sfumato.testing": (
-        *("check_attack", "check_engine", "check_loss", "check_promise", "check_search"),
-        "check_table_promise",
-    ),
+    "Ability": "sfumato.policy.searches",
+    "Aim": "sfumato.search.contract",
+    "Answer": "sfumato.models.contract",
+    "Attack": "sfumato.models.attack_contract",
+    "AttackLimit": "sfumato.system.verdict",
+    "AttackLimits": "sfumato.system.verdict",
+    "AttackMeasure": "sfumato.system.verdict",
+    "BadData": "sfumato.system.errors",
+    "BadPolicy": "sfumato.system.errors",
+    "Bound": "sfumato.system.verdict",
+    "CANDIDATES": "sfumato.system.verdict",
+    "CERTAINTY": "sfumato.system.verdict",
+    "Choice": "sfumato.models.parameters",
+    "ClassPromise": "sfumato.models.contract",
+    "Classes": "sfumato.table.classes",
+    "Column": "sfumato.table.microdata",
+    "ColumnOptions": "sfumato.models.contract",
+    "ColumnView": "sfumato.models.contract",
+    "Conflicts": "sfumato.models.contract",
+    "Cuts": "sfumato.models.contract",
+    "Declared": "sfumato.models.parameters",
+    "Evidence": "sfumato.system.verdict",
+    "Exact": "sfumato.models.parameters",
+    "Finding": "sfumato.system.verdict",
+    "Flag": "sfumato.models.parameters",
+    "Histogram": "sfumato.table.classes",
+    "Infeasible": "sfumato.system.errors",
+    "Label": "sfumato.table.taxonomy",
+    "MeasuredRecoding": "sfumato.search.loss",
+    "Microdata": "sfumato.table.microdata",
+    "Name": "sfumato.models.parameters",
+    "Optional": "sfumato.models.parameters",
+    "Outcome": "sfumato.search.contract",
+    "Parameter": "sfumato.models.parameters",
+    "PolicyView": "sfumato.models.contract",
+    "Promise": "sfumato.models.contract",
+    "PromiseData": "sfumato.verify.policy_data",
+    "Promises": "sfumato.models.contract",
+    "PublishedTable": "sfumato.models.attack_contract",
+    "RECOGNITION": "sfumato.system.verdict",
+    "Reader": "sfumato.table.reader",
+    "Recoding": "sfumato.table.recoding",
+    "Role": "sfumato.table.microdata",
+    "RowSource": "sfumato.table.form_of_source",
+    "SHIFT": "sfumato.system.verdict",
+    "Search": "sfumato.search.contract",
+    "SfumatoError": "sfumato.system.errors",
+    "Source": "sfumato.table.source",
+    "TablePromise": "sfumato.models.contract",
+    "Tally": "sfumato.verify.tally",
+    "Taxonomy": "sfumato.table.taxonomy",
+    "Truth": "sfumato.models.contract",
+    "VALUES": "sfumato.system.verdict",
+    "ValueCounts": "sfumato.verify.tally",
+    "Verdict": "sfumato.system.verdict",
+    "Watch": "sfumato.models.contract",
+    "WeightedClass": "sfumato.table.classes",
+    "WeightedHistogram": "sfumato.table.classes",
+    "Whole": "sfumato.models.parameters",
+    "WrongCall": "sfumato.system.errors",
+    "check_attack": "sfumato.testing",
+    "check_engine": "sfumato.testing",
+    "check_loss": "sfumato.testing",
+    "check_promise": "sfumato.testing",
+    "check_search": "sfumato.testing",
+    "check_table_promise": "sfumato.testing",
+    "histogram_of": "sfumato.models.parameters",
+    "second_judge": "sfumato.verify.registry",
 }
-_HOMES = {name: (module, name) for module, names in _MODULES.items() for name in names}
-_HOMES["find_search"] = ("sfumato.protection.searches.registry", "find")
-_HOMES["second_verdict"] = ("sfumato.judge.registry", "verdict")
-_HOMES["class_verdict"] = ("sfumato.promises.verdicts", "verdict")
+"""Where each name is defined."""
+_HOMES = {name: (module, name) for name, module in _MODULES.items()}
+_HOMES["find_search"] = ("sfumato.search.contract", "find")
+_HOMES["second_verdict"] = ("sfumato.verify.registry", "verdict")
+_HOMES["class_verdict"] = ("sfumato.models.parameters", "verdict")
 
 
 def __getattr__(name: str) -> object:

@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.data_file import NO_FORM
-from sfumato.engine import AnyTable, Source, open_source
-from sfumato.engine.source import with_digits
+from sfumato.discover.identifiers import findings
+from sfumato.draft.categories import grouped_categories
+from sfumato.draft.draft import draft
+from sfumato.draft.evidence import NO_FINDING, ColumnEvidence, ColumnProfile, TableEvidence, texts
+from sfumato.draft.roles import taxonomy_of
+from sfumato.draft.roles_from_content import (
+    marks_in_one_column,
+    may_be_a_row,
+    refuse_published_hashes,
+    refuse_published_names,
+)
+from sfumato.draft.safe_harbor_cells import cell_problems
+from sfumato.models.contract import Promises, joint_columns_of
+from sfumato.models.registry import make
+from sfumato.policy.content import ColumnRule
+from sfumato.policy.policy import Policy, RoleNames, changed_columns, changed_promises
+from sfumato.policy.recipients import Coalition
+from sfumato.policy.taxonomies.files import HierarchyFile
+from sfumato.search.plan import Plan
+from sfumato.search.reuse_plan import Transformation
+from sfumato.system.disk import read_document
+from sfumato.system.errors import BadData, BadPolicy, SfumatoError, WrongCall, refuse
+from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.memory import Memory
+from sfumato.system.presentation.cards import several
+from sfumato.system.progress import Progress, silent
+from sfumato.table.data_file import NO_FORM, DataFile, SourceForm
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.microdata import Microdata, Role
+from sfumato.table.reading.csv import CsvReader
+from sfumato.table.reading.readers import FORMATS
+from sfumato.table.reading.spreadsheet import SpreadsheetReader
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import AnyTable, Source, open_source, with_digits
+from sfumato.table.spelling import meaning
+from sfumato.table.surveying_reader import survey_first_texts
 
 if TYPE_CHECKING:
+    from sfumato.draft.doctor import Diagnosis
     from sfumato.policy.content import PolicyContent
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.table.survey import Survey
+    from sfumato.table.taxonomy import Label
+
 
 AnyMemory = Memory | str | int | None
 """How much memory may be used: "4GB", a number of bytes, `Memory.of("4GB", spill=...)`, or no limit."""
@@ -38,3 +78,413 @@ def open_original(data: AnyTable, memory: AnyMemory = None, policy: PolicyConten
 def file_of(data: AnyTable) -> Path | None:
     """Returns the file that a caller named as the table; nothing where they handed in something else."""
     return Path(data) if isinstance(data, str | PathLike) else None
+
+
+# The policy and the earlier releases that a caller hands in: loaded once, at the door of a verb.
+
+AnyPolicy = Policy | str | Path | Mapping[str, object]
+"""A policy, the path of its file, or what the file would say."""
+
+
+AnyImprint = Imprint | str | Path
+"""The imprint of a release, or the path of its JSON file."""
+
+
+def load_policy(given: AnyPolicy) -> Policy:
+    """Returns the policy; raises `BadPolicy` with every problem of a file that cannot be used."""
+    if isinstance(given, Policy):
+        return given
+    return Policy.load(given) if isinstance(given, str | Path) else Policy.from_dict(given)
+
+
+def load_imprints(given: Sequence[AnyImprint]) -> tuple[Imprint, ...]:
+    """Returns the imprints, in the order given.
+
+    What a file says was proved of candidates is not taken over but proved again: nobody signed the file, and
+    no digest covers that.
+    """
+    return tuple(i if isinstance(i, Imprint) else _read_imprint(Path(i)) for i in given)
+
+
+def _read_imprint(file: Path) -> Imprint:
+    return replace(Imprint.from_json(read_document(file)), candidates=None)
+
+
+def bind_earlier(policy: Policy, earlier: Sequence[Imprint]) -> Policy:
+    """Returns the policy with promises that know the earlier releases; raises if none asks for them."""
+    if earlier and not policy.promises.looks_back:
+        raise WrongCall(
+            "no promise of the policy is about earlier releases",
+            remedy="Add the promise continuous, or leave the earlier releases out.",
+        )
+    return replace(policy, promises=policy.promises.given(earlier))
+
+
+def check_some_declared(names: Sequence[str], policy: Policy) -> None:
+    """Raises `BadPolicy` if the policy declares no column of a table.
+
+    The names may then be the cells of a first row, so the message shows none of them.
+    """
+    if names and not set(names) & set(policy.columns):
+        raise BadPolicy(
+            f"none of the {len(names)} columns of the data is declared",
+            where="columns",
+            remedy="Has the file a line of column names? Is it the right policy?",
+        )
+
+
+# An earlier plan that a caller hands in, so that another delivery is transformed in the same way.
+
+AnyTransformation = Plan | Transformation | str | Path
+"""A plan, the JSON that `protect --json` printed of it, or the certificate in the folder of a release."""
+
+PUBLISHED = tuple(f"data.{kind}" for kind in FORMATS)
+"""The published table, beside its certificate."""
+
+
+def load_transformation(given: AnyTransformation | None, policy: Policy) -> Transformation | None:
+    """Returns what an earlier plan made of each key column, if there is one.
+
+    Of a certificate, the table beside it is read: its texts are the nodes that values became. Raises
+    `BadData` where the file is neither, or where local recoding made the earlier table.
+    """
+    if isinstance(given, Plan):
+        return given.transformation
+    if given is None or isinstance(given, Transformation):
+        return given
+    path = Path(given)
+    try:
+        document = read_json(read_document(path))
+    except OSError as wrong:
+        reason = (wrong.strerror or "unknown reason").lower()
+        raise BadData(f"the earlier plan cannot be read: {reason}", where=path.name) from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise BadData(
+            "this is no plan and no certificate",
+            where=path.name,
+            remedy="Name what `sfumato protect --json` printed, or the certificate.json of a release.",
+        )
+    if "entry" in document and "signature" in document:
+        return _of_release(path, policy)
+    return Transformation.of_document(_plan_in(document), where=path.name)
+
+
+def _plan_in(document: JsonMapping) -> JsonMapping:
+    """Returns the plan of a document, which may be that of a release."""
+    plan = document.get("plan")
+    return plan if isinstance(plan, dict) else document
+
+
+def _of_release(certificate: Path, policy: Policy) -> Transformation:
+    """Returns the texts that the table beside a certificate shows, column by column."""
+    there = [file for name in PUBLISHED if (file := certificate.parent / name).exists()]
+    if not there:
+        raise BadData(
+            "the table that this certificate is about is not beside it",
+            where=certificate.name,
+            remedy=f"Name the certificate in the folder of the release, with {' or '.join(PUBLISHED)}.",
+        )
+    keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
+    source = open_source(there[0], expected=policy.form_of_data)
+    held = source.survey([name for name in keys if name in source.columns])
+    return Transformation(
+        {name: column.values for name, column in held.columns.items() if column.complete},
+        where=certificate.name,
+    )
+
+
+# The table of a policy: the columns that it looks at, coded and counted in one pass.
+
+
+def count_table(source: Source, policy: Policy, *, progress: Progress = silent) -> Microdata:
+    """Returns the counts of a table that has rows; raises `BadPolicy` unless every column is declared."""
+    check_some_declared(source.columns, policy)
+    policy.check_columns(source.columns)
+    table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
+    if not table.rows + table.dropped:
+        raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
+    if joints := joint_columns_of(policy.promises):
+        table = replace(table, joints=joints)
+    _refuse_colluders(table, policy)
+    return table.with_profiles() if policy.by_profile else table
+
+
+def _refuse_colluders(table: Microdata, policy: Policy) -> None:
+    """Raises where somebody has several rows and recipients may put their versions together."""
+    rule = policy.recipients
+    if rule is None or rule.coalition is Coalition.NONE or not (many := table.people_with_several_rows):
+        return
+    people = several(many, "person has", "people have")
+    raise BadData(
+        f"{people} several rows, and what colluding recipients learn of them is not judged.",
+        where="recipients.coalition",
+        remedy="Bring each person's rows together in one, or leave coalition out.",
+    )
+
+
+# The first line of a file that a caller hands in: asked about where it may be somebody's row.
+
+FIRST_ROWS = 1000
+"""So many rows are compared with the first line."""
+
+
+def check_header(source: Source, *, header: bool) -> None:
+    """Raises `BadData` where the first line of a CSV file may be a row, unless the caller says it is none.
+
+    Its cells would be shown as names of columns. Raises it, too, where one column seems to hold several:
+    below a title, or divided by blanks.
+    """
+    reader = source.reader if isinstance(source, RowSource) else None
+    if header or not isinstance(reader, CsvReader | SpreadsheetReader):
+        return
+    rows = reader.first_rows(FIRST_ROWS)
+    if may_be_a_row(source.columns, rows):
+        raise BadData(
+            "the first line may be a row, and no line of column names; its cells are not shown",
+            where=reader.path.name,
+            remedy="Write a line of names into the file; if it has one, say so with --header (header=True).",
+        )
+    is_divided = isinstance(reader, CsvReader) and reader.options.delimiter is not None
+    if not is_divided and (marks := marks_in_one_column(source.columns, rows)):
+        raise BadData(
+            f"the file was read as one column, and {marks} divide its cells",
+            where=reader.path.name,
+            remedy="Delete titles above the line of names, or name what divides columns with --delimiter;"
+            " if it is one column, say so with --header (header=True).",
+        )
+
+
+# A policy from a table and the roles that a caller names: what a notebook needs to protect at once.
+
+LEAST_VALUES = 2
+"""So many different values every class has of each sensitive column, unless the caller says otherwise."""
+KINDS = {"l": "l-diversity", "t": "t-closeness"}
+
+
+def policy_of_roles(
+    source: Source, names: RoleNames, numbers: Mapping[str, object], *, progress: Progress = silent
+) -> Policy:
+    """Returns a policy with the roles and numbers that a caller names, and a draft of everything else.
+
+    A column that is not named has the role of the draft: an identifier is dropped, a quasi-identifier
+    generalized. Every sensitive column with two values gets a promise: l different ones in each class, 2
+    unless `l` or `t` is given.
+    """
+    if not names.roles and not numbers:
+        raise WrongCall(
+            "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
+        )
+    from sfumato.discover.identifiers import findings  # a policy needs none
+
+    survey = source.survey(progress=progress)
+    drafted = draft(survey, findings=findings(survey))
+    columns = changed_columns(drafted, names)
+    for name, rule in columns.items():
+        if rule.role is Role.QUASI and drafted.columns[name].role is not Role.QUASI:
+            profile = ColumnProfile.of(name, survey.columns[name], survey.rows, NO_FINDING)
+            columns[name] = ColumnRule(Role.QUASI, taxonomy_of(profile)[0], "named by the caller")
+        elif rule.role is not drafted.columns[name].role:
+            columns[name] = ColumnRule(rule.role, None, "named by the caller")
+    if drafted.person is None:
+        least = max(promise.least_people for promise in drafted.promises)
+        columns.update(grouped_categories(columns, survey, least))
+    several = [
+        name
+        for name, rule in columns.items()
+        if rule.role is Role.SENSITIVE and _different(survey.columns[name]) >= LEAST_VALUES
+    ]
+    stated = {key: numbers[key] for key in ("l", "t") if key in numbers} or {"l": LEAST_VALUES}
+    about = [make(KINDS[key], {"of": name, key: value}) for key, value in stated.items() for name in several]
+    of_people = changed_promises(drafted, columns, {key: numbers[key] for key in ("k",) if key in numbers})
+    by_size = [promise for promise in of_people if promise.by_size and not promise.derived]
+    waiting = {name: why for name, why in drafted.confirm.items() if name not in names.roles}
+    return replace(drafted, columns=columns, promises=Promises((*by_size, *about)), note="", confirm=waiting)
+
+
+def _different(column: ColumnEvidence) -> int:
+    """Returns how many values a promise would count."""
+    return len({meaning(text) for text in texts(column)} - {None})
+
+
+# The files that a call reads, or that its owner needs later: no output may replace one of them.
+
+# ruff: noqa: PLC0415  # a database is loaded when a ledger is named
+
+
+PATHS = (str, PathLike)
+
+
+def needed_files(
+    given: object, policy: Policy, ledger: Ledger | str | None, others: Sequence[object]
+) -> dict[Path, str]:
+    """Returns the files of a policy, of a ledger, and those among `others` that are paths; each with a name.
+
+    `given` is the policy as the caller named it.
+    """
+    needed = {Path(other): "a file that it is made from" for other in others if isinstance(other, PATHS)}
+    said = [other.form for other in others if isinstance(other, DataFile)]
+    for form in (policy.form_of_data, *said):
+        needed |= files_of_form(form)
+    for name, rule in policy.columns.items():
+        if isinstance(rule.taxonomy, HierarchyFile):
+            needed[_beside(policy, rule.taxonomy.name)] = f"the hierarchy of column {name}"
+    for promise in policy.promises:
+        needed |= {
+            _beside(policy, file): f"a file of the promise {promise.name}" for file, _ in promise.files
+        }
+    if isinstance(given, PATHS):
+        needed[Path(given)] = "the policy"
+    return needed | _of_ledger(ledger)
+
+
+def files_of_form(form: SourceForm) -> dict[Path, str]:
+    """Returns the files beside the data that say how these are read; each with a name."""
+    return {} if form.catalog is None else {Path(form.catalog): "the catalogue of labels"}
+
+
+def _beside(policy: Policy, name: str) -> Path:
+    """Returns the path of a file that a policy names, relative to its folder."""
+    return Path(name) if policy.folder is None else policy.folder / name
+
+
+def _of_ledger(ledger: Ledger | str | None) -> dict[Path, str]:
+    if ledger is None:
+        return {}
+    from sfumato.release.ledger.database import LedgerDatabase
+
+    path = (LedgerDatabase(ledger) if isinstance(ledger, str) else ledger.database).path
+    return {} if path is None else {path: "the ledger"}
+
+
+# A check of what is to be published: columns that hold names of people or hash values are refused.
+
+
+def with_name_check(source: Source, policy: Policy) -> Source:
+    """Returns the source to read from now on; its first pass raises `BadPolicy` where names or hash values
+    are published.
+
+    Its first rows are looked at, and only columns of text that the policy publishes.
+    """
+
+    def check(survey: TableEvidence) -> None:
+        refuse_published_names(policy, survey)
+        refuse_published_hashes(policy, survey)
+
+    return survey_first_texts(source, policy.published, check)
+
+
+# Warnings of a policy that is put to use: what is allowed and probably not meant.
+
+# ruff: noqa: PLC0415  # what examines a policy is loaded for those who want to be warned
+
+
+Warn = Callable[["Diagnosis"], None]
+"""Receives the warnings, one by one."""
+
+
+class NotedWarnings:
+    """Passes warnings on and remembers their names."""
+
+    def __init__(self, warn: Warn) -> None:
+        self._warn = warn
+        self.names: set[str] = set()
+
+    def __call__(self, diagnosis: Diagnosis) -> None:
+        self.names.add(diagnosis.name)
+        self._warn(diagnosis)
+
+    @property
+    def rows_only(self) -> bool:
+        """Whether an identifier repeats and nothing says whose rows are whose: rows are counted."""
+        from sfumato.draft.doctor import SEVERAL_ROWS
+
+        return SEVERAL_ROWS in self.names
+
+
+def warn_of_policy(policy: Policy, warn: Warn | None) -> None:
+    """Report what the policy and its files alone give reason to warn of."""
+    if warn is not None:
+        for diagnosis in _warnings(policy):
+            warn(diagnosis)
+
+
+def with_warnings(
+    source: Source, policy: Policy, warn: Warn | None, *, progress: Progress = silent
+) -> Source:
+    """Report what a policy and its table give reason to warn of; returns the source to read from now on.
+
+    What the policy alone tells is reported at once, what the columns hold (identifiers only where the policy
+    does not say what tells people apart; columns that tell a key) in the first pass over the returned source:
+    the pass that counts is also the one that surveys. A source that cannot do both (one in Spark, or one held
+    to a limit of memory) is surveyed here. Where a survey fails, nothing is reported: what is wrong with the
+    table is for the verb to say.
+    """
+    if warn is None:
+        return source
+    from sfumato.draft.doctor import examine_rows
+    from sfumato.draft.functional_dependencies import ColumnsBesideKeys
+    from sfumato.policy.columns import forms_of
+    from sfumato.table.surveying_reader import show_first_texts, survey_on_first_pass, survey_with_sets
+
+    warn_of_policy(policy, warn)
+    looked_at = policy.columns if policy.person is None else policy.published
+    names = [name for name in looked_at if name in source.columns]
+    here = set(source.columns)
+    forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
+
+    def report(columns: Survey, sets: Survey) -> None:
+        with suppress(SfumatoError, OSError):
+            for diagnosis in _warnings_of_table(policy, columns, sets):
+                warn(diagnosis)
+
+    unchanged = ColumnsBesideKeys.of(policy.columns, source.columns)
+
+    def look(rows: Mapping[str, Sequence[Label]]) -> None:
+        for diagnosis in examine_rows(unchanged, rows):
+            warn(diagnosis)
+
+    source = show_first_texts(source, unchanged.names, look)
+    surveying = survey_on_first_pass(source, names, forms, report)
+    if surveying is not None:
+        return surveying
+    with suppress(SfumatoError, OSError):
+        report(*survey_with_sets(source, names, forms, progress=progress))
+    return source
+
+
+def _warnings(policy: Policy) -> Sequence[Diagnosis]:
+    """The warnings that need no table; what waits for confirmation may be planned, so it is one of them."""
+    from sfumato.draft.doctor import UNCONFIRMED, Severity, examine
+
+    found = [
+        replace(each, gravity=Severity.WARNING) if each.name == UNCONFIRMED else each
+        for each in examine(policy)
+    ]
+    return [each for each in found if each.gravity is Severity.WARNING]
+
+
+def _warnings_of_table(policy: Policy, columns: Survey, sets: Survey) -> Sequence[Diagnosis]:
+    """The warnings that a table gives reason for, beside those of its policy alone."""
+    from sfumato.draft.doctor import HeldTermSets, Severity, examine_held, examine_table
+
+    held = {name: HeldTermSets(c.values, c.counts) for name, c in sets.columns.items()}
+    found = [*examine_table(policy, columns, warnings=True), *examine_held(policy, held)]
+    return [each for each in found if each.gravity is Severity.WARNING]
+
+
+# A check of the data where a policy bears the name of a preset with rules for columns.
+
+
+def with_preset_check(source: Source, policy: Policy, progress: Progress) -> Source:
+    """Returns the source; raises `BadPolicy` with every rule of its preset that published cells break.
+
+    The table is read for that, where the policy bears the name of a preset.
+    """
+    if policy.preset is None:
+        return source
+    names = [name for name in policy.published if name in source.columns]
+    survey = source.survey(names, progress=progress)
+    refuse(list(cell_problems(policy, survey, findings(survey))), policy.origin)
+    return source

@@ -11,11 +11,11 @@ import pytest
 
 from judge.published_tables import KEYS, policy
 from judge.test_file import MADE, TABLE
-from sfumato.attacks.audit import audit
-from sfumato.attacks.table.linkage import Linkage
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.limits import CERTAINTY, RECOGNITION, SHIFT, VALUES
+from sfumato.audit.audit import audit
+from sfumato.models.k_anonymity.attack import Linkage
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.verdict import CERTAINTY, RECOGNITION, SHIFT, VALUES
 
 COLUMNS = (*KEYS, "disease", "visits")
 

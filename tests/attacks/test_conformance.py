@@ -7,12 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.attacks.attack import Attack
-from sfumato.attacks.registry import known, make
-from sfumato.attacks.table.homogeneity import Homogeneity
-from sfumato.attacks.table.linkage import Linkage
-from sfumato.core.errors import WrongCall
-from sfumato.core.verdict import Finding
+from sfumato.models.attack_contract import Attack, known, make
+from sfumato.models.k_anonymity.attack import Linkage
+from sfumato.models.l_diversity.attack import Homogeneity
+from sfumato.system.errors import WrongCall
+from sfumato.system.verdict import Finding
 from sfumato.testing.attacks import CANARY, check_attack
 
 

@@ -13,13 +13,13 @@ import pytest
 import sfumato as sf
 from attacks.chain.strikes import strike_across
 from oracles.tiny_chains import imprint, table, two
-from sfumato import promises
-from sfumato.attacks.registry import known, make
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadPolicy
-from sfumato.core.microdata import Role
-from sfumato.core.promise import Promises
+from sfumato.models import registry as promises
+from sfumato.models.attack_contract import known, make
+from sfumato.models.contract import Promises
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadPolicy
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Role
 
 TRIES = 25
 GUESSES = (Fraction(1, 2), 2, "s", {"Flu": ["fever", "cough"], "Cold": ["cough"], "Gout": ["ache"]})

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.audit import audit
-from sfumato.judge.file_bytes import parquet_surplus
+from sfumato.audit.audit import audit
 from sfumato.policy.policy import Policy
+from sfumato.verify import file_bytes as parquet_surplus
 
 OLD = Path(__file__).parent.parent / "golden" / "false_comfort"
 NOT_A_NUMBER = float(np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0])

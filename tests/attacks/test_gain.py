@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.attacks.table.gain import RelativeGain
-from sfumato.core.likeness import GainLimit
-from sfumato.core.limits import AttackLimits
+from sfumato.models.beta_likeness.attack import RelativeGain
+from sfumato.system.verdict import AttackLimits
+from sfumato.table.classes import GainLimit
 from sfumato.testing.attacks import check_attack, published
 
 ROWS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("wxyz")), min_size=1, max_size=14)

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from chains.test_candidates import history_and_side
 from oracles.tiny_chains import S, chains, exact, releases, table, two
-from sfumato.chains import swaps
-from sfumato.chains.candidates import decide
-from sfumato.chains.overlap import Overlap, candidates_of
-from sfumato.chains.positions import smallest_position
-from sfumato.chains.random_worlds import (
+from sfumato.models.continuous import worlds as swaps
+from sfumato.models.continuous.chain import Chain
+from sfumato.models.continuous.overlap import Overlap, candidates_of
+from sfumato.models.continuous.people import (
     SCALE,
     SLACK,
     BelievedColumn,
     ExpectedCells,
     _Expected,
     _mixtures_kept,
+    smallest_position,
 )
-from sfumato.core.chain import Chain
-from sfumato.core.cut import Cut
+from sfumato.models.continuous.worlds import decide
+from sfumato.table.cut import Cut
 
 LEAVES = len(S.leaves)
 

@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, exact, releases, table, two
-from sfumato.chains import candidates, swaps
-from sfumato.chains.candidates import Decider, decide
-from sfumato.chains.history import History, release_under
-from sfumato.core.cut import Cut
-from sfumato.core.errors import RefusedByHistory
-from sfumato.core.promise import Promises
-from sfumato.promises import Continuous
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.models.continuous import worlds as candidates
+from sfumato.models.continuous import worlds as swaps
+from sfumato.models.continuous.chain import History, release_under
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.continuous.worlds import Decider, decide
+from sfumato.models.contract import Promises
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import RefusedByHistory
+from sfumato.table.cut import Cut
 from sfumato.testing.exhaustive import exhaustive
 from strategies import all_cuts
 
@@ -141,7 +142,7 @@ def test_what_a_search_finds_is_certain_however_few_decisions_it_is_allowed(chai
     trees, people, cuts = chain
     bound = Promises((Continuous(k, since="since"),)).given(releases(trees, people, cuts[:-1]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.protection.searches.top_down.MOST_EXACT_ANSWERS", decisions)
+        patch.setattr("sfumato.search.top_down.MOST_EXACT_ANSWERS", decisions)
         try:
             chosen = top_down(table(trees, people), bound, AIM).recoding.cuts
         except RefusedByHistory:

@@ -9,22 +9,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import CUBE, chains, exact, releases, table, two
-from sfumato.chains import candidates
-from sfumato.chains.candidates import Decider, decide
-from sfumato.chains.detail import closing_releases
-from sfumato.chains.history import History, release_under
-from sfumato.chains.worlds import StepBudget
-from sfumato.core.chain import Chain
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.imprint import Imprint
-from sfumato.core.promise import Promises
-from sfumato.core.proved_candidates import ProvedCandidates
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.journey.policy_argument import load_imprints
-from sfumato.promises import Continuous
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.inputs import load_imprints
+from sfumato.models.continuous import worlds as candidates
+from sfumato.models.continuous.chain import Chain, History, closing_releases, release_under
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.continuous.worlds import Decider, StepBudget, decide
+from sfumato.models.contract import Promises
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import BadData, RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.table.release_summary import Imprint, ProvedCandidates
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts, taxonomies
 
 AIM = Aim(loss="discernibility")
@@ -116,7 +112,7 @@ def test_what_a_search_finds_is_certain_however_little_work_it_may_ask_for(chain
     made = told(trees, people, cuts[:-1], k)
     assume(made is not None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.promises.continuous.watch.MOST_WORK", work)
+        patch.setattr("sfumato.models.continuous.promise.MOST_WORK", work)
         patch.setattr(candidates, "_REMEMBERED", {})
         bound = Promises((Continuous(k, since="since"),)).given(made)
         try:

@@ -4,18 +4,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, exact, releases, table
-from sfumato.attacks.chain.correspondence import correspondence
-from sfumato.attacks.chain.table_imprint import part_of_release, same_release
-from sfumato.core.adversary import Adversary
-from sfumato.core.errors import SfumatoError
-from sfumato.core.promise import Promises
-from sfumato.core.same_columns import in_key_order, in_order_of_newest
-from sfumato.judge.chain.remembered_release import RememberedRelease, on_newest_trees
-from sfumato.judge.chain.remembered_release import in_order_of_newest as in_order
-from sfumato.judge.chain.ruling import judge_chain
-from sfumato.promises import Continuous, DistinctLDiversity
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.audit.chain import part_of_release, same_release
+from sfumato.audit.correspondence import correspondence
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.contract import Adversary, Promises
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import SfumatoError
+from sfumato.table.release_summary import in_key_order, in_order_of_newest
+from sfumato.verify.chain.releases import RememberedRelease, on_newest_trees
+from sfumato.verify.chain.releases import in_order_of_newest as in_order
+from sfumato.verify.chain.ruling import judge_chain
 
 AIM = Aim(loss="discernibility")
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, releases
-from sfumato.chains import overlap
-from sfumato.chains.overlap import Overlap
-from sfumato.core.chain import Chain
+from sfumato.models.continuous import overlap
+from sfumato.models.continuous.chain import Chain
+from sfumato.models.continuous.overlap import Overlap
 
 CHAINS = st.integers(2, 5).flatmap(lambda n: chains(count=n, rows=7))
 

@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from oracles.tiny_chains import exact, real_targets
 from oracles.tiny_chains import table as people_table
 from protection.recipients.table_one import table, version
-from sfumato.chains.overlap import candidates_of
-from sfumato.chains.pooling import Pool, meet_of
-from sfumato.core.adversary import Adversary
-from sfumato.core.cut import Cut
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import make
+from sfumato.models.continuous.overlap import candidates_of
+from sfumato.models.continuous.people import Pool, meet_of
+from sfumato.models.contract import Adversary, Promises
+from sfumato.models.registry import make
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts, taxonomies
 
 

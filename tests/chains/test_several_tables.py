@@ -28,22 +28,21 @@ from oracles.several_tables import (
     search_one_target,
 )
 from oracles.tiny_chains import S, chains, imprint, table, two
-from sfumato.chains.history import History, release_under
-from sfumato.chains.pooling import Pool
-from sfumato.chains.positions import overall_counts
-from sfumato.chains.random_worlds import BelievedColumn, expectations_kept, expected_cells
-from sfumato.core.adversary import Adversary
-from sfumato.core.cut import Cut
-from sfumato.core.errors import WrongCall
-from sfumato.core.promise import Promises
-from sfumato.promises import (
-    ConfidenceBounding,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
+from sfumato.models.confidence.promise import ConfidenceBounding
+from sfumato.models.continuous.chain import History, release_under
+from sfumato.models.continuous.people import (
+    BelievedColumn,
+    Pool,
+    expectations_kept,
+    expected_cells,
+    overall_counts,
 )
+from sfumato.models.contract import Adversary, Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.system.errors import WrongCall
+from sfumato.table.cut import Cut
 
 TREES = [two("a0", "a1"), two("b0", "b1")]
 ROWS = [Cut.leaves(TREES[0]), Cut.root(TREES[1])]

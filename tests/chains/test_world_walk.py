@@ -6,13 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, exact, releases, table, two
-from sfumato.chains import candidates, world_walk
-from sfumato.chains.candidates import Decider, _Programs, decide
-from sfumato.chains.history import History, release_under
-from sfumato.chains.world_walk import WorldWalk, walk
-from sfumato.chains.worlds import StepBudget, Worlds, undecided
-from sfumato.core.cut import Cut
-from sfumato.kernels.chains.exchanges import make_exchanges
+from sfumato.models.continuous import worlds as candidates
+from sfumato.models.continuous import worlds as world_walk
+from sfumato.models.continuous.chain import History, release_under
+from sfumato.models.continuous.swap_kernels import make_exchanges
+from sfumato.models.continuous.worlds import (
+    Decider,
+    StepBudget,
+    Worlds,
+    WorldWalk,
+    _Programs,
+    decide,
+    undecided,
+    walk,
+)
+from sfumato.table.cut import Cut
 
 LONGER = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=2))
 MANY = settings(max_examples=3 * settings.default.max_examples)

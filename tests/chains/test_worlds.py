@@ -10,18 +10,23 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles.tiny_chains import BITS, CUBE, all_worlds, chains, exact, imprint, least, releases, shown, two
-from sfumato.attacks.chain import target_bounds
-from sfumato.attacks.chain.target_bounds import solve_targets
-from sfumato.chains import worlds
-from sfumato.chains.detail import last_finer_release
-from sfumato.chains.equations import Equations
-from sfumato.chains.overlap import Overlap
-from sfumato.chains.worlds import Worlds
-from sfumato.core.chain import Chain
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData
-from sfumato.kernels.chains.simplex import DONE, NO_SOLUTION, raise_all
-from sfumato.kernels.chains.whole_sums import YES, components_of, fill, raise_by_search
+from sfumato.models.continuous import attack as target_bounds
+from sfumato.models.continuous import worlds
+from sfumato.models.continuous.attack import solve_targets
+from sfumato.models.continuous.chain import Chain, last_finer_release
+from sfumato.models.continuous.kernels import (
+    DONE,
+    NO_SOLUTION,
+    YES,
+    components_of,
+    fill,
+    raise_all,
+    raise_by_search,
+)
+from sfumato.models.continuous.overlap import Equations, Overlap
+from sfumato.models.continuous.worlds import Worlds
+from sfumato.system.errors import BadData
+from sfumato.table.cut import Cut
 
 LONG = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=6, values=1))
 K2 = {

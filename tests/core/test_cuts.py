@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core import packing as packing_module
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadTaxonomy, NotACut
-from sfumato.core.packing import Packing, sort_and_count
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.system.errors import BadTaxonomy, NotACut
+from sfumato.table import microdata as packing_module
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Packing, sort_and_count
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts, all_recodings, tables, taxonomies
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.core import microdata
-from sfumato.core.joint_columns import JointColumn
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table import microdata
+from sfumato.table.microdata import Column, JointColumn, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 16])

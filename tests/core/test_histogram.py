@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core import classes
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table import classes
+from sfumato.table.taxonomy import Taxonomy
 
 ENTRIES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 5)), max_size=12)
 

@@ -4,10 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import RefusedByHistory
-from sfumato.core.imprint import KeyImprint
-from sfumato.policy.taxonomies import Dates, Intervals
+from sfumato.policy.taxonomies.dates import Dates
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.system.errors import RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.table.release_summary import KeyImprint
 
 
 def test_a_tree_that_lost_nodes_is_another_one():

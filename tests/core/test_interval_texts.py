@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.interval_texts import numeric_ends
+from sfumato.table.published_texts import numeric_ends
 
 NUMBERS = st.one_of(
     st.integers(-10_000, 10_000).map(str),

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import beliefs as plain
-from sfumato.core.errors import BadData, BadPolicy
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.term_sets import text_of
-from sfumato.journey.knowledge import knowledge
-from sfumato.kernels.term_sets.knowledge import links_of_texts
-from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
-from sfumato.promises.quasi_sensitive.knowledge_file import load, save
+from sfumato.draft.doctor import HeldTermSets, examine_knowledge, examine_sets
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.knowledge_file import load, save
+from sfumato.models.quasi_sensitive.labels import links_of_texts
+from sfumato.system.errors import BadData, BadPolicy
+from sfumato.table.microdata import text_of
+from sfumato.workflows.knowledge import knowledge
 
 ROWS = [("Cold", ["cough", "sneeze"]), ("Flu", ["fever", "cough"]), ("Flu", ["chills"])]
 KNOWN = Knowledge.of(ROWS)

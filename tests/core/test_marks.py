@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.marks import KnownMarks, label_marks, leaf_marks, numbered_together, order_of_marks
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.judge.chain.marks import in_order
-from sfumato.releases.ledger.redaction import mark_bytes, marks_of
+from sfumato.release.ledger.notices import mark_bytes, marks_of
+from sfumato.table.keyed_hashes import KnownMarks, label_marks, leaf_marks, numbered_together, order_of_marks
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.verify.chain.releases import in_order
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12)
 

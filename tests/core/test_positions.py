@@ -6,12 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.positions import NOWHERE, judged_groups, multisets, positions
-from sfumato.core.recoding import Recoding, classes_under
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.classes import NOWHERE, Classes, judged_groups, multisets, positions
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding, classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables
 
 entries = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 3)), max_size=24)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadTaxonomy
-from sfumato.core.range_texts import RangeTexts
 from sfumato.policy.taxonomies import rule_from
+from sfumato.system.errors import BadTaxonomy
+from sfumato.table.published_texts import RangeTexts
 from strategies import taxonomies
 
 

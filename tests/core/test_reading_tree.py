@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.reading_tree import UNKNOWN, ReadingTree, folded, reading_trees, trees_in
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.releases.ledger.entry import Entry
-from sfumato.releases.ledger.record import Record
+from sfumato.release.ledger.record import Record
+from sfumato.release.ledger.records import Entry
+from sfumato.system.errors import BadData
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import UNKNOWN, ReadingTree, folded, reading_trees, trees_in
+from sfumato.table.taxonomy import Taxonomy
 
 
 @st.composite

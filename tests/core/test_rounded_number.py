@@ -8,8 +8,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.rounded_number import rounded_number
-from sfumato.judge.tables.digits import too_exact
+from sfumato.table.published_texts import rounded_number
+from sfumato.verify.tables import too_exact
 
 DIGITS = st.integers(-4, 6)
 WRITTEN = st.decimals(-(10**9), 10**9, allow_nan=False, places=9).map(str) | st.floats(-1e12, 1e12).map(repr)

@@ -10,18 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.errors import BadPolicy
-from sfumato.core.spelling import Folding, Spelling, meaning, meanings
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.weights import WeightedClass
-from sfumato.judge.tables.spelling import folded, one_value_each
-from sfumato.promises.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
-from sfumato.promises.confidence_bounding import ConfidenceBounding
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.entropy_l_diversity import EntropyLDiversity
-from sfumato.promises.recursive_l_diversity import RecursiveLDiversity
-from sfumato.promises.t_closeness.definition import TCloseness
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
+from sfumato.models.confidence.promise import ConfidenceBounding
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.system.errors import BadPolicy
+from sfumato.table.classes import Classes, WeightedClass, histogram
+from sfumato.table.spelling import Folding, Spelling, meaning, meanings
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.verify.cells import folded, one_value_each
 
 SAME = [
     (

@@ -9,10 +9,9 @@ import pytest
 
 import sfumato as sf
 from oracles.quasi_identifiers import exposed
-from sfumato.core.errors import WrongCall
-from sfumato.discovery.charts import growth
-from sfumato.show.chart import Chart
-from sfumato.show.charts import draw
+from sfumato.discover.discovery import growth
+from sfumato.system.errors import WrongCall
+from sfumato.system.presentation.charts import Chart, draw
 
 
 @pytest.fixture(scope="module")

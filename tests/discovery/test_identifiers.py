@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from discovery.people import cells
 from policy.fake_survey import survey
-from sfumato.discovery.identifiers import detection as looking
-from sfumato.discovery.identifiers.detection import identifiers
-from sfumato.engine import open_source
+from sfumato.discover import identifiers as looking
+from sfumato.discover.identifiers import identifiers
+from sfumato.table.source import open_source
 
 KINDS = cells()
 

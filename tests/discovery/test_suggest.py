@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from discovery.people import cells
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Role
-from sfumato.core.problem import Origin
 from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import PRESETS
+from sfumato.system.errors import Infeasible, Origin, WrongCall
+from sfumato.table.microdata import Role
 
 KINDS = cells()
 VALUES = {

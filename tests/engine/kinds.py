@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.engine import open_source
+from sfumato.table.source import open_source
 
 FOLDER = tempfile.TemporaryDirectory()
 

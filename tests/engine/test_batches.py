@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kinds import MAKERS, make_source, read
-from sfumato.core.microdata import Missing
-from sfumato.engine.arrow_arrays import text_array, to_arrow, to_numpy
-from sfumato.engine.files import parquet
-from sfumato.engine.frames import arrow, duckdb, polars
+from sfumato.table import arrow
+from sfumato.table import frames as duckdb
+from sfumato.table import frames as polars
+from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
+from sfumato.table.microdata import Missing
+from sfumato.table.reading import parquet
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
 WHOLE = st.one_of(st.none(), st.integers(0, 100))
@@ -69,6 +71,6 @@ def test_sliced_tables(column, length, start):
         start, length
     )
     cells = {"a": table.column("a").to_pylist(), "s": [str(v) for v in table.column("s").to_pylist()]}
-    from sfumato.engine import open_source
+    from sfumato.table.source import open_source
 
     assert decoded(open_source(table).count(codings(["a"], ["s"]))) == counted(cells, codings(["a"], ["s"]))

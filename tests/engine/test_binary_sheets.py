@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from engine.binary_workbooks import cells_of, xls, xlsb, xlsb_sheet
 from faults.damage import damaged
-from sfumato.core.errors import BadData, NotEnoughMemory
-from sfumato.engine import open_source
-from sfumato.engine.files.binary_sheets import xls_extents, xlsb_extent
-from sfumato.engine.files.sheet_extent import NoDocument, SheetExtent
-from sfumato.system.library_logs import without_library_prints
+from sfumato.system.errors import BadData, NotEnoughMemory
 from sfumato.system.memory import Memory
+from sfumato.system.plugins import without_library_prints
+from sfumato.table.reading.spreadsheet import NoDocument, SheetExtent, xls_extents, xlsb_extent
+from sfumato.table.source import open_source
 
 ROWS = [{"zip": f"0{2100 + n % 7}", "age": 20 + n % 9} for n in range(24)]
 PEOPLE = cells_of(ROWS)

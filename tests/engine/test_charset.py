@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.data_file import SourceForm
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine import open_source
-from sfumato.engine.csv.charset import detected_encoding
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.data_file import SourceForm
+from sfumato.table.reading.csv import detected_encoding
+from sfumato.table.source import open_source
 
 UNDEFINED = (0x00, 0x81, 0x8D, 0x8F, 0x90, 0x9D)
 WIDE = re.compile(

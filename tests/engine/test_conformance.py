@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kinds import MAKERS, make_source, read
-from sfumato.core.microdata import Missing
-from sfumato.engine import open_source
+from sfumato.table.microdata import Missing
+from sfumato.table.source import open_source
 from sfumato.testing.engines import (
     by_length,
     check_engine,

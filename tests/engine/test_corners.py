@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kinds import MAKERS, make_source, read
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, BadTaxonomy, WrongCall
-from sfumato.core.microdata import Coding, Missing, Role
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import dictionary, open_source
+from sfumato.system.errors import BadData, BadTaxonomy, WrongCall
 from sfumato.system.memory import Memory
+from sfumato.table import dictionary
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Coding, Missing, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
 CORNERS = {

@@ -9,13 +9,15 @@ import pyarrow as pa
 import pytest
 
 from engine.test_versions import CountingReader
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.recoding import Recoding, Rewriting
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import counted_rows, open_source, published_columns
-from sfumato.engine.rows import RowSource
 from sfumato.system.memory import Memory
+from sfumato.table import publication as published_columns
+from sfumato.table import rows_to_publish as counted_rows
+from sfumato.table.cut import Cut
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.microdata import Coding, Role
+from sfumato.table.recoding import Recoding, Rewriting
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import codings, recodings
 
 VALUES = {

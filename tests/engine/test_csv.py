@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine import open_source
-from sfumato.engine.csv.reader import CsvOptions, CsvReader
-from sfumato.judge.tables.database import strictly
-from sfumato.judge.tables.file_form import FileForm
-from sfumato.judge.tables.relation import Relation
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.reading.csv import CsvOptions, CsvReader
+from sfumato.table.source import open_source
 from sfumato.testing.engines import codings, decoded
+from sfumato.verify.tables import FileForm, Relation, strictly
 
 SECRET = "Xq7-canary"
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kinds import FOLDER
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine import open_source
-from sfumato.engine.csv import utf8
-from sfumato.engine.csv.reader import CsvOptions
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.reading import csv as utf8
+from sfumato.table.reading.csv import CsvOptions
+from sfumato.table.source import open_source
 
 SECRET = "Xq7-canary"
 

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engine import open_source, survey
-from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.files.parquet import ParquetReader
+from sfumato.table import survey
+from sfumato.table.dictionary import Dictionary
+from sfumato.table.reading.parquet import ParquetReader
+from sfumato.table.source import open_source
 
 NAMES = ("number", "zip", "none")
 

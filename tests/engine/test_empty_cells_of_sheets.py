@@ -8,8 +8,8 @@ import zipfile
 import openpyxl
 import pytest
 
-from sfumato.core.errors import BadData
-from sfumato.engine import open_source
+from sfumato.system.errors import BadData
+from sfumato.table.source import open_source
 
 EMPTY = '<c r="{0}" t="str"><f>IF(1,"","")</f><v></v></c>'
 WRONG = '<c r="{0}" t="e"><v>#N/A</v></c>'

@@ -13,9 +13,9 @@ import pytest
 
 import sfumato as sf
 from engine.files_of_rows import KINDS, QUERY, write
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine import open_source
-from sfumato.engine.files import extra_library as extras
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.reading import loaded_file as extras
+from sfumato.table.source import open_source
 
 SECRET = "Xq7-canary"
 ROWS = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sfumato.core.marks import are_known, label_marks
-from sfumato.core.microdata import Coding, Role
-from sfumato.engine import open_source
-from sfumato.engine.fingerprint import with_fingerprint
-from sfumato.policy.taxonomies.flat import Flat
+from sfumato.policy.taxonomies.texts import Flat
+from sfumato.table.fingerprint import with_fingerprint
+from sfumato.table.keyed_hashes import are_known, label_marks
+from sfumato.table.microdata import Coding, Role
+from sfumato.table.source import open_source
 
 PLAIN = pl.DataFrame({"id": ["p1", "p2", None, "p2"], "age": [30, 31, 32, 33], "rate": [0.5, None, 1.0, 2.0]})
 LISTS = pl.DataFrame({"id": ["p1", "p2"], "terms": [["u", "v"], []]})

@@ -9,7 +9,7 @@ import pytest
 
 HEAVY = {"pandas", "polars", "duckdb", "pyarrow", "numba", "narwhals"}
 USES = {
-    "import sfumato.engine, sfumato.engine.source": set(),
+    "import sfumato.engine, sfumato.table.source": set(),
     "import polars as pl; f = pl.DataFrame({'a': ['x']})": {"polars", "pyarrow", "narwhals"},
     "import pyarrow as pa; f = pa.Table.from_arrays([pa.nulls(1, pa.string())], ['a'])": {
         "pyarrow",

@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kinds import MAKERS
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, NotEnoughMemory, WrongCall
-from sfumato.core.recoding import Recoding, Rewriting
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import published_columns
-from sfumato.engine.files import writer
-from sfumato.engine.rows import RowSource
-from sfumato.engine.source import open_source
-from sfumato.engine.spill import row_buffer, runs
-from sfumato.engine.spill.folder import Spill
-from sfumato.engine.spill.runs import Runs
 from sfumato.system import memory
+from sfumato.system.disk import PREFIX
+from sfumato.system.errors import BadData, NotEnoughMemory, WrongCall
 from sfumato.system.memory import Memory, in_words, machine_memory
-from sfumato.system.private_folder import PREFIX
+from sfumato.table import publication as published_columns
+from sfumato.table import row_buffer
+from sfumato.table import spill as runs
+from sfumato.table import writing as writer
+from sfumato.table.cut import Cut
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.recoding import Recoding, Rewriting
+from sfumato.table.source import open_source
+from sfumato.table.spill import Runs, Spill
+from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import check_engine, codings, recodings
 
 
@@ -127,7 +127,7 @@ def test_leaves_that_depend_on_all_values_are_read_again(monkeypatch):
         return Taxonomy.grow(["*", *leaves], [-1, *[0] * len(leaves)], aliases=at)
 
     table = pa.table({"a": [f"{i // 10}{i % 10}" for i in range(20)] * 50 + [f"x{i}" for i in range(50)]})
-    from sfumato.core.microdata import Coding, Role
+    from sfumato.table.microdata import Coding, Role
 
     coding = Coding("a", Role.QUASI, build)
     expected = open_source(table).count([coding])

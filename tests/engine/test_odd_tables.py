@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.both import recheck
-from sfumato.core.errors import BadData, BadPolicy, BadTaxonomy, SfumatoError
-from sfumato.engine import open_source
-from sfumato.engine.files.column_types import as_written
-from sfumato.journey.protect import protect
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData, BadPolicy, BadTaxonomy, SfumatoError
+from sfumato.table.reading.loaded_file import as_written
+from sfumato.table.source import open_source
+from sfumato.workflows.protect import protect
 
 KINDS = {
     "pyarrow": lambda table, _: table,

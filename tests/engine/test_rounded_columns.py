@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.rounded_number import rounded_number
-from sfumato.engine import open_source
-from sfumato.engine.source import with_digits
-from sfumato.engine.text import canonical
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.cell_text import canonical
+from sfumato.table.published_texts import rounded_number
+from sfumato.table.source import open_source, with_digits
 
 
 def rounded(cells, digits):

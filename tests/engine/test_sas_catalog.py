@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from engine.sas_files import BITS, LABELS, codes, lay_out, unpacked, write_spss
-from sfumato.core.errors import BadData, NotEnoughMemory, WrongCall
-from sfumato.engine import open_source
-from sfumato.engine.files.sas_catalog import LARGEST_CATALOG, labels_in
-from sfumato.engine.form_of_source import source_form
+from sfumato.system.errors import BadData, NotEnoughMemory, WrongCall
 from sfumato.system.memory import Memory, resident
+from sfumato.table.form_of_source import source_form
+from sfumato.table.reading.statistics import LARGEST_CATALOG, labels_in
+from sfumato.table.source import open_source
 
 SECRET = "Xq7-canary"
 

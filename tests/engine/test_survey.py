@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from engine.kinds import MAKERS, make_source
-from sfumato.engine import open_source
+from sfumato.table.source import open_source
 
 KINDS = {
     "integer": ["0", "-7", "9007199254740993"],

@@ -8,13 +8,12 @@ import pytest
 
 from engine.kinds import MAKERS
 from engine.test_term_sets import BITS, KINDS, LISTS, TEXT, flat
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.term_sets import SetForm
-from sfumato.engine import open_source
-from sfumato.engine.rows import RowSource
-from sfumato.engine.surveying_reader import survey_on_first_pass, survey_with_sets
+from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.microdata import Coding, Role, SetForm
+from sfumato.table.source import open_source
+from sfumato.table.surveying_reader import survey_on_first_pass, survey_with_sets
 from sfumato.testing.engines import codings
 
 CELLS = {

@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.recoding import Recoding, Rewriting
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.term_sets import UNIT, SetForm, shortened
-from sfumato.engine import open_source
+from sfumato.system.errors import BadData
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import UNIT, Coding, Role, SetForm, shortened
+from sfumato.table.recoding import Recoding, Rewriting
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 
 SETS = [["a", "b"], ["a", "b"], ["c"], []]
 LISTS = {"age": ["1", "1", "2", "2"], "sym": SETS, "x": [1, 2, 3, 4]}

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.microdata import Missing
-from sfumato.engine import open_source
-from sfumato.engine.text import canonical
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.cell_text import canonical
+from sfumato.table.microdata import Missing
+from sfumato.table.source import open_source
 from sfumato.testing.engines import codings, recodings
 
 BERLIN = "Europe/Berlin"

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.core.errors import BadData
-from sfumato.engine import open_source
-from sfumato.engine.text_bytes import with_sound_text
+from sfumato.system.errors import BadData
+from sfumato.table.cell_text import with_sound_text
+from sfumato.table.source import open_source
 from sfumato.testing.engines import codings
 
 TEXT = pa.string()

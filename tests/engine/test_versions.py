@@ -8,15 +8,16 @@ import pytest
 
 from engine.test_little_memory import many_rows
 from engine.test_term_sets import BITS, TEXT, planned
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.recoding import Recoding
-from sfumato.core.term_sets import SetForm
-from sfumato.engine import open_source, published_columns
-from sfumato.engine.rows import RowSource
-from sfumato.engine.spill.folder import Spill
-from sfumato.engine.versions import CanWriteVersions, version_writer
+from sfumato.system.errors import BadData, WrongCall
 from sfumato.system.memory import Memory
+from sfumato.table import publication as published_columns
+from sfumato.table.cut import Cut
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.microdata import SetForm
+from sfumato.table.recoding import Recoding
+from sfumato.table.source import open_source
+from sfumato.table.spill import Spill
+from sfumato.table.versions import CanWriteVersions, version_writer
 from sfumato.testing.engines import codings, recodings
 
 

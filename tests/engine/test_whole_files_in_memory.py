@@ -9,9 +9,9 @@ import pytest
 
 import sfumato as sf
 from engine.files_of_rows import KINDS, QUERY, write
-from sfumato.core.errors import NotEnoughMemory
-from sfumato.engine import open_source
+from sfumato.system.errors import NotEnoughMemory
 from sfumato.system.memory import Memory
+from sfumato.table.source import open_source
 
 CANARY = "Zuleika"
 WHOLE = [kind for kind in KINDS if kind not in ("csv", "latin-1", "parquet")]

@@ -7,8 +7,8 @@ from importlib import invalidate_caches
 
 import pytest
 
-import sfumato.judge.registry as judges
-import sfumato.promises.registry as promises
+import sfumato.models.registry as promises
+import sfumato.verify.registry as judges
 from sfumato.system import plugins
 
 

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import extend, promises
-from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato import extend
+from sfumato.models import registry as promises
+from sfumato.system.errors import BadPolicy, WrongCall
 
 PEOPLE = pl.DataFrame({"zip": ["1", "1", "2", "2", "2", "2"], "job": ["a", "b", "a", "b", "a", "b"]})
 COLUMNS = {"zip": {"role": "quasi"}, "job": {"role": "sensitive"}}
@@ -82,9 +83,9 @@ def test_every_stable_name_is_there(name):
 
 
 def test_the_names_are_those_of_their_homes():
-    from sfumato.core.promise import ClassPromise
-    from sfumato.judge.registry import verdict
-    from sfumato.testing import check_promise
+    from sfumato.models.contract import ClassPromise
+    from sfumato.testing.promises import check_promise
+    from sfumato.verify.registry import verdict
 
     assert (extend.ClassPromise, extend.second_verdict, extend.check_promise) == (
         ClassPromise,

@@ -35,12 +35,12 @@ for thread in threads:
 sys.exit("; ".join(troubles[:3]) or None)
 """
 
-PROMISE = ("from sfumato.promises.registry import make", 'make("k-anonymity", {"k": 3})')
+PROMISE = ("from sfumato.models.registry import make", 'make("k-anonymity", {"k": 3})')
 SECOND_JUDGE = (
-    "from sfumato.judge.policy_data import PromiseData\nfrom sfumato.judge.registry import judge_of",
+    "from sfumato.verify.policy_data import PromiseData\nfrom sfumato.verify.registry import judge_of",
     'judge_of(PromiseData({"promise": "t-closeness", "sentence": ""}))',
 )
-ATTACK = ("from sfumato.attacks.registry import known", 'assert "skewness" in known()')
+ATTACK = ("from sfumato.models.attack_contract import known", 'assert "skewness" in known()')
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ import pytest
 
 import sfumato as sf
 from judge.both import recheck
-from sfumato import promises
-from sfumato.attacks import registry as attacks
 from sfumato.cli.main import run
-from sfumato.core.errors import BadPolicy, BrokenPromise, WrongCall
+from sfumato.models import attack_contract as attacks
+from sfumato.models import registry as promises
 from sfumato.policy import searches
 from sfumato.policy.policy import Policy
 from sfumato.policy.schema import schema
-from sfumato.protection.searches.registry import find
-from sfumato.testing import check_loss
+from sfumato.search.contract import find
+from sfumato.system.errors import BadPolicy, BrokenPromise, WrongCall
+from sfumato.testing.searches import check_loss
 
 PROMISE = """
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Crowd(KAnonymity):
 """
 SEARCH = """
 from sfumato.policy.searches import Ability
-from sfumato.protection.searches.mondrian import mondrian
+from sfumato.search.mondrian import mondrian
 
 def cautious(table, promises, aim, *, progress=lambda *_: None):
     return mondrian(table, promises, aim, progress=progress)
@@ -46,7 +46,7 @@ def silent(table, promises, aim, *, progress=None):
 """
 ATTACK = """
 from fractions import Fraction
-from sfumato.core.verdict import Finding
+from sfumato.system.verdict import Finding
 
 class Rumour:
     name, knows, seeks, succeeds = "rumour", "nothing", "anything", "always"
@@ -56,8 +56,8 @@ class Rumour:
         return [Finding("rumour", "gossip", "somebody talks", Fraction(0), 0, False)]
 """
 JUDGE = """
-from sfumato.judge.promises.k_anonymity import k_anonymity
-from sfumato.judge.registry import second_judge
+from sfumato.models.k_anonymity.judge import k_anonymity
+from sfumato.verify.registry import second_judge
 
 @second_judge("crowd")
 def crowd(tally, promise):
@@ -209,7 +209,7 @@ def test_a_decorator_replaces_nothing_either():
         promises.register("k-anonymity")(type("Other", (), {}))
     with pytest.raises(WrongCall, match="there is a promise l-diversity already"):
         promises.register("l-diversity")(type("Kindless", (), {}))
-    from sfumato.judge.registry import second_judge
+    from sfumato.verify.registry import second_judge
 
     with pytest.raises(WrongCall, match="k-anonymity has a second judge already"):
         second_judge("k-anonymity")(lambda *_: None)

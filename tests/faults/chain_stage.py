@@ -16,8 +16,8 @@ from pathlib import Path
 
 from faults.made_up import check_all, visible
 from faults.stage import child, ended
-from sfumato.core.errors import LedgerConflict, RefusedByHistory
-from sfumato.releases.ledger.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.system.errors import LedgerConflict, RefusedByHistory
 
 K = 4
 SIDES = ("some", "some", "more", "more")
@@ -105,7 +105,7 @@ def judge(place, rounds):
     Tells in how many rounds even the two of a side, planned as if each were alone, would have been unsafe.
     """
     import sfumato as sf
-    from sfumato.core.imprint import Imprint
+    from sfumato.table.release_summary import Imprint
 
     folder, url, key = place
     again = folder.parent / "again"

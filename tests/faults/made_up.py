@@ -6,13 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.core.errors import RefusedByHistory
-from sfumato.core.verdict import Verdict
-from sfumato.releases.certificate import examine, read
-from sfumato.releases.issue import PreparedRelease, issue_all
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.recovery import recover
-from sfumato.releases.steps import no_hook
+from sfumato.release.certificate import examine, read_certificate
+from sfumato.release.issue import PreparedRelease, issue_all, recover
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.staging import no_hook
+from sfumato.system.errors import RefusedByHistory
+from sfumato.system.verdict import Verdict
 
 CANARY = "canary-7f3a91"
 """Stands in what only the judge may see."""
@@ -92,7 +91,7 @@ def check_all(url, key, folder):
         assert ledger.verify().holds, ledger.verify().faults
         entered = {record.release: record.hash for record in ledger.history()}
     check_visible(folder)
-    certificates = [read(path / "certificate.json") for path in released(folder)]
+    certificates = [read_certificate(path / "certificate.json") for path in released(folder)]
     assert {c["entry"]["release"]: c["hash"] for c in certificates} == entered, "in both, or in neither"
     assert len(certificates) == len(entered)
     left = [path.name for path in Path(folder).glob(".staged-*") if any(path.iterdir())]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from faults.made_up import NAMES
-from sfumato.releases.certificate import examine, read
-from sfumato.releases.download import local_copy
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.recovery import recover
-from sfumato.releases.targets.store import Store
-from sfumato.system.address import Address
+from sfumato.release.certificate import examine, read_certificate
+from sfumato.release.files import local_copy
+from sfumato.release.issue import recover
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.targets import Store
+from sfumato.system.disk import Address
 
 FILES = ("certificate.json", "data.csv", "manifest.json")
 
@@ -33,7 +33,7 @@ def certificates(address):
         with local_copy(f"{address}/{place}/certificate.json", whole=False) as path:
             seen = examine(path)
             assert seen.holds is None, (place, seen.faults)  # by its own word; nothing is wrong
-            found.append(read(path))
+            found.append(read_certificate(path))
     return found
 
 

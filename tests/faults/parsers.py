@@ -16,31 +16,29 @@ from engine import binary_workbooks, files_of_rows, sas_files
 from faults.written_files import write_files
 from policy.test_arx_project import project
 from sfumato import demo
-from sfumato.cli.erase import _lines_in
-from sfumato.cli.knowledge import read_vocabulary
-from sfumato.core.data_file import DataFile
-from sfumato.core.errors import SfumatoError
-from sfumato.core.imprint import Imprint
-from sfumato.engine import open_source
-from sfumato.journey.confirm import confirm_file
-from sfumato.journey.like_argument import load_transformation
-from sfumato.policy.arx_project import ArxProject
-from sfumato.policy.number_file import numbers_in
+from sfumato.cli.attack import read_vocabulary
+from sfumato.cli.trace import _lines_in
+from sfumato.inputs import load_transformation
+from sfumato.models.parameters import ReferenceDistribution
+from sfumato.models.quasi_sensitive import knowledge_file
+from sfumato.policy.columns import numbers_in
+from sfumato.policy.other_tools import ArxProject
 from sfumato.policy.reference import Reference
-from sfumato.policy.taxonomies.file import parse, read_bytes
-from sfumato.promises.quasi_sensitive import knowledge_file
-from sfumato.promises.t_closeness.reference import ReferenceDistribution
-from sfumato.releases import certificate, manifest
-from sfumato.releases.ledger import backup
-from sfumato.releases.ledger.anchors import anchor, read_anchor
-from sfumato.releases.ledger.envelope import Secret
-from sfumato.releases.ledger.keys import Key, public_key
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.reading_key import ReadingKey, load_key
-from sfumato.releases.ledger.seen_head import last_seen
-from sfumato.releases.override import Override
-from sfumato.releases.weaker_override import read_override
-from sfumato.studio.policy_file import PolicyFile
+from sfumato.policy.taxonomies.files import parse, read_bytes
+from sfumato.release import certificate
+from sfumato.release import certificate as manifest
+from sfumato.release.ledger import backup
+from sfumato.release.ledger.checkpoint import last_seen
+from sfumato.release.ledger.keys import Key, ReadingKey, Secret, load_key, public_key
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.missing_entries import anchor, read_anchor
+from sfumato.release.overrides import Override, read_override
+from sfumato.studio.state import PolicyFile
+from sfumato.system.errors import SfumatoError
+from sfumato.table.data_file import DataFile
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import open_source
+from sfumato.workflows.confirm import confirm_file
 
 READY = """\
 columns:
@@ -139,7 +137,7 @@ PARSERS = {
     "reference": Parser("terms_kept.csv.reference.json", Reference.load, 8),
     "earlier plan": Parser("plan.json", like, 2),
     "certificate": Parser("certificate.json", examine, 8),
-    "manifest": Parser("manifest.json", manifest.read, 8),
+    "manifest": Parser("manifest.json", manifest.read_manifest, 8),
     "override": Parser("override.json", read_override, 8),
     "smaller k": Parser("smaller.json", read_override, 8),
     "imprint": Parser("imprint.json", lambda path: Imprint.from_json(path.read_bytes()), 8),

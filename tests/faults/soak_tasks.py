@@ -29,7 +29,7 @@ from faults.soak_releases import (
 )
 from faults.soak_studio import Studio
 from faults.soak_verbs import BYTES, SECONDS, Commands, Verbs, most_held
-from sfumato.core.errors import SfumatoError
+from sfumato.system.errors import SfumatoError
 
 
 class Parsers(Task):

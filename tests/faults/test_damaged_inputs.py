@@ -12,9 +12,9 @@ from faults.conftest import report
 from faults.damage import damaged
 from faults.parsers import PARSERS, lay_out
 from faults.written_files import GOLDEN
-from sfumato.core.errors import BadData, SfumatoError
-from sfumato.core.json_object import read_json
 from sfumato.system.disk import read_document
+from sfumato.system.errors import BadData, SfumatoError
+from sfumato.system.json_object import read_json
 
 PATIENCE = 10.0
 """Seconds of the processor for one input."""

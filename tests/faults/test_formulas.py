@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadData
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge.file_bytes.spreadsheet_formulas import check_formulas, is_formula
-from sfumato.judge.tables.database import Database
-from sfumato.judge.tables.file_form import RELEASED
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData
+from sfumato.verify.file_bytes import check_formulas, is_formula
+from sfumato.verify.tables import RELEASED, Database
+from sfumato.workflows.protect_file import protect_file
 
 RUN = [
     "=1+1",

@@ -17,21 +17,21 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from policy.test_arx_project import project
-from sfumato.cli.knowledge import read_vocabulary
+from sfumato.cli.attack import read_vocabulary
 from sfumato.cli.main import app
-from sfumato.core.errors import BadData, BadInput, BadLedger, BadPolicy, WrongCall
-from sfumato.core.json_object import read_json
-from sfumato.engine import open_source
-from sfumato.engine.frames.records import open_json
-from sfumato.policy.arx_project import ArxProject
-from sfumato.policy.number_file import numbers_in
+from sfumato.policy.columns import numbers_in
+from sfumato.policy.other_tools import ArxProject
 from sfumato.policy.reference import Reference
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.names import LONGEST_NAME, checked_name
-from sfumato.releases.output_file import check_target
-from sfumato.releases.targets.folder import FolderTarget
-from sfumato.studio.policy_file import PolicyFile
+from sfumato.release.files import check_target
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.names import LONGEST_NAME, checked_name
+from sfumato.release.targets import FolderTarget
+from sfumato.studio.state import PolicyFile
 from sfumato.system import disk
+from sfumato.system.errors import BadData, BadInput, BadLedger, BadPolicy, WrongCall
+from sfumato.system.json_object import read_json
+from sfumato.table.frames import open_json
+from sfumato.table.source import open_source
 from studio.stage import OURS, StudioClient, open_studio
 
 ENDLESS = Path("/dev/zero")

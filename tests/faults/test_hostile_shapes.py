@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import SfumatoError
+from sfumato.system.errors import SfumatoError
 
 PROMISE = [{"k-anonymity": {"k": 2}}]
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.attacks.objections import column_objections
-from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.discovery.quasi_identifiers.criterion import Reading
-from sfumato.discovery.quasi_identifiers.descent import descend
-from sfumato.judge.file import check_columns
-from sfumato.judge.file_bytes.csv_forms import length_query
-from sfumato.judge.policy_data import JudgedPolicy
-from sfumato.judge.tables.relation import Relation
-from sfumato.policy.judge_data import judge_data
+from sfumato.audit.published_labels import column_objections
+from sfumato.discover.quasi_identifiers.coded import Coded, Reading
+from sfumato.discover.quasi_identifiers.descent import descend
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
+from sfumato.verify.file import check_columns
+from sfumato.verify.file_bytes import length_query
+from sfumato.verify.policy_data import JudgedPolicy
+from sfumato.verify.tables import Relation
 
 
 class Compared(str):

@@ -10,8 +10,8 @@ import pytest
 
 from faults.conftest import report
 from faults.made_up import check_all, release
-from sfumato.core.errors import LedgerConflict, Unfinished, WrongCall
-from sfumato.releases.ledger.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.system.errors import LedgerConflict, Unfinished, WrongCall
 
 
 def test_files_must_not_grow(stage):

@@ -12,9 +12,9 @@ import pytest
 from faults.made_up import check_all, release
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
-from sfumato.core.errors import SfumatoError, Unfinished
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.recovery import recover
+from sfumato.release.issue import recover
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.system.errors import SfumatoError, Unfinished
 
 IN_MEMORY = Path("/dev/shm")
 """A file system of its own on Linux; elsewhere the same one is used, and the same must be true."""

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import feather
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, SfumatoError, WrongCall
-from sfumato.core.recoding import Recoding
-from sfumato.engine import open_source
-from sfumato.engine.csv.reader import CsvOptions
-from sfumato.engine.files.writer import atomic_file
+from sfumato.system.errors import BadData, SfumatoError, WrongCall
+from sfumato.table.cut import Cut
+from sfumato.table.reading.csv import CsvOptions
+from sfumato.table.recoding import Recoding
+from sfumato.table.source import open_source
+from sfumato.table.writing import atomic_file
 from sfumato.testing.engines import codings
 
 ROW = "canary-row-0001"
@@ -268,9 +268,9 @@ def test_failures_leave_no_file_behind(step, tmp_path, monkeypatch):
     """A fault at each step of placing a file: neither a target nor a draft stays."""
     source, recoding = publish(pa.table(cells(5)))
     faults = [
-        "sfumato.engine.files.writer._write_csv",
+        "sfumato.table.writing._write_csv",
         "os.fsync",
-        "sfumato.engine.files.writer._name_draft",
+        "sfumato.table.writing._name_draft",
         "os.fdopen",
     ]
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.core.errors import NotEnoughMemory
-from sfumato.engine.files.parquet import ParquetReader
-from sfumato.engine.frames.arrow import ROWS_AT_A_TIME
+from sfumato.system.errors import NotEnoughMemory
 from sfumato.system.memory import PROGRAM_BYTES, Memory, resident
+from sfumato.table.arrow import ROWS_AT_A_TIME
+from sfumato.table.reading.parquet import ParquetReader
 
 POLICY = """
 columns: {zip: {role: quasi}, note: {role: insensitive}}

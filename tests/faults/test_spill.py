@@ -17,7 +17,7 @@ import pytest
 PROGRAM = """
 import os, signal, sys
 from sfumato.engine import published_columns
-from sfumato.engine.spill.folder import Spill
+from sfumato.table.spill import Spill
 from sfumato.system.memory import Memory
 from sfumato.cli.main import run
 

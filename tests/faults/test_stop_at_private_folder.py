@@ -7,10 +7,10 @@ import signal
 import pytest
 
 from sfumato.cli import main as program
-from sfumato.core.errors import Unfinished
-from sfumato.system import private_folder as module
-from sfumato.system.private_folder import private_folder
-from sfumato.system.stop_request import StopAsked, StopRequest
+from sfumato.system import disk as module
+from sfumato.system.disk import private_folder
+from sfumato.system.errors import Unfinished
+from sfumato.system.progress import StopAsked, StopRequest
 
 
 @pytest.fixture

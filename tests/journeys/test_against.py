@@ -9,9 +9,9 @@ import pytest
 
 import sfumato as sf
 from journeys.test_chain import ALONE, FIRST, PEOPLE, POLICY
-from sfumato.core.errors import RefusedByHistory, WrongCall
-from sfumato.journey import protect_file as protect_file_module
-from sfumato.journey.protect_file import protect_file
+from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.workflows import protect_file as protect_file_module
+from sfumato.workflows.protect_file import protect_file
 
 LEDGER = "sqlite:///l.db"
 AGAINST = ("--against", LEDGER)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, WrongCall
 
 CELLS = {
     "age": ["[20, 30)", "23", "*", "90+", None, "<18"],

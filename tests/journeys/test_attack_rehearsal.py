@@ -2,10 +2,10 @@
 
 import pytest
 
-from sfumato.core.errors import BadPolicy, SfumatoError
-from sfumato.demo import write
-from sfumato.journey.attack_rehearsal import rehearse_attacks
+from sfumato.demo.hospital import write
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadPolicy, SfumatoError
+from sfumato.workflows.attack import rehearse_attacks
 
 
 @pytest.fixture(scope="module")

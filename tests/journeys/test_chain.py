@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.journey import delivery
+from sfumato.system.errors import BadData, RefusedByHistory
+from sfumato.workflows import delivery
 
 POLICY = {
     "columns": {

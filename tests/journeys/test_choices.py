@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.demo import write
-from sfumato.journey.choices import counted_choices, risk_map
+from sfumato.demo.hospital import write
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.workflows.choices import counted_choices, risk_map
 
 HIDDEN = ("patient_id", "name", "symptoms", "born", "income", "admitted")
 WORDS = {

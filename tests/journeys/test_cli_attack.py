@@ -8,8 +8,8 @@ import pytest
 
 import sfumato as sf
 from attacks.chain.test_table_chain import FIRST, SECOND, WORDS
-from sfumato.attacks.registry import built_in
-from sfumato.core.errors import WrongCall
+from sfumato.models.attack_contract import built_in
+from sfumato.system.errors import WrongCall
 
 HOLDERS = ("correspondence", "differencing", "composition", "minimality")
 PLAIN = {

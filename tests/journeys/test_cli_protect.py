@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from sfumato.core.errors import BrokenPromise
-from sfumato.journey import protect_file as protect_file_module
-from sfumato.journey.protect import protect
-from sfumato.journey.protect_file import protect_file
+from sfumato.system.errors import BrokenPromise
+from sfumato.workflows import protect_file as protect_file_module
+from sfumato.workflows.protect import protect
+from sfumato.workflows.protect_file import protect_file
 
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",

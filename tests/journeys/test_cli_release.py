@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import RefusedByHistory, WrongCall
+from sfumato.system.errors import RefusedByHistory, WrongCall
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import beliefs as plain
-from sfumato.core.errors import BadData, BadPolicy
+from sfumato.system.errors import BadData, BadPolicy
 from strategies import cases
 
 KNOWN = {

@@ -87,7 +87,7 @@ def test_every_key_is_told(sfumato, hospital, tmp_path):
 
 
 def test_every_exit_code_is_told():
-    from sfumato.core import errors
+    from sfumato.system import errors
 
     codes = {e.exit_code for e in vars(errors).values() if isinstance(e, type) and hasattr(e, "exit_code")}
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", SECTIONS["Exit codes"], flags=re.MULTILINE)}

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, WrongCall
 
 POLICY = {
     "columns": {

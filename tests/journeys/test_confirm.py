@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import run
-from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.microdata import Role
-from sfumato.journey.confirm import confirm_file
-from sfumato.journey.policy_check import check_policy
-from sfumato.journey.protect_file import protect_file
 from sfumato.policy import yaml
 from sfumato.policy.confirmation import read_entries, without_entries
-from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
 from sfumato.policy.strictness import statement_of, weaker_parts
+from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.table.microdata import Role
+from sfumato.workflows.confirm import check_policy, confirm_file
+from sfumato.workflows.protect_file import protect_file
 
 POLICY = """\
 # my policy

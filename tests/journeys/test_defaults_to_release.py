@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, RefusedByHistory
-from sfumato.journey.chain_check import stands_beside_others
+from sfumato.system.errors import BadPolicy, RefusedByHistory
+from sfumato.workflows.chain_check import stands_beside_others
 
 
 def people(rows=1000, seed=3, first=0):

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadData, BadPolicy, Infeasible, RefusedByHistory
-from sfumato.core.rounded_number import rounded_number
-from sfumato.journey.policy_check import check_policy
-from sfumato.journey.protect_file import protect_file
 from sfumato.policy.policy import Policy
-from sfumato.reports.report import Report
+from sfumato.report.report import Report
+from sfumato.system.errors import BadData, BadPolicy, Infeasible, RefusedByHistory
+from sfumato.table.published_texts import rounded_number
+from sfumato.workflows.confirm import check_policy
+from sfumato.workflows.protect_file import protect_file
 
 ZIPS = ["021", "021", "021", "022", "022", "022", "023", "023"]
 DOSES = [1 / 3, 33.333333333333336, 2.449, 2.51, -0.04, 7.0, 0.25, 0.35]

@@ -6,9 +6,9 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from sfumato.journey import doctor as looking
-from sfumato.journey.doctor import State, doctor
-from sfumato.releases.ledger.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.workflows import doctor as looking
+from sfumato.workflows.doctor import State, doctor
 
 
 def part(found, name):

@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.policy.taxonomies.intervals import Intervals
-from sfumato.protection.lost_cells import LostCells
+from sfumato.search.loss import LostCells
 
 ROWS = 300
 

@@ -12,19 +12,19 @@ from sqlalchemy import delete, select, update
 import sfumato as sf
 from journeys.test_people_of_a_chain import BY_BATCH, BY_KEY, JUNE, MAY, policy, table
 from sfumato.cli.main import run
-from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.marks import label_marks
-from sfumato.engine import open_source
-from sfumato.journey.erase import erase
-from sfumato.releases.ledger.backup import backup, restore
-from sfumato.releases.ledger.entry import ERASURE
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.redaction import salted_table
-from sfumato.releases.ledger.seals import digest
-from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
-from sfumato.releases.ledger.vault import opened_marks, stored_memory
-from sfumato.releases.recovery import RecoveredRelease
+from sfumato.release.issue import RecoveredRelease
+from sfumato.release.ledger.backup import backup, restore
+from sfumato.release.ledger.keys import digest
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.notices import salted_table
+from sfumato.release.ledger.records import ERASURE
+from sfumato.release.ledger.tables import ENTRIES, PEOPLE
+from sfumato.release.ledger.vault import opened_marks, stored_memory
+from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
+from sfumato.table.keyed_hashes import label_marks
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import open_source
+from sfumato.workflows.erase import erase
 
 WHO = "UK3HIV"
 TOLD = {**policy(**BY_BATCH), "person": "who"}
@@ -184,7 +184,7 @@ def test_no_ledger_is_made_for_an_erasure(tmp_path):
 def test_what_a_release_under_way_may_hold_is_said(go, url, monkeypatch):
     go(MAY, BY_KEY, "may")
     blocked = RecoveredRelease("r", "blocked", "somewhere")
-    monkeypatch.setattr("sfumato.journey.erase.recover", lambda _: (blocked,))
+    monkeypatch.setattr("sfumato.workflows.erase.recover", lambda _: (blocked,))
     assert "1 release is under way or blocked" in erase([WHO], ledger=url).remains[-1]
 
 

@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from engine.files_of_rows import QUERY, write
 from journeys.canaries import everything_in, files_with
-from sfumato.core.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, WrongCall
 
 CANARY = "Zuleika"
 ROWS = [
@@ -34,7 +34,7 @@ WRITTEN = ("xlsx", "sav", "dta", "arrow", "jsonl", "parquet", "csv")
 
 def texts_of(path):
     """The rows of a file as texts, in the engine's reading, in an order of their own."""
-    from sfumato.engine import open_source
+    from sfumato.table.source import open_source
 
     source = open_source(sf.DataFile(path, query=QUERY) if path.suffix == ".sqlite" else path)
     return source.columns, source.digest()
@@ -197,7 +197,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_a_format_cannot_carry_is_refused_before_anything_is_written(folder, case):
-    from sfumato.journey.protect_file import protect_file
+    from sfumato.workflows.protect_file import protect_file
 
     cells, kinds = REFUSED[case]
     table = pl.DataFrame(cells)

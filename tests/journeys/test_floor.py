@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.journey.floors import ledger_floors
-from sfumato.releases.certificate import examine
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.weaker_override import WeakerOverride, read_override
+from sfumato.release.certificate import examine
+from sfumato.release.ledger.keys import Key
+from sfumato.release.overrides import WeakerOverride, read_override
+from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.workflows.chain_check import ledger_floors
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SURVEY = pl.read_csv(GOLDEN / "people" / "survey.csv", infer_schema=False)

@@ -10,8 +10,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.demo import examples
-from sfumato.core.errors import BadData
-from sfumato.journey.protect_file import protect_file
+from sfumato.system.errors import BadData
+from sfumato.workflows.protect_file import protect_file
 
 ROWS = 900
 POLICY = sf.demo.policy().with_(search="lattice")

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.audit import Audit
-from sfumato.attacks.findings_card import attack_card
-from sfumato.attacks.objections import Objection
-from sfumato.core.verdict import Finding, Verdict
-from sfumato.reports.before_and_after import side_by_side, values_of
+from sfumato.audit.audit import Audit, attack_card
+from sfumato.audit.published_labels import Objection
+from sfumato.report.report import side_by_side, values_of
+from sfumato.system.verdict import Finding, Verdict
 
 FOLDER = Path(__file__).parent.parent / "golden"
 

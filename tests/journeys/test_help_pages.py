@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sfumato.cli.guide_page import GuidePage, guide_pages, page_name
-from sfumato.cli.help_pages import HELP_PAGES, help_page
-from sfumato.core import errors
+from sfumato.cli.main import HELP_PAGES, help_page
+from sfumato.system import errors
 
 ROOT = Path(__file__).parent.parent.parent
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData, BadPolicy, HeldBack, RefusedByHistory, WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.journey import chain_check
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData, BadPolicy, HeldBack, RefusedByHistory, WrongCall
+from sfumato.table.release_summary import Imprint
+from sfumato.workflows import chain_check
 
 WORDS = {
     "columns": {
@@ -209,7 +209,7 @@ def test_the_policy_writes_itself():
 
 
 def test_a_first_release_is_published_and_judged_again(tmp_path):
-    from sfumato.journey.protect_file import protect_file
+    from sfumato.workflows.protect_file import protect_file
 
     _, verdicts = protect_file(upto("2026-01"), WORDS, tmp_path / "first.csv")
     assert [v.holds for v in verdicts] == [True]
@@ -217,7 +217,7 @@ def test_a_first_release_is_published_and_judged_again(tmp_path):
 
 def test_a_later_release_is_not_decided_by_its_file_alone(tmp_path):
     from judge.both import recheck
-    from sfumato.journey.policy_argument import bind_earlier
+    from sfumato.inputs import bind_earlier
 
     first = sf.protect(upto("2026-01"), WORDS).imprint
     plan = sf.protect(upto("2026-02"), WORDS, earlier=[first])
@@ -253,7 +253,7 @@ def test_what_is_signed_is_what_is_left_beside_the_earlier_releases(tmp_path):
 
 
 def test_a_file_beside_a_ledger_is_told_the_same(tmp_path):
-    from sfumato.journey.protect_file import protect_file
+    from sfumato.workflows.protect_file import protect_file
 
     for month in MONTHS[:2]:
         released(month, tmp_path)
@@ -268,8 +268,8 @@ def test_what_the_tables_leave_open_is_said(tmp_path, monkeypatch):
     for month in MONTHS[:2]:
         released(month, tmp_path)
     monkeypatch.setattr(chain_check, "settled_releases", lambda history, *_: (None,) * len(history))
-    monkeypatch.setattr("sfumato.judge.chain.world_bounds.BUDGET", 0)
-    monkeypatch.setattr("sfumato.judge.chain.world_bounds.WorldBounds._one_sum", lambda _: None)
+    monkeypatch.setattr("sfumato.verify.chain.worlds.BUDGET", 0)
+    monkeypatch.setattr("sfumato.verify.chain.worlds.WorldBounds._one_sum", lambda _: None)
     record = released(MONTHS[2], tmp_path).record
     [told] = record.verdicts
     assert told["holds"] is True and record.figures["open"] > 0

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.journey.draft_evidence import DraftEvidence
-from sfumato.journey.init import init
-from sfumato.policy.intent import Audience, Frequency, Intent, RowMeaning
+from sfumato.draft.draft import Audience, Frequency, Intent, RowMeaning
 from sfumato.policy.presets import PRESETS
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.workflows.declare import DraftEvidence
+from sfumato.workflows.init import init
 
 CANARY = "Zuleika"
 PUBLIC = ("--row", "person", "--audience", "public", "--once", "--rule", "small-cells-5", "--nothing-exact")
@@ -50,7 +50,7 @@ def typed(monkeypatch):
 
     def sit(*answers):
         monkeypatch.setattr(sys, "stdin", Keyboard("".join(f"{line}\n" for line in answers)))
-        monkeypatch.setattr("sfumato.cli.questions.is_terminal", lambda: True)
+        monkeypatch.setattr("sfumato.cli.terminal.is_terminal", lambda: True)
 
     return sit
 
@@ -195,7 +195,7 @@ def test_recipients_get_the_strictest_rule_that_serves_them():
 @pytest.mark.parametrize("rule", [*PRESETS, "none"])
 @pytest.mark.parametrize("audience", list(Audience))
 def test_every_rule_gives_its_number_or_the_proposed_one(rule, audience):
-    from sfumato.policy.intent import USUAL_RULE, intended
+    from sfumato.draft.draft import USUAL_RULE, intended
 
     evidence = DraftEvidence.of("people.csv")
     intent = Intent(RowMeaning.PERSON, audience, rule=rule)

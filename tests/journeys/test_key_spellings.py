@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, BadTaxonomy, RefusedByHistory
-from sfumato.journey.policy_check import check_policy
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge.tables.spelling import folded
-from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadPolicy, BadTaxonomy, RefusedByHistory
+from sfumato.verify.cells import folded
+from sfumato.workflows.confirm import check_policy
+from sfumato.workflows.protect_file import protect_file
 
 CITIES = ["Köln", "ko\u0308ln ", "KÖLN", "Bonn", "bonn", "Bonn ", "Aachen", "aachen"]
 TABLE = pl.DataFrame({"city": CITIES, "sick": ["flu", "cold"] * 4})

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.promises.quasi_sensitive.knowledge_file import load
+from sfumato.models.quasi_sensitive.knowledge_file import load
+from sfumato.system.errors import BadData, WrongCall
 from strategies import cases
 
 RECORDS = st.lists(

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from protection.searches.checks import crowded
-from sfumato.core.errors import BadData, BrokenPromise, WrongCall
-from sfumato.core.promise import Promises
-from sfumato.promises import KAnonymity
-from sfumato.protection.same_transformation import Transformation, search_like
-from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search.contract import Aim, find
+from sfumato.search.reuse_plan import Transformation, search_like
+from sfumato.system.errors import BadData, BrokenPromise, WrongCall
 from strategies import all_cuts, taxonomies
 
 POLICY = {

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, RefusedByHistory
+from sfumato.system.errors import BadPolicy, RefusedByHistory
 
 TREES = {
     "zip": {"prefix": [2, 1]},

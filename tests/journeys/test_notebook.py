@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.microdata import Role
+from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.table.microdata import Role
 
 
 def people(rows=60):

@@ -12,9 +12,9 @@ import pytest
 import sfumato as sf
 from journeys.test_recipients_in_a_chain import NAMES, batches
 from journeys.test_recipients_in_a_chain import policy as versions
-from sfumato.journey import chain_check
-from sfumato.journey.settled_releases import closing_release
-from sfumato.promises import Continuous
+from sfumato.models.continuous.promise import Continuous
+from sfumato.workflows import chain_check
+from sfumato.workflows.chain_check import closing_release
 
 COLUMNS = {
     "who": {"role": "identifier"},
@@ -120,7 +120,7 @@ def audits(tmp_path, *promises, **more):
 
 
 def test_a_chain_that_permutes_its_columns_is_one_with_a_single_order(tmp_path, monkeypatch):
-    looked, attack = [], chain_check._attacked
+    looked, attack = [], chain_check._chain_check_attacked
     monkeypatch.setattr(
         chain_check,
         "_attacked",

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import RefusedByHistory
-from sfumato.judge.chain.ruling import judge_chain
+from sfumato.system.errors import RefusedByHistory
+from sfumato.verify.chain.ruling import judge_chain
 
 COLUMNS = {
     "who": {"role": "identifier"},

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.engine import open_source
-from sfumato.engine.rows import RowSource
-from sfumato.journey.policy_check import check_policy
-from sfumato.journey.protect_file import protect_file
-from sfumato.policy.taxonomies.date import Dates
+from sfumato.policy.taxonomies.dates import Dates
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.source import open_source
+from sfumato.workflows.confirm import check_policy
+from sfumato.workflows.protect_file import protect_file
 
 POLICY = {
     "columns": {

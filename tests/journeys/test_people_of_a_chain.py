@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData, BadPolicy, RefusedByHistory
-from sfumato.core.imprint import RETIRED, Imprint
-from sfumato.policy import retired_words
+from sfumato.policy import schema as retired_words
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData, BadPolicy, RefusedByHistory
+from sfumato.table.release_summary import RETIRED, Imprint
 
 COLUMNS = {
     "who": {"role": "identifier"},

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData, BadPolicy, Infeasible
-from sfumato.journey.protect_file import protect_file
 from sfumato.policy.content import Knows
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData, BadPolicy, Infeasible
+from sfumato.workflows.protect_file import protect_file
 
 COLUMNS = {"who": {"role": "identifier"}, "month": {"role": "quasi"}, "disease": {"role": "sensitive"}}
 K, L = {"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 2}}

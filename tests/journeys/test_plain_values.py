@@ -11,7 +11,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from sfumato.cli.main import NAMES, app, program
-from sfumato.cli.plain_values import PlainGroup
+from sfumato.cli.options import PlainGroup
 
 
 def echo(

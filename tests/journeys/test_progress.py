@@ -9,14 +9,14 @@ import pytest
 import sfumato as sf
 from protection.searches.checks import crowded
 from sfumato.cli import terminal
-from sfumato.core.promise import Promises
-from sfumato.engine.expected_rows import expected_rows, rows_by_size
-from sfumato.engine.files.readers import open_file
-from sfumato.journey.protect_file import protect_file
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.policy.searches import BUILT_IN
-from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim
+from sfumato.search.contract import Aim, find
+from sfumato.table.counting import expected_rows, rows_by_size
+from sfumato.table.reading.readers import open_file
+from sfumato.workflows.protect_file import protect_file
 
 
 class Recorder:

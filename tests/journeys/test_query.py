@@ -10,8 +10,8 @@ import sfumato as sf
 from faults.postgresql import Cluster
 from journeys.canaries import files_with, handed_out
 from journeys.test_steward import go_all_the_way
-from sfumato.core.errors import BadData
-from sfumato.engine import open_source
+from sfumato.system.errors import BadData
+from sfumato.table.source import open_source
 
 CANARY = "Zuleika"
 QUERY = "SELECT name, zip, born, weight, ill, disease FROM patients WHERE NOT withdrawn"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles.tiny_chains import exact, least
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, RefusedByHistory
+from sfumato.system.errors import Infeasible, RefusedByHistory
+from sfumato.table.cut import Cut
 from strategies import cases
 
 KEYS = ("q0", "q1")

@@ -7,19 +7,19 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.chains.overlap import Overlap, candidates_of
-from sfumato.chains.pooling import Pool
-from sfumato.core.chain import Chain
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.recoding import classes_under
-from sfumato.engine import open_source
-from sfumato.journey.counted_table import count_table
-from sfumato.protection.recipients.frame_proofness import ShownDetail
-from sfumato.releases.certificate import examine
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.override import Override
+from sfumato.inputs import count_table
+from sfumato.models.continuous.chain import Chain
+from sfumato.models.continuous.overlap import Overlap, candidates_of
+from sfumato.models.continuous.people import Pool
+from sfumato.recipients.versions import ShownDetail
+from sfumato.release.certificate import examine
+from sfumato.release.ledger.keys import Key
+from sfumato.release.overrides import Override
+from sfumato.system.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, WrongCall
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import classes_under
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import open_source
 
 NAMES = ["registry", "university", "Ärzte"]
 TREE = {"flu": ["viral", "*"], "cold": ["viral", "*"], "ulcer": ["other", "*"], "cut": ["other", "*"]}

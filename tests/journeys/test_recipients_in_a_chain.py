@@ -12,15 +12,15 @@ import pytest
 import sfumato as sf
 from journeys.test_recipients import people
 from protection.recipients import bits
-from sfumato.chains.pooling import meet_of
-from sfumato.core.cut import Cut
-from sfumato.core.errors import RefusedByHistory
-from sfumato.core.imprint import Imprint
-from sfumato.core.promise import Promises
-from sfumato.engine import open_source
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.recipient_versions import RecipientVersions
-from sfumato.protection.recipients.frame_proofness import ShownDetail
+from sfumato.inputs import count_table
+from sfumato.models.continuous.people import meet_of
+from sfumato.models.contract import Promises
+from sfumato.recipients.versions import ShownDetail
+from sfumato.system.errors import RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import open_source
+from sfumato.workflows.recipient_versions import RecipientVersions
 
 NAMES = ["registry", "university"]
 EVERY = {format(number, "03b"): 1 for number in range(8)}

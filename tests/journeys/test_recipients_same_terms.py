@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import sfumato as sf
 from journeys.test_recipients_term_sets import KNOWLEDGE, NAMES, people, policy
 from oracles import beliefs as plain
-from sfumato.core.errors import BadPolicy, RefusedByHistory
-from sfumato.engine import open_source
-from sfumato.journey.counted_table import count_table
+from sfumato.inputs import count_table
 from sfumato.policy.policy import Policy
-from sfumato.protection.recipients.same_terms import same_terms_removed
-from sfumato.protection.two_phases import with_original
+from sfumato.recipients.versions import same_terms_removed
+from sfumato.search.plan import with_original
+from sfumato.system.errors import BadPolicy, RefusedByHistory
+from sfumato.table.source import open_source
 from strategies import cases
 
 KNOWN = list(KNOWLEDGE.items())

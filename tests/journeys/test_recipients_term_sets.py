@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import Infeasible
+from sfumato.system.errors import Infeasible
 
 KNOWLEDGE = {
     "Flu": ["fever", "cough", "headache"],

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.chains import pooling
-from sfumato.core.errors import RefusedByHistory
-from sfumato.promises.continuous.register_watch import RegisterRule
+from sfumato.models.continuous import people as pooling
+from sfumato.models.continuous.people import RegisterRule
+from sfumato.system.errors import RefusedByHistory
 
 HALF = {"confidence-bounding": {"of": "ill", "confidence": "1/2"}}
 

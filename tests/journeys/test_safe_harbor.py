@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy
-from sfumato.core.microdata import Role
+from sfumato.system.errors import BadPolicy
+from sfumato.table.microdata import Role
 
 NAMES = ["Anna Weber", "James Miller", "Maria Lopez", "John Smith", "Laura Rossi"]
 CITIES = ["Boston", "Salem", "Lowell", "Quincy"]

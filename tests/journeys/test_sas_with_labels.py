@@ -10,8 +10,8 @@ import pytest
 import sfumato as sf
 from engine.sas_files import lay_out, write_spss
 from journeys.test_file_formats import run_all
-from sfumato.core.errors import SfumatoError, WrongCall
-from sfumato.studio.policy_within import policy_within
+from sfumato.studio.question import policy_within
+from sfumato.system.errors import SfumatoError, WrongCall
 
 
 @pytest.fixture

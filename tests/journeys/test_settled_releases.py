@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles.tiny_chains import chains, releases
-from sfumato.journey import chain_check, settled_releases
-from sfumato.journey.chain_check import _attacked
-from sfumato.journey.history import imprints_of
-from sfumato.journey.settled_releases import Settled, closing_release
 from sfumato.policy.policy import Policy
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.weaker_override import WeakerOverride
+from sfumato.release.ledger.keys import Key
+from sfumato.release.overrides import WeakerOverride
+from sfumato.workflows import chain_check
+from sfumato.workflows import chain_check as settled_releases
+from sfumato.workflows.chain_check import Settled, _chain_check_attacked, closing_release
+from sfumato.workflows.trace import imprints_of
 
 POLICY = {
     "columns": {
@@ -63,7 +63,7 @@ def test_a_chain_has_the_same_figures_and_verdicts_as_if_nothing_were_settled(tm
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
     whole = made(tmp_path / "other", 7, overlook=True)
-    looked, attack = [], chain_check._attacked
+    looked, attack = [], chain_check._chain_check_attacked
     monkeypatch.setattr(
         chain_check,
         "_attacked",
@@ -80,10 +80,10 @@ def test_the_attack_finds_what_it_finds_in_the_whole_chain(chain):
     found = releases(*chain)
     settled = [None]
     for upto in range(2, len(found)):
-        known, figures = _attacked(found[:upto], ASKED, [])
+        known, figures = _chain_check_attacked(found[:upto], ASKED, [])
         fewest = figures.of_anybody
         settled.append(Settled(fewest, figures) if known.holds and fewest is not None else None)
-    (got, now), (whole, figures) = (_attacked(found, ASKED, each) for each in (settled, []))
+    (got, now), (whole, figures) = (_chain_check_attacked(found, ASKED, each) for each in (settled, []))
     assert (got.k, got.holds, now) == (whole.k, whole.holds, figures)
 
 
@@ -140,7 +140,7 @@ def test_nothing_is_settled_where_more_is_asked(kept):
 @pytest.fixture
 def starts(monkeypatch):
     """From which earlier release on each release was attacked; `None`: from the first."""
-    found, attack = [], chain_check._attacked
+    found, attack = [], chain_check._chain_check_attacked
     monkeypatch.setattr(
         chain_check,
         "_attacked",

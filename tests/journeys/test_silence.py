@@ -15,9 +15,10 @@ import time
 import pytest
 
 from quick_demo import write_quick_demo
-from sfumato.core.errors import SfumatoError
-from sfumato.journey import judgement, protect_file
-from sfumato.journey.protect import protect
+from sfumato.system.errors import SfumatoError
+from sfumato.workflows import audit as judgement
+from sfumato.workflows import protect_file
+from sfumato.workflows.protect import protect
 
 CANARY = "canary7421"
 HEADER = "name,zip,disease\n"

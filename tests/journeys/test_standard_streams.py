@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from quick_demo import write_quick_demo
-from sfumato.core.errors import SfumatoError
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.studio.worker import WorkOrder, perform
-from sfumato.system.stop_request import stop_request
-from sfumato.system.unexpected_error import as_shown
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.studio.jobs import WorkOrder, perform
+from sfumato.system.errors import SfumatoError
+from sfumato.system.progress import as_shown, stop_request
 
 CALL = [sys.executable, "-m", "sfumato"]
 POLICY = """

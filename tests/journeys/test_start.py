@@ -43,8 +43,8 @@ VERBS += ("trace", "as_numbers", "report")
 
 FIRST = [
     "",
-    "import sfumato.protection.plan, sfumato.policy.policy",
-    "import sfumato.journey.protect, sfumato.journey.release, sfumato.journey.attack",
+    "import sfumato.search.plan, sfumato.policy.policy",
+    "import sfumato.workflows.protect, sfumato.workflows.release, sfumato.workflows.attack",
     "from sfumato.cli.main import app",
 ]
 
@@ -59,7 +59,7 @@ for name in {VERBS}:
     assert type(verb) is types.FunctionType, name
     assert verb is vars(sys.modules[f"sfumato.journey.{{name}}"])[name], name
 assert callable(sf.attack) and not isinstance(sf.attack, types.ModuleType)
-import sfumato.protection.plan as module
+import sfumato.search.plan as module
 assert module.Plan is sf.Plan
 ours = [m for n, m in sys.modules.items() if n.split(".")[0] == "sfumato"]
 print({{type(m).__name__ for m in ours}}, {{m.__class__ is types.ModuleType for m in ours}})
@@ -71,7 +71,7 @@ def test_help_shows_the_function():
     code = "import sfumato as sf; help(sf.protect); help(sf.attack.correspondence)"
     page = python(code)
     assert page.startswith(
-        "Help on function protect in module sfumato.journey.protect:\n\nprotect(data: 'AnyTable',"
+        "Help on function protect in module sfumato.workflows.protect:\n\nprotect(data: 'AnyTable',"
     )
     assert "Find out what each column has to become" in page
     assert "correspondence(*releases:" in page
@@ -143,7 +143,7 @@ def test_a_verb_loads_no_room_that_it_does_not_need(loaded, verb):
 SELDOM = ["polars", "pandas", "narwhals", "rich", "scipy.linalg", "sqlalchemy", "cryptography"]
 SELDOM += ["highspy", "pyarrow.parquet", "pyarrow.dataset", "pyarrow.fs", "ssl", "xml.sax", "numba.np.linalg"]
 SELDOM += ["pydantic", "coverage", "scipy", "yaml", "numba.np.arrayobj"]
-SELDOM += ["sfumato.engine.files.spreadsheet", "sfumato.engine.files.statistics_file"]
+SELDOM += ["sfumato.table.reading.spreadsheet", "sfumato.table.reading.statistics"]
 """Libraries, and parts of them, that take long to load and that a CSV file does not need."""
 
 

@@ -11,11 +11,11 @@ import pytest
 import sfumato as sf
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, OutOfReach, WrongCall
-from sfumato.journey.doctor import doctor
-from sfumato.journey.protect_file import protect_file
-from sfumato.releases.targets.store import Store
-from sfumato.system.address import Address
+from sfumato.release.targets import Store
+from sfumato.system.disk import Address
+from sfumato.system.errors import BadData, OutOfReach, WrongCall
+from sfumato.workflows.doctor import doctor
+from sfumato.workflows.protect_file import protect_file
 
 
 @pytest.fixture

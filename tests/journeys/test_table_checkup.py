@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.journey.table_checkup import checkup_table
+from sfumato.workflows.doctor import checkup_table
 
 CANARY = "Zuleika"
 TREE = {"South": ["Köln", "Ulm"], "North": ["Kiel"]}

@@ -18,15 +18,14 @@ import sfumato as sf
 from journeys.test_random_versions import KEYS, LEVELS, ROWS, at, frame, fresh, policy
 from oracles import leak_explanations
 from sfumato.cli.main import app
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.imprint import KeyImprint
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import open_source
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.handed_out_version import HandedOutVersion, completed_cut
-from sfumato.journey.recipient_versions import with_recipients
+from sfumato.inputs import count_table
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData, RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.table.release_summary import KeyImprint
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.workflows.recipient_versions import HandedOutVersion, completed_cut, with_recipients
 from strategies import all_cuts, cases, taxonomies
 
 OWN = {

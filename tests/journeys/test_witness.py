@@ -14,10 +14,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.core.errors import BrokenPromise
-from sfumato.journey import judgement
-from sfumato.journey.protect_file import protect_file
-from sfumato.system.private_folder import PREFIX, private_folder
+from sfumato.system.disk import PREFIX, private_folder
+from sfumato.system.errors import BrokenPromise
+from sfumato.workflows import audit as judgement
+from sfumato.workflows.protect_file import protect_file
 
 CANARY = "canary-person-"
 POLICY = {
@@ -130,7 +130,7 @@ def test_nothing_stays_when_the_judge_fails(tmp_path, monkeypatch, error):
 
 KILLED = """
 import os, signal
-from sfumato.system.private_folder import private_folder
+from sfumato.system.disk import private_folder
 with private_folder() as folder:
     (folder / "witness.csv").write_text("who")
     print(folder, flush=True)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import sfumato.judge.file
-from sfumato.attacks.published_table import PublishedTable, flat
-from sfumato.core.classes import Classes
-from sfumato.core.errors import BadData, BadTaxonomy
-from sfumato.core.positions import positions
-from sfumato.core.promise import ClassPromise
-from sfumato.core.verdict import Evidence, Verdict
-from sfumato.engine import open_source
-from sfumato.judge.policy_data import PromiseData
-from sfumato.policy.judge_data import judge_data
-from sfumato.policy.set_columns import forms_of
+import sfumato.verify.file
+from sfumato.models.attack_contract import PublishedTable, flat
+from sfumato.models.contract import ClassPromise
+from sfumato.policy.columns import forms_of
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadData, BadTaxonomy
+from sfumato.system.verdict import Evidence, Verdict
+from sfumato.table.classes import Classes, positions
+from sfumato.table.source import open_source
+from sfumato.verify.policy_data import PromiseData
 
 
 def recheck(path, policy, **more):
     """The second judge on the bytes of a file; it is told the policy as plain data."""
-    return sfumato.judge.file.recheck(path, judge_data(policy), **more)
+    return sfumato.verify.file.recheck(path, judge_data(policy), **more)
 
 
 def told(promise):

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 ALLOWED = (
     "sfumato.judge",
     "sfumato.system",
-    "sfumato.core.errors",
-    "sfumato.core.verdict",
-    "sfumato.core.progress",
+    "sfumato.system.errors",
+    "sfumato.system.verdict",
+    "sfumato.system.progress",
 )
 """What the house allows the judge, and what is below it."""
 

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from oracles.published_rows import as_csv
-from sfumato.engine.files.writer import write_parquet_again
 from sfumato.policy.policy import Policy
+from sfumato.table.writing import write_parquet_again
 
 KEYS = ("q 0", 'q"1')
 PATHS = {

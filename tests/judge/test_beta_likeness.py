@@ -12,10 +12,10 @@ from judge.both import recheck
 from judge.published_tables import KEYS, PATHS, policy, rows
 from oracles import class_promises as plain
 from oracles.published_rows import as_csv
-from sfumato.core.likeness import is_below_log
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.judge.promises.beta_likeness import _grows_beyond
-from sfumato.promises.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
+from sfumato.models.beta_likeness.judge import _grows_beyond
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
+from sfumato.table.classes import is_below_log
+from sfumato.table.taxonomy import Taxonomy
 
 VALUES = Taxonomy.flat(list(PATHS))
 BETAS = st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(9)])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge.file import recheck
-from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadData
+from sfumato.verify.file import recheck
+from sfumato.workflows.protect_file import protect_file
 
 ROWS = [(f"0{i % 4}{i % 3}", str(20 + i % 30), "1953-02-11" if i % 2 else "1971-08-03") for i in range(60)]
 COLUMNS = {

@@ -7,9 +7,8 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from sfumato.judge.tables import relation
-from sfumato.judge.tables.database import strictly
-from sfumato.judge.tables.relation import Relation, different_cells
+from sfumato.verify import tables as relation
+from sfumato.verify.tables import Relation, different_cells, strictly
 
 TABLE = pl.DataFrame(
     {

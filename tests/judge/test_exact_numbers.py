@@ -11,16 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.verdict import Evidence
-from sfumato.judge.exact_numbers import sign_of_entropy_margin
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.promises.entropy_l_diversity import entropy_l_diversity
-from sfumato.judge.rulings import rule
-from sfumato.judge.tables.tally import ValueCounts
-from sfumato.judge.taxonomies.codes import build_prefix, character_counts
-from sfumato.judge.taxonomies.dates import UNITS, build
-from sfumato.judge.taxonomies.intervals import Scale
-from sfumato.judge.taxonomies.value_tree import ValueTree
+from sfumato.models.l_diversity.judge import entropy_l_diversity
+from sfumato.system.verdict import Evidence
+from sfumato.verify.cells import sign_of_entropy_margin
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import rule
+from sfumato.verify.tally import ValueCounts
+from sfumato.verify.trees import UNITS, Scale, ValueTree, build_dates, build_prefix, character_counts
 
 
 @given(
@@ -77,7 +74,7 @@ def test_one_number_of_characters_is_a_list_of_one():
     ],
 )
 def test_a_day_in_every_unit(unit, label):
-    assert [level[0] for level in build({"date": [unit]}, ["2024-02-09"]).labels] == [
+    assert [level[0] for level in build_dates({"date": [unit]}, ["2024-02-09"]).labels] == [
         "2024-02-09",
         label,
         "*",

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 import sfumato as sf
-from sfumato.judge.tables.database import Database, one_database, strictly
 from sfumato.system.memory import Memory
+from sfumato.verify.tables import Database, one_database, strictly
 
 
 @pytest.fixture

@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 
 from judge.both import told
 from oracles import beliefs as plain
-from sfumato.core.beliefs import DISTANCES
-from sfumato.core.classes import Classes, Histogram
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.prior import Prior
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.term_sets import text_of
-from sfumato.judge.registry import judge_of
-from sfumato.judge.tables.tally import Tally, ValueCounts
-from sfumato.judge.taxonomies.column_trees import value_tree
-from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.models.contract import Prior
+from sfumato.models.quasi_sensitive.knowledge import DISTANCES, Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.table.classes import Classes, Histogram
+from sfumato.table.microdata import text_of
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.verify.registry import judge_of
+from sfumato.verify.tally import Tally, ValueCounts
+from sfumato.verify.trees import value_tree
 
 TERMS = "abcde"
 COMMON = st.fixed_dictionaries({label: st.sampled_from([1, 2, 3, 7, Fraction(1, 5)]) for label in "VWXYZ"})

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadTaxonomy
-from sfumato.judge.policy_data import JudgedColumn
-from sfumato.judge.taxonomies.column_trees import value_tree
-from sfumato.judge.taxonomies.published_labels import label_reader
-from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyKind, ReadyTaxonomy
+from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyKind, ReadyTaxonomy
+from sfumato.system.errors import BadTaxonomy
+from sfumato.verify.policy_data import JudgedColumn
+from sfumato.verify.published_labels import label_reader
+from sfumato.verify.trees import value_tree
 
 LISTS = [entry.name for entry in CATALOGUE.values() if entry.file]
 DETAIL = st.sampled_from(["", "", "1", "12", ".1", ".2", ".12", "1.", "x", ".-", "-"])
@@ -104,7 +104,7 @@ def test_a_list_that_is_not_the_policys_is_refused():
     rule = ReadyTaxonomy("isced")
     with pytest.raises(BadTaxonomy):
         value_tree(words(rule), ["3"], content=None)
-    from sfumato.core.errors import BadPolicy
+    from sfumato.system.errors import BadPolicy
 
     with pytest.raises(BadPolicy):
         JudgedColumn.of({"role": "quasi", "content": b"3;x\n", "digest": rule.digest})

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.errors import Infeasible
-from sfumato.journey.audit import audit
-from sfumato.journey.protect_file import protect_file
+from sfumato.system.errors import Infeasible
+from sfumato.workflows.audit import audit
+from sfumato.workflows.protect_file import protect_file
 
 PROMISES = [
     {"k-anonymity": {"k": 2}},

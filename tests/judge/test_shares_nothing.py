@@ -14,19 +14,18 @@ import pyarrow.parquet
 import pytest
 
 import sfumato as sf
-import sfumato.judge
 from judge.executed_modules import ALLOWED, is_below, recorded
 from sfumato.cli.main import run
-from sfumato.core.chain import Chain
-from sfumato.core.imprint import Imprint
-from sfumato.engine.frames.arrow import ArrowReader
-from sfumato.engine.rows import RowSource
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge import policy_data
-from sfumato.judge.chain import ruling
-from sfumato.judge.promises import k_anonymity
+from sfumato.models.continuous.chain import Chain
+from sfumato.models.k_anonymity import judge as k_anonymity
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.memory import Memory
+from sfumato.table.arrow import ArrowReader
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.release_summary import Imprint
+from sfumato.verify import policy_data
+from sfumato.verify.chain import ruling
+from sfumato.workflows.protect_file import protect_file
 
 POLICY = {
     "columns": {
@@ -129,7 +128,7 @@ def released(tmp_path_factory):
 def judged(found):
     """Every judge was at work, and nothing else of ours."""
     assert {f"sfumato.judge.promises.{name}" for name in JUDGES} <= found.inside
-    assert "sfumato.judge.taxonomies.value_tree" in found.inside
+    assert "sfumato.verify.trees" in found.inside
     assert found.foreign == set()
 
 
@@ -285,7 +284,7 @@ def test_a_judge_that_borrowed_from_the_search_would_be_caught(chain, monkeypatc
     monkeypatch.setattr(ruling, "judge_chain", borrowed)
     with recorded() as found:
         sf.audit(chain[2] / "2" / "data.csv", CHAIN, against=chain[0])
-    assert {"sfumato.core.chain", "sfumato.core.imprint"} <= found.foreign
+    assert {"sfumato.models.continuous.chain", "sfumato.table.release_summary"} <= found.foreign
 
 
 def test_a_judge_that_asked_the_policy_for_a_tree_would_be_caught(policy, monkeypatch):
@@ -297,7 +296,7 @@ def test_a_judge_that_asked_the_policy_for_a_tree_would_be_caught(policy, monkey
     monkeypatch.setattr(policy_data, "value_tree", borrowed)
     with recorded() as found:
         sf.audit(TABLE, policy)
-    assert {"sfumato.policy.taxonomies.flat", "sfumato.core.taxonomy"} <= found.foreign
+    assert {"sfumato.policy.taxonomies.texts", "sfumato.table.taxonomy"} <= found.foreign
 
 
 def test_a_judge_that_asked_the_promise_would_be_caught(policy, monkeypatch):
@@ -310,13 +309,15 @@ def test_a_judge_that_asked_the_promise_would_be_caught(policy, monkeypatch):
     )
     with recorded() as found:
         sf.audit(TABLE, policy)
-    assert "sfumato.core.promise" in found.foreign
+    assert "sfumato.models.contract" in found.foreign
 
 
 def test_nothing_else_is_imported():
     """Types count, too."""
-    home = Path(sfumato.judge.__file__).parent
-    for file in home.rglob("*.py"):
+    rooms = Path(sf.__file__).parent
+    judges = [*(rooms / "verify").rglob("*.py"), *rooms.glob("models/*/judge.py")]
+    assert len(judges) > 20
+    for file in judges:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -10,10 +10,10 @@ from judge.both import recheck
 from judge.published_tables import KEYS, policy, write
 from judge.test_file import MADE, TABLE
 from oracles.published_rows import as_csv as plain_csv
-from sfumato.core.errors import BadData, BrokenPromise, SfumatoError
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.promises import k_anonymity
-from sfumato.judge.registry import judge_of
+from sfumato.models.k_anonymity import judge as k_anonymity
+from sfumato.system.errors import BadData, BrokenPromise, SfumatoError
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import judge_of
 
 COLUMNS = (*KEYS, "disease", "visits")
 CANARY = "canary-5d1f"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadInput, BadTaxonomy
-from sfumato.judge.taxonomies.column_trees import KINDS, value_tree
 from sfumato.policy.taxonomies import BUILDERS, rule_from
+from sfumato.system.errors import BadInput, BadTaxonomy
+from sfumato.verify.trees import KINDS, value_tree
 
 MANY = settings(max_examples=4 * settings.default.max_examples)
 

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.kinds import FOLDER
-from sfumato.core.errors import BadData
-from sfumato.engine import open_source
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge.tables.whole_file import whole_table
+from sfumato.system.errors import BadData
+from sfumato.table.source import open_source
+from sfumato.verify.formats import whole_table
+from sfumato.workflows.protect_file import protect_file
 
 KINDS = ("xlsx", "sav", "dta", "arrow", "jsonl")
 TEXT = st.text(

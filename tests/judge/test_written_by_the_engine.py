@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from judge.both import first_verdicts, recheck
-from sfumato.attacks.audit import audit
-from sfumato.core.cut import Cut
-from sfumato.core.recoding import Recoding
-from sfumato.engine import open_source
+from sfumato.audit.audit import audit
 from sfumato.policy.policy import Policy
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding
+from sfumato.table.source import open_source
 
 KEYS = ["021", "021", None, "", "x\ny", 'say "q"', "a,b"] * 3
 COLUMNS = {

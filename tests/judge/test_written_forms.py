@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.test_taxonomies import compare
-from sfumato.core.errors import BadPolicy
-from sfumato.judge.taxonomies.dates import is_moment
-from sfumato.judge.taxonomies.numbers import written_number
-from sfumato.judge.taxonomies.published_labels import label_reader
-from sfumato.policy.taxonomies import Dates, Intervals, rule_from
-from sfumato.policy.taxonomies.date_form import DATE_FORMS, ISO, DateForm, forms_of
-from sfumato.policy.taxonomies.number_form import NUMBER_FORMS, PLAIN, NumberForm, form_of
+from sfumato.policy.taxonomies import rule_from
+from sfumato.policy.taxonomies.dates import DATE_FORMS, ISO, DateForm, Dates, forms_of
+from sfumato.policy.taxonomies.intervals import NUMBER_FORMS, PLAIN, Intervals, NumberForm, form_of
+from sfumato.system.errors import BadPolicy
+from sfumato.verify.published_labels import label_reader
+from sfumato.verify.trees import is_moment, written_number
 
 MANY = settings(max_examples=5 * settings.default.max_examples)
 NUMBER_TEXTS = st.one_of(

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.kernels.sets.bitsets import keys_by_rank
-from sfumato.kernels.sets.partitions import join_alike, mark_rare
+from sfumato.kernels.hitting_sets import keys_by_rank
+from sfumato.kernels.partitions import join_alike, mark_rare
 
 
 @given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 12), st.randoms(use_true_random=False))

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
-from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
-from sfumato.kernels.sets import hitting_sets
+from sfumato.discover.quasi_identifiers.coded import Coded
+from sfumato.discover.quasi_identifiers.enumeration import TreeSearch
+from sfumato.discover.quasi_identifiers.measures import ReducedTable
+from sfumato.kernels import hitting_sets
 
 
 def sampled(table, k):

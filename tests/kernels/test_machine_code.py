@@ -74,13 +74,13 @@ def test_a_subroutine_can_be_called_from_python_all_the_same():
 
 
 def test_what_was_asked_for_is_recorded_as_plain_data(tmp_path):
-    from sfumato.kernels.rows.positions import locate
+    from sfumato.kernels.rows import locate
 
-    kinds = tuple(map(signatures.as_type, signatures.recorded()["sfumato.kernels.rows.positions.locate"][0]))
+    kinds = tuple(map(signatures.as_type, signatures.recorded()["sfumato.kernels.rows.locate"][0]))
     locate.compile(kinds)
     signatures.record_asked(tmp_path)
     (left,) = tmp_path.glob("*.json")
-    name = "sfumato.kernels.rows.positions.locate"
+    name = "sfumato.kernels.rows.locate"
     assert [signatures.as_plain(kind) for kind in kinds] in json.loads(left.read_text())[name]
     both = signatures.merged(
         [{name: [["int64"]]}, {name: [["int64"], ["bool"]], "sfumato.kernels.gone.f": [[]]}]
@@ -118,9 +118,9 @@ import numpy as np
 from sfumato.kernels import machine_code
 machine_code.PREBUILT = Path(sys.argv[1])
 machine_code.MachineCode.to_package = sys.argv[2] == "keep"
-from sfumato.kernels.rows.quotes import walk
+from sfumato.kernels.rows import walk
 from sfumato.kernels.signatures import as_type, recorded
-walk.compile(tuple(map(as_type, recorded()["sfumato.kernels.rows.quotes.walk"][0])))
+walk.compile(tuple(map(as_type, recorded()["sfumato.kernels.rows.walk"][0])))
 print(sum(walk._cache_hits.values()), sum(walk._cache_misses.values()))
 """
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from sfumato.system.hidden_libraries import hidden_libraries
+from sfumato.system.plugins import hidden_libraries
 
 TRIED = ("coverage", "scipy", "yaml")
 
@@ -53,7 +53,7 @@ def test_a_library_that_is_loaded_can_be_hidden_too():
 
 USE = """
 import {first}, os
-import sfumato.kernels.rows.groups
+import sfumato.kernels.rows
 from numba.core import config
 os.chdir({folder!r})
 config.reload_config()

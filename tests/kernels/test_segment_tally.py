@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.kernels.rows.segment_tally import FEW_ROWS, tally_segments
+from sfumato.kernels.rows import FEW_ROWS, tally_segments
 
 
 def counted_one_by_one(codes, weights, first, last):

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from sfumato.kernels import compiled
-from sfumato.system.stop_request import StopAsked, StopRequest
+from sfumato.system.progress import StopAsked, StopRequest
 
 
 def test_a_request_is_held_and_heeded_afterwards():

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.kernels.chains.swaps import paths_between
+from sfumato.models.continuous.swap_kernels import paths_between
 
 
 @given(st.integers(1, 3), st.integers(1, 4), st.randoms(use_true_random=False))

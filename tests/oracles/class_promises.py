@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes, Histogram
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.classes import Classes, Histogram
+from sfumato.table.taxonomy import Taxonomy
 from strategies import taxonomies
 
 Counted = dict[int, int]

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import judged
-from sfumato.core.cut import Cut
-from sfumato.core.recoding import SUPPRESSED
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import SUPPRESSED
 from strategies import all_recodings
 
 

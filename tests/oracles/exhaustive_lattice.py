@@ -5,12 +5,12 @@ from itertools import product
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.recoding import Recoding, classes_under
-from sfumato.core.watch import Answer
-from sfumato.protection.loss import measure
-from sfumato.protection.suppression import keep
+from sfumato.models.contract import Answer
+from sfumato.search.loss import measure
+from sfumato.search.suppression import keep
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding, classes_under
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from oracles import beliefs as plain
-from sfumato.chains.pooling import Pool
-from sfumato.core.derived_promises import joint_columns_of, with_derived
-from sfumato.core.errors import BadData
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.models.continuous.people import Pool
+from sfumato.models.contract import Promises, joint_columns_of, with_derived
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.system.errors import BadData
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 HALF = Fraction(1, 2)
 LINKS = [("A", ("s0", "s1")), ("B", ("s1", "s2")), ("C", ("s0", "s2")), ("C", ("s1",)), ("D", ("s0",))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.recoding import Recoding
-from sfumato.protection.loss import measure
+from sfumato.search.loss import measure
+from sfumato.table.classes import Classes
+from sfumato.table.recoding import Recoding
 
 
 def partitions(count):

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.judge.chain.proposals import SumSystem
-from sfumato.judge.chain.world_equations import WorldEquations, components_of
+from sfumato.verify.chain.proposals import SumSystem
+from sfumato.verify.chain.worlds import WorldEquations, components_of
 
 
 @st.composite

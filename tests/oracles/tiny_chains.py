@@ -6,11 +6,11 @@ from collections import Counter
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.core.cut import Cut
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts, taxonomies
 
 S = Taxonomy.flat([f"s{i}" for i in range(6)])

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from oracles.partitions_of_keys import partitions, recoding_of
-from sfumato.core.classes import Classes
-from sfumato.core.recoding import SUPPRESSED, Recoding
+from sfumato.table.classes import Classes
+from sfumato.table.recoding import SUPPRESSED, Recoding
 from strategies import all_recodings
 
 

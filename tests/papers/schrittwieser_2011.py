@@ -6,8 +6,8 @@ sets 2-anonymous on two quasi-identifiers; its gender is generalized, too. Birth
 
 import numpy as np
 
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 GENDER = Taxonomy.grow(["p", "m", "f"], [-1, 0, 0])
 ZIP = Taxonomy.grow(["10XX", "100X", "1004", "101X", "1015"], [-1, 0, 1, 0, 3])

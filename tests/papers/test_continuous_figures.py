@@ -8,7 +8,7 @@ from experiments import continuous
 from experiments.nested_trees import nested_tree, nested_trees
 
 from papers.adult_like import write_adult_like
-from sfumato.core.errors import BadTaxonomy
+from sfumato.system.errors import BadTaxonomy
 
 
 @pytest.fixture(scope="module")

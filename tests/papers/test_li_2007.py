@@ -7,9 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.table.classes import Classes, histogram
+from sfumato.table.taxonomy import Taxonomy
 
 SALARY = Taxonomy.flat([f"{s}K" for s in range(3, 12)], ordered=True)
 GROUPS = ["respiratory", "digestive", "infection", "vascular", "stomach", "colon"]

@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 
 ZIP = Taxonomy.grow(
     ["*", "130**", "1305*", "1306*", "1485*", "13053", "13068", "14850", "14853"],

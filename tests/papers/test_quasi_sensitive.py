@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from oracles import beliefs as plain
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.prior import Prior
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.term_sets import text_of
-from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.protection.term_removal.cost import RemovalCosts
-from sfumato.protection.term_removal.one_class import SolverBudget, TermLimit, solve_class
+from sfumato.models.contract import Prior
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.search.term_removal import RemovalCosts, SolverBudget, TermLimit, solve_class
+from sfumato.table.classes import Classes, histogram
+from sfumato.table.microdata import text_of
+from sfumato.table.taxonomy import Taxonomy
 
 F = Fraction
 E = [

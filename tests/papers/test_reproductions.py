@@ -8,8 +8,8 @@ import pytest
 from experiments import fingerprint_robustness, quasi_identifiers, quasi_sensitive, term_removal
 from experiments.__main__ import keep_figures, main
 
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "reproductions.md"

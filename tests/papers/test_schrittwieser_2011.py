@@ -8,10 +8,10 @@ import pytest
 
 from papers.schrittwieser_2011 import SETS_V, table_i, table_v
 from protection.patterns.antichains import is_antichain
-from sfumato.core.promise import Promises
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.patterns import classify
-from sfumato.protection.patterns.quality import expected_capacity, expected_sizes, quality_classes
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.recipients.pattern_quality import expected_capacity, expected_sizes, quality_classes
+from sfumato.recipients.patterns import classify
 
 TWO = Promises((KAnonymity(2),))
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from papers.schrittwieser_2011_tracing import SETS, TABLE_V, cluster_c1, table_v
-from sfumato.core.classes import Classes
-from sfumato.core.recoding import classes_under
+from sfumato.table.classes import Classes
+from sfumato.table.recoding import classes_under
 from tracing.toy_ledger import at_levels, found, shown
 
 

@@ -13,16 +13,22 @@ import pytest
 
 import sfumato as sf
 from oracles import freeform as definition
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.freeform.inference import NodeTable
-from sfumato.core.freeform.observability import Belief, unless_sensitive
-from sfumato.core.freeform.sensitivity import aggregate, guarded_leaves, particular
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.freeform.breaches import breach, worst
-from sfumato.promises import DistinctLDiversity, Freeform
+from sfumato.models.freeform.inference import (
+    Belief,
+    FreeColumn,
+    NodeTable,
+    aggregate,
+    guarded_leaves,
+    particular,
+    unless_sensitive,
+)
+from sfumato.models.freeform.kernels import breach, worst
+from sfumato.models.freeform.promise import Freeform
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 HALF = Fraction(1, 2)
 ROWS = [

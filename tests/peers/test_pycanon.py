@@ -14,18 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[1] / ".venv-peers" / "bin" / "python"

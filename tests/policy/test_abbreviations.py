@@ -3,8 +3,8 @@
 import pytest
 
 from policy.fake_survey import column
-from sfumato.policy.column_guess import guess
-from sfumato.policy.lexicon.header_lexicon import lexicon
+from sfumato.draft.roles import guess
+from sfumato.policy.header_lexicon import lexicon
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sfumato.cli.main import app
-from sfumato.core.errors import BadInput, SfumatoError, WrongCall
-from sfumato.engine import open_source
-from sfumato.journey.arx_project import take_over_arx_project
-from sfumato.policy.arx_project import ArxProject
+from sfumato.policy.other_tools import ArxProject
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadInput, SfumatoError, WrongCall
+from sfumato.table.source import open_source
+from sfumato.workflows.confirm import take_over_arx_project
 from strategies import cases
 
 CANARY = "Zebra"

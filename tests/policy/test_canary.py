@@ -5,12 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.fake_survey import survey
-from sfumato.core.errors import SfumatoError
-from sfumato.policy.doctor.hierarchy import examine_file
-from sfumato.policy.doctor.policy import examine
-from sfumato.policy.draft import draft
+from sfumato.draft.doctor import examine, examine_file
+from sfumato.draft.draft import draft
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
+from sfumato.system.errors import SfumatoError
 
 CANARY = "Kanarienvogel"
 SPECS = [

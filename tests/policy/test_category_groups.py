@@ -7,16 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.fake_survey import column, survey
-from sfumato.policy.category_groups import (
-    MOST_STEPS,
-    label_of,
-    tree_of_categories,
-    tree_of_numbered_codes,
-)
-from sfumato.policy.column_evidence import NO_FINDING
-from sfumato.policy.column_profile import ColumnProfile
-from sfumato.policy.draft import draft
-from sfumato.policy.taxonomies import Flat, NestedTree
+from sfumato.draft.categories import MOST_STEPS, label_of, tree_of_categories, tree_of_numbered_codes
+from sfumato.draft.draft import draft
+from sfumato.draft.evidence import NO_FINDING, ColumnProfile
+from sfumato.policy.taxonomies.files import NestedTree
+from sfumato.policy.taxonomies.texts import Flat
 
 LEAST = 5
 

@@ -5,9 +5,8 @@ import random
 import pytest
 
 from policy.fake_survey import column
-from sfumato.policy.column_evidence import NO_FINDING
-from sfumato.policy.column_guess import guess, is_undecided, without_undecided
-from sfumato.policy.column_profile import ColumnProfile
+from sfumato.draft.evidence import NO_FINDING, ColumnProfile
+from sfumato.draft.roles import guess, is_undecided, without_undecided
 
 ROWS = 400
 DICE = random.Random(6)

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.fake_survey import column
-from sfumato.policy.column_evidence import NO_FINDING
-from sfumato.policy.column_guess import guess
-from sfumato.policy.column_profile import ColumnProfile
-from sfumato.policy.column_taxonomy import taxonomy_of
-from sfumato.policy.ordered_categories import ordered_taxonomy, scales
-from sfumato.policy.taxonomies import Dates, Flat, Intervals, NestedTree, Prefix
+from sfumato.draft.categories import ordered_taxonomy, scales
+from sfumato.draft.evidence import NO_FINDING, ColumnProfile
+from sfumato.draft.roles import guess, taxonomy_of
+from sfumato.policy.taxonomies.dates import Dates
+from sfumato.policy.taxonomies.files import NestedTree
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.policy.taxonomies.texts import Flat, Prefix
 
 
 def drafted(header, cells):

@@ -7,14 +7,19 @@ from typing import ClassVar
 
 import pytest
 
-from sfumato.core.errors import BadPolicy
-from sfumato.core.microdata import Missing, Role
-from sfumato.core.promise import ClassPromise, Promises, TablePromise
-from sfumato.policy.compatibility.objections import objections, roles
-from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.models import registry
+from sfumato.models.contract import ClassPromise, Promises, TablePromise
+from sfumato.models.freeform.promise import Freeform
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.policy.compatibility import objections, roles
+from sfumato.policy.content import ColumnRule, ProtectRule
+from sfumato.policy.policy import Policy
 from sfumato.policy.searches import BUILT_IN, LOSSES
-from sfumato.policy.taxonomies import Flat
-from sfumato.promises import DistinctLDiversity, Freeform, KAnonymity, TCloseness, registry
+from sfumato.policy.taxonomies.texts import Flat
+from sfumato.system.errors import BadPolicy
+from sfumato.table.microdata import Missing, Role
 
 K = KAnonymity(5)
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.core.errors import BadPolicy
-from sfumato.policy.column_controls import ColumnControls
+from sfumato.policy.columns import ColumnControls
 from sfumato.policy.policy import Policy
 from sfumato.policy.strictness import statement_of, weaker_parts
+from sfumato.system.errors import BadPolicy
 
 TREE = {"prefix": [2, 1]}
 

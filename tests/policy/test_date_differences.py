@@ -8,9 +8,9 @@ import pytest
 
 import sfumato as sf
 from policy.fake_survey import column
-from sfumato.core.microdata import Role
-from sfumato.policy.column_guess import guess
-from sfumato.policy.taxonomies import Dates
+from sfumato.draft.roles import guess
+from sfumato.policy.taxonomies.dates import Dates
+from sfumato.table.microdata import Role
 
 ROWS = 120
 START = date(2020, 1, 1)

@@ -4,13 +4,14 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.core.errors import BadPolicy
-from sfumato.core.microdata import Role
-from sfumato.core.promise import Promises
-from sfumato.policy.compatibility.search_fit import against_compared, searches_of
-from sfumato.policy.judge_data import judge_data
-from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
-from sfumato.promises import KAnonymity
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.policy.compatibility import against_compared, searches_of
+from sfumato.policy.content import ColumnRule, ProtectRule
+from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadPolicy
+from sfumato.table.microdata import Role
 
 PLAIN = {
     "columns": {"q": {"role": "quasi"}, "s": {"role": "sensitive"}},

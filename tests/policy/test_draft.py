@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.fake_survey import FakeSurvey, column, survey
-from sfumato.core.errors import BadData, BadTaxonomy, WrongCall
-from sfumato.core.microdata import Role
-from sfumato.core.problem import Origin
-from sfumato.core.taxonomy import ANY
+from sfumato.draft.doctor import examine
+from sfumato.draft.draft import draft
+from sfumato.draft.roles import guess
 from sfumato.policy import yaml
-from sfumato.policy.column_guess import guess
-from sfumato.policy.doctor.policy import examine
-from sfumato.policy.draft import draft
 from sfumato.policy.policy import Policy
-from sfumato.policy.presets import PRESETS, preset
-from sfumato.policy.safe_harbor import broken_rules
-from sfumato.policy.taxonomies import Dates, Flat, Intervals, Prefix
+from sfumato.policy.presets import PRESETS, broken_rules, preset
+from sfumato.policy.taxonomies.dates import Dates
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.policy.taxonomies.texts import Flat, Prefix
+from sfumato.system.errors import BadData, BadTaxonomy, Origin, WrongCall
+from sfumato.table.microdata import Role
+from sfumato.table.taxonomy import ANY
 
 ROWS = 300
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.policy.edited_text import column_comments, edited_text, policy_of_text
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Policy, column_comments, edited_text, policy_of_text
 
 TEXT = """\
 # who wrote this, and why

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy.fake_survey import survey
-from sfumato.policy.empty_texts import empty_texts
+from sfumato.draft.evidence import empty_texts
 
 
 def test_among_numbers_and_dates_they_are_found_in_a_fixed_order():

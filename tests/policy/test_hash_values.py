@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy
-from sfumato.policy.hash_values import hash_digits
+from sfumato.draft.roles_from_content import hash_digits
+from sfumato.system.errors import BadPolicy
 
 IDS = [f"{(number * 7919) % 10_000:04d}" for number in range(40)]
 ALGORITHMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_256", "blake2b", "blake2s")

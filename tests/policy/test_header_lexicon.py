@@ -4,9 +4,7 @@ from collections import Counter
 
 import pytest
 
-from sfumato.policy.lexicon.abbreviations import Abbreviations
-from sfumato.policy.lexicon.header_lexicon import HeaderLexicon, lexicon
-from sfumato.policy.lexicon.header_words import header_pieces, header_words
+from sfumato.policy.header_lexicon import Abbreviations, HeaderLexicon, header_pieces, header_words, lexicon
 
 
 @pytest.mark.parametrize(

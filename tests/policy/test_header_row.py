@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData, BadPolicy
-from sfumato.journey.policy_check import check_policy
-from sfumato.policy.header_row import may_be_a_row
+from sfumato.draft.roles_from_content import may_be_a_row
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData, BadPolicy
+from sfumato.workflows.confirm import check_policy
 
 ROWS = {
     "numbers": "34,f,flu\n36,m,cold\n",

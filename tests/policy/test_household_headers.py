@@ -3,9 +3,9 @@
 import pytest
 
 from policy.fake_survey import column
-from sfumato.core.microdata import Role
-from sfumato.policy.column_guess import guess
-from sfumato.policy.lexicon.header_lexicon import lexicon
+from sfumato.draft.roles import guess
+from sfumato.policy.header_lexicon import lexicon
+from sfumato.table.microdata import Role
 
 COUNTS = column([str(i % 5) for i in range(400)], "integer")
 WHO_LIVES_THERE = """

@@ -10,11 +10,11 @@ from itertools import product
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BrokenPromise, SfumatoError, WrongCall
-from sfumato.core.microdata import Role
-from sfumato.journey.draft_evidence import DraftEvidence
-from sfumato.journey.init import init
-from sfumato.policy.intent import Audience, Frequency, Intent, RowMeaning, intended
+from sfumato.draft.draft import Audience, Frequency, Intent, RowMeaning, intended
+from sfumato.system.errors import BrokenPromise, SfumatoError, WrongCall
+from sfumato.table.microdata import Role
+from sfumato.workflows.declare import DraftEvidence
+from sfumato.workflows.init import init
 
 ANSWERS = {
     "rows": list(RowMeaning),

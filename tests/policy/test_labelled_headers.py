@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from policy.fake_survey import column
-from sfumato.policy.column_guess import guess
+from sfumato.draft.roles import guess
 
 SEED = 20
 ROLES = ("identifier", "quasi", "sensitive")

@@ -3,9 +3,9 @@
 import pytest
 
 from policy.fake_survey import column
-from sfumato.core.microdata import Role
-from sfumato.policy.column_guess import guess
-from sfumato.policy.person_names import is_full_name
+from sfumato.draft.roles import guess
+from sfumato.draft.roles_from_content import is_full_name
+from sfumato.table.microdata import Role
 
 FOUR = ["Anna Weber", "Thomas Müller", "Julia Schmidt", "Peter Braun"]
 TITLED = ["Dr. Weber", "Dr. Okonkwo", "Prof. Dr. Lindqvist"]

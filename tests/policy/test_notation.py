@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.attacks.published_labels import KnownLabels
-from sfumato.core.interval_texts import numeric_ends
-from sfumato.judge.taxonomies.intervals import build as judge_build
-from sfumato.judge.taxonomies.published_labels import label_reader
-from sfumato.policy.judge_data import judge_data
+from sfumato.audit.published_labels import KnownLabels
+from sfumato.policy.reference import judge_data
+from sfumato.table.published_texts import numeric_ends
+from sfumato.verify.published_labels import label_reader
+from sfumato.verify.trees import build_intervals as judge_build
 
 HALF_OPEN = re.compile(r"\[-?[0-9.]+, -?[0-9.]+\)")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy
 from sfumato.policy.other_tools import WORDS
+from sfumato.system.errors import BadPolicy
 
 COLUMNS = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
 PROMISES = [{"k-anonymity": {"k": 2}}]

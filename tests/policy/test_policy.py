@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from policy.sample_policies import HEAD, SMALL, TAIL, WHOLE
-from sfumato.core.errors import BadPolicy, BadTaxonomy
-from sfumato.core.microdata import Missing, Role
-from sfumato.core.problem import Origin
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.journey.protect_file import protect_file
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
-from sfumato.promises import DistinctLDiversity, KAnonymity
+from sfumato.system.errors import BadPolicy, BadTaxonomy, Origin
+from sfumato.table.microdata import Missing, Role
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.workflows.protect_file import protect_file
 
 
 @pytest.fixture

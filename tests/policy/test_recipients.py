@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.core.errors import BadPolicy
-from sfumato.policy.doctor.policy import examine
+from sfumato.draft.doctor import examine
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.system.errors import BadPolicy
 
 KEY = "ab" * 32
 WORDS = {

@@ -10,13 +10,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, BrokenPromise, Unfinished
-from sfumato.core.prior import LONGEST, share_of, share_text
-from sfumato.journey.protect_file import protect_file
+from sfumato.models.contract import LONGEST, share_of, share_text
 from sfumato.policy.reference import Reference, reference_path
-from sfumato.releases.private_file import kept_on_success
-from sfumato.releases.targets.store import Store
-from sfumato.system.address import Address
+from sfumato.release.files import kept_on_success
+from sfumato.release.targets import Store
+from sfumato.system.disk import Address
+from sfumato.system.errors import BadData, BrokenPromise, Unfinished
+from sfumato.workflows.protect_file import protect_file
 
 KNOWLEDGE = {"Flu": ["fever", "cough"], "Cold": ["cough", "sneeze"], "Allergy": ["sneeze", "rash"]}
 PEOPLE = {"age": [22, 24, 31, 35], "symptoms": ["fever;cough", "fever", "sneeze", "cough"]}

@@ -3,7 +3,7 @@
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy
+from sfumato.system.errors import BadPolicy
 
 SMALL = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 5}}]}
 

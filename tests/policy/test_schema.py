@@ -6,10 +6,10 @@ import re
 import pytest
 
 from policy.sample_policies import HEAD, SMALL, TAIL, WHOLE
-from sfumato.core.errors import BadPolicy
 from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
 from sfumato.policy.schema import schema
+from sfumato.system.errors import BadPolicy
 
 
 def plain(value):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from policy.fake_survey import survey
-from sfumato.core.errors import BadPolicy
-from sfumato.core.spelling import Spelling
-from sfumato.policy.doctor.policy import examine
-from sfumato.policy.judge_data import judge_data
+from sfumato.draft.doctor import examine
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadPolicy
+from sfumato.table.spelling import Spelling
 
 
 def words(role, **more):

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, BadTaxonomy
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadPolicy, BadTaxonomy
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 
 
 def words(start=1, **more):

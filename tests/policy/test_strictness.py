@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.policy.policy import Policy
-from sfumato.policy.strictness import (
-    Comparison,
-    compared,
-    statement_of,
-    weaker_parts,
-)
+from sfumato.policy.strictness import Comparison, compared, statement_of, weaker_parts
 
 ONE, TWO = "a" * 64, "b" * 64
 BASE = {

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.microdata import Role
-from sfumato.engine import open_source
-from sfumato.engine.surveying_reader import FirstRowsReader, FirstTexts
-from sfumato.journey.policy_check import check_policy
-from sfumato.policy.telling_columns import told_rows
+from sfumato.draft.functional_dependencies import told_rows
+from sfumato.table.microdata import Role
+from sfumato.table.source import open_source
+from sfumato.table.surveying_reader import FirstRowsReader, FirstTexts
+from sfumato.workflows.confirm import check_policy
 
 PROVINCES = ["north", "south", "east", "west"]
 WEIGHTS = {

@@ -3,9 +3,9 @@
 import pytest
 
 from policy.fake_survey import column
-from sfumato.core.microdata import Role
-from sfumato.policy.column_guess import guess
-from sfumato.policy.lexicon.header_lexicon import lexicon, ordinary_words
+from sfumato.draft.roles import guess
+from sfumato.policy.header_lexicon import lexicon, ordinary_words
+from sfumato.table.microdata import Role
 
 _TRAPS = """
     confident confidence self_confident confidential accident evident provident identical coincident dissident

@@ -5,9 +5,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.problem import Origin
 from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import Origin
 
 words = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 tricky = st.sampled_from(

@@ -10,16 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import class_promises as plain
-from sfumato.promises import (
-    AlphaKAnonymity,
-    ConfidenceBounding,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
-from sfumato.promises.t_closeness import definition as module
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness import promise as module
+from sfumato.models.t_closeness.promise import TCloseness
 
 DISTANCES = ("equal", "ordered", "hierarchical")
 shares = st.fractions(0, 1, max_denominator=40)

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import class_promises as plain
-from sfumato.core.likeness import GainLimit, is_below_log
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.weights import WeightedClass, WeightedHistogram
-from sfumato.promises import TCloseness
-from sfumato.promises.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
-from sfumato.promises.registry import make
-from sfumato.testing import check_promise
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
+from sfumato.models.registry import make
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.table.classes import GainLimit, WeightedClass, WeightedHistogram, is_below_log
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.testing.promises import check_promise
 
 KINDS = (BasicBetaLikeness, EnhancedBetaLikeness)
 FLAT = Taxonomy.flat(["a", "b", "c"])

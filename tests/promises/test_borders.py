@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 
 from oracles import class_promises as plain
-from sfumato.core.limits import CERTAINTY
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
-from sfumato.promises.t_closeness.earth_movers import heights
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness.promise import TCloseness, heights
+from sfumato.system.verdict import CERTAINTY
+from sfumato.table.taxonomy import Taxonomy
 
 HUGE = (2**31 - 1, 2**31, 2**31 + 1, 2**53 + 1, 2**61 + 1)
 

@@ -9,20 +9,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from sfumato.core.promise import ClassPromise
-from sfumato.promises import (
-    AlphaKAnonymity,
-    ConfidenceBounding,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    QuasiSensitiveCloseness,
-    QuasiSensitiveDiversity,
-    RecursiveLDiversity,
-    TCloseness,
-)
-from sfumato.promises.parameters import Declared, Parameter, Whole
-from sfumato.promises.verdicts import verdict
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.contract import ClassPromise
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.parameters import Declared, Parameter, Whole, verdict
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.testing.promises import check_promise
 
 KNOWN = {"A": ["v0", "v1"], "B": ["v1", "v2", "v3"], "C": ["v3", "v4"], "D": ["v0", "v5"], "E": ["v6"]}

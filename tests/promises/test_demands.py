@@ -14,27 +14,20 @@ from hypothesis import strategies as st
 
 from oracles.class_promises import classes_of, groups
 from oracles.tiny_chains import chains, releases, table
-from sfumato.core.classes import Classes
-from sfumato.core.demand import Demand, missing_demands
-from sfumato.core.errors import SfumatoError
-from sfumato.core.promise import ClassPromise, Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import (
-    AlphaKAnonymity,
-    ConfidenceBounding,
-    Continuous,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    Freeform,
-    KAnonymity,
-    QuasiSensitiveCloseness,
-    QuasiSensitiveDiversity,
-    RecursiveLDiversity,
-    TCloseness,
-    definitions,
-    make,
-)
-from sfumato.promises.parameters import Declared, Parameter, Whole
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.contract import ClassPromise, Promises
+from sfumato.models.freeform.promise import Freeform
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.parameters import Declared, Parameter, Whole
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.models.registry import definitions, make
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.system.errors import SfumatoError
+from sfumato.system.verdict import Demand, missing_demands
+from sfumato.table.classes import Classes
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables
 
 HALF, THIRD, QUARTER = Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
@@ -131,7 +124,7 @@ def test_a_smaller_threat_is_stricter(microdata, data):
 
 
 def free_promise(threat, free):
-    from sfumato.promises.freeform.options import FreeOptions
+    from sfumato.models.freeform.promise import FreeOptions
 
     return Freeform(
         threat, columns={name: FreeOptions.read(words).declared(None) for name, words in free.items()}

@@ -8,13 +8,13 @@ from importlib import import_module
 
 import pytest
 
-from sfumato import promises
-from sfumato.promises import registry
+from sfumato.models import registry
+from sfumato.models import registry as promises
 
 DEFINITION = """
 from dataclasses import dataclass
 from sfumato.extend import ClassPromise, Declared, Whole
-from sfumato.promises.registry import register
+from sfumato.models.registry import register
 
 @register("{name}")
 @dataclass(frozen=True)

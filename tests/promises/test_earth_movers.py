@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises.t_closeness.definition import TCloseness
-from sfumato.promises.t_closeness.earth_movers import Earth, equal, hierarchical
-from sfumato.promises.t_closeness.reference import ReferenceDistribution
+from sfumato.models.parameters import ReferenceDistribution
+from sfumato.models.t_closeness.promise import Earth, TCloseness, equal, hierarchical
+from sfumato.table.classes import Classes, histogram
+from sfumato.table.taxonomy import Taxonomy
 from strategies import taxonomies
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadPolicy
-from sfumato.core.exact_numbers import coprime, fraction, sign_of_logs, written
+from sfumato.system.errors import BadPolicy
+from sfumato.table.arrays import coprime, fraction, sign_of_logs, written
 
 bases = st.lists(st.tuples(st.integers(1, 60), st.integers(-12, 12)), max_size=6)
 

@@ -6,26 +6,18 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.freeform.observability import Belief
-from sfumato.core.freeform.sensitivity import particular
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.prior import Prior
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.contract import Prior
+from sfumato.models.freeform.inference import Belief, FreeColumn, particular
+from sfumato.models.freeform.promise import Freeform
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.parameters import ReferenceDistribution
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.policy.taxonomies import rule_from
-from sfumato.promises import (
-    AlphaKAnonymity,
-    ConfidenceBounding,
-    Continuous,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    Freeform,
-    KAnonymity,
-    QuasiSensitiveCloseness,
-    QuasiSensitiveDiversity,
-    RecursiveLDiversity,
-    ReferenceDistribution,
-    TCloseness,
-)
 
 HALF = Fraction(1, 2)
 KNOWN = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough"])])

@@ -7,20 +7,14 @@ from fractions import Fraction
 import pytest
 
 from oracles import class_promises as plain
-from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.promise import ClassPromise
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.verdict import Evidence
-from sfumato.promises import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-    known,
-    make,
-    schema,
-)
+from sfumato.models.contract import ClassPromise
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.registry import known, make, schema
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.verdict import Evidence
+from sfumato.table.taxonomy import Taxonomy
 
 MADE = [
     ("k-anonymity", {"k": 5}, KAnonymity(5)),

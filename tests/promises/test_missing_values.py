@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from judge.both import first_verdicts, recheck
-from sfumato.attacks.published_table import PublishedTable
-from sfumato.attacks.table.homogeneity import Homogeneity
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.limits import AttackLimits
-from sfumato.core.microdata import Role
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.weights import WeightedClass
-from sfumato.engine import open_source
-from sfumato.policy.doctor.policy import examine_table
-from sfumato.promises import AlphaKAnonymity, ConfidenceBounding
-from sfumato.promises.beta_likeness import BasicBetaLikeness
-from sfumato.testing import check_promise
+from sfumato.draft.doctor import examine_table
+from sfumato.models.attack_contract import PublishedTable
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.l_diversity.attack import Homogeneity
+from sfumato.system.verdict import AttackLimits
+from sfumato.table.classes import Classes, WeightedClass, histogram
+from sfumato.table.microdata import Role
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.testing.promises import check_promise
 
 HALF = Fraction(1, 2)
 LABELS = ["HIV", "flu", "cold", None]

@@ -13,20 +13,13 @@ import numpy as np
 import pytest
 
 from oracles import person_worlds as plain
-from sfumato.core.classes import Classes
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.positions import positions
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import (
-    AlphaKAnonymity,
-    BasicBetaLikeness,
-    ConfidenceBounding,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-    TCloseness,
-)
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.registry import BasicBetaLikeness, EnhancedBetaLikeness
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.table.classes import Classes, positions
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 CASES = int(os.environ.get("SFUMATO_CASES", "2500" if SOAK else "40"))

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from sfumato.extend import ClassPromise, Declared, Whole
-from sfumato.promises.registry import definitions, make
+from sfumato.models.contract import ClassPromise
+from sfumato.models.parameters import Declared, Whole
+from sfumato.models.registry import definitions, make
 
 BUILT_IN = [one for one in definitions() if one.__module__.startswith("sfumato.promises")]
 

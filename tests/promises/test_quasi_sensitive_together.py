@@ -21,18 +21,15 @@ import pytest
 import sfumato as sf
 from judge.both import recheck
 from oracles import beliefs as plain
-from sfumato.core.classes import Classes
-from sfumato.core.derived_promises import joint_columns_of, with_derived
-from sfumato.core.errors import BadData, BadPolicy
-from sfumato.core.joint_columns import tagged
-from sfumato.core.knowledge import Knowledge, merged
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.term_sets import text_of
-from sfumato.journey.protect_file import protect_file
+from sfumato.models.contract import Promises, joint_columns_of, with_derived
+from sfumato.models.quasi_sensitive.knowledge import Knowledge, merged
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.policy.policy import Policy
-from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.system.errors import BadData, BadPolicy
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Column, Microdata, Role, tagged, text_of
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.workflows.protect_file import protect_file
 
 CASES = int(os.environ.get("SFUMATO_CASES", "60"))
 OLD = Path(__file__).parents[1] / "golden" / "quasi_sensitive_together"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from sfumato.core.errors import BadPolicy
-from sfumato.promises.quasi_sensitive.prior import load_prior
-from sfumato.promises.t_closeness.reference import ReferenceDistribution, ReferenceFile
+from sfumato.models.parameters import ReferenceDistribution, ReferenceFile
+from sfumato.models.quasi_sensitive.knowledge_file import load_prior
+from sfumato.system.errors import BadPolicy
 
 
 def test_counts_up_to_what_a_column_can_hold():

@@ -8,17 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.core.cut import Cut
-from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Promises, TablePromise
-from sfumato.core.recoding import Recoding
-from sfumato.core.verdict import Verdict
-from sfumato.core.watch import Answer, Watch
-from sfumato.promises.continuous.definition import Continuous
-from sfumato.promises.freeform.definition import Freeform
-from sfumato.testing import check_table_promise
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.contract import Answer, Promises, TablePromise, Watch
+from sfumato.models.freeform.inference import FreeColumn
+from sfumato.models.freeform.promise import Freeform
+from sfumato.system.verdict import Verdict
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint
+from sfumato.testing.promises import check_table_promise
 
 
 @pytest.mark.parametrize("threat", [Fraction(0), Fraction(1, 3), Fraction(1, 2)])

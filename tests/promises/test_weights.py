@@ -11,22 +11,15 @@ from hypothesis import strategies as st
 
 from oracles import beliefs as plain_beliefs
 from oracles import class_promises as plain
-from sfumato.core.classes import Classes
-from sfumato.core.promise import ClassPromise
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.weights import ROOM, WeightedClass, WeightedHistogram
-from sfumato.promises import (
-    AlphaKAnonymity,
-    ConfidenceBounding,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    Freeform,
-    KAnonymity,
-    QuasiSensitiveCloseness,
-    QuasiSensitiveDiversity,
-    RecursiveLDiversity,
-    TCloseness,
-)
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.contract import ClassPromise
+from sfumato.models.freeform.promise import Freeform
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.table.classes import ROOM, Classes, WeightedClass, WeightedHistogram
+from sfumato.table.taxonomy import Taxonomy
 
 TREE = Taxonomy.grow(["*", "low", "high", "a", "b", "c"], [-1, 0, 0, 1, 1, 2], ordered=True)
 KNOWN = {"A": ["a", "b"], "B": ["b", "c"], "C": ["c"]}

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.protection.column_shape import ColumnShape, shape_of
+from sfumato.search.loss import ColumnShape, shape_of
 
 
 @pytest.mark.parametrize(

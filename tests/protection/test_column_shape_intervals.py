@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.protection.column_shape import _different_intervals
+from sfumato.search.loss import _different_intervals
 
 
 def test_intervals_are_those_of_unique_rows() -> None:

@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.models.beta_likeness.promise import EnhancedBetaLikeness
+from sfumato.models.confidence.promise import AlphaKAnonymity
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.policy.policy import Policy
-from sfumato.promises.beta_likeness import EnhancedBetaLikeness
-from sfumato.promises.confidence_bounding import AlphaKAnonymity
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.promises.t_closeness.definition import TCloseness
-from sfumato.protection import counted_lattice
-from sfumato.protection.counted_lattice import count_lattice
-from sfumato.protection.loss import MEASURES
-from sfumato.protection.plan import aim_of
-from sfumato.protection.searches.lattice import lattice
+from sfumato.search import counted_lattice
+from sfumato.search.counted_lattice import count_lattice
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import MEASURES
+from sfumato.search.plan import aim_of
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from strategies import cases, tables
 
 SHARES = (Fraction(0), Fraction(1, 9), Fraction(1, 4), Fraction(1, 2))

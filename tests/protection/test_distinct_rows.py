@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.protection import row_order as module
-from sfumato.protection.distinct_rows import distinct_rows
+from sfumato.search import suppression as module
+from sfumato.search.suppression import distinct_rows
 
 
 @pytest.mark.parametrize("most", [1 << 62, 10])

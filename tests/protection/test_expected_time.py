@@ -13,13 +13,12 @@ import pytest
 import sfumato as sf
 from protection.searches.checks import crowded
 from sfumato.cli.main import run
-from sfumato.core.promise import Promises
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.searches import COMPARED
-from sfumato.promises import KAnonymity
-from sfumato.protection import expected_time
-from sfumato.protection.expected_time import ExpectedTime, expected_times, in_words
-from sfumato.protection.searches import best, mondrian
-from sfumato.protection.searches.search import Aim
+from sfumato.search import best, expected_time, mondrian
+from sfumato.search.contract import Aim
+from sfumato.search.expected_time import ExpectedTime, expected_times, in_words
 
 K = Promises((KAnonymity(3),))
 

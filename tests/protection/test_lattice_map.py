@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.errors import Infeasible
-from sfumato.core.microdata import Microdata
-from sfumato.journey.choices import counted_choices
-from sfumato.protection import lattice_map
-from sfumato.protection.lattice_map import SpotState
+from sfumato.search import counted_lattice as lattice_map
+from sfumato.search.counted_lattice import SpotState
+from sfumato.system.errors import Infeasible
+from sfumato.table.microdata import Microdata
+from sfumato.workflows.choices import counted_choices
 
 POLICY = {
     "columns": {

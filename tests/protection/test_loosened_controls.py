@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from oracles.controls import best_permitted_node, limited, with_ceilings
 from protection.searches.checks import class_promises, crowded
-from sfumato.core.errors import BadPolicy, Infeasible
-from sfumato.core.promise import Promises
-from sfumato.promises import KAnonymity
-from sfumato.protection.loosened_controls import refusal_under_controls
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search.contract import Aim
+from sfumato.search.controls import refusal_under_controls
+from sfumato.system.errors import BadPolicy, Infeasible
 from strategies import tables
 
 PEOPLE = {

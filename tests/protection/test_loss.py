@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.recoding import SUPPRESSED, Recoding, classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.protection.loss import MEASURES, measure
+from sfumato.search.loss import MEASURES, measure
+from sfumato.system.errors import WrongCall
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables, taxonomies
 
 

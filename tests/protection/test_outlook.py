@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.microdata import Role
-from sfumato.core.promise import Promises
-from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.policy.content import ColumnRule, ProtectRule
+from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
-from sfumato.promises import KAnonymity
-from sfumato.protection.column_shape import lost_columns
-from sfumato.protection.outlook import Outlook
+from sfumato.search.loss import lost_columns
+from sfumato.search.outlook import Outlook
+from sfumato.table.microdata import Role
 
 
 def people(odd=2):

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, SfumatoError, WrongCall
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection import plan as planning
-from sfumato.protection.plan import make_plan, prove
-from sfumato.protection.searches import registry
-from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search import contract as registry
+from sfumato.search import plan as planning
+from sfumato.search.contract import Aim, Outcome
+from sfumato.search.plan import make_plan, prove
+from sfumato.system.errors import Infeasible, SfumatoError, WrongCall
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding
 from strategies import all_recodings, tables
 
 PAIR = Promises((KAnonymity(2),))
@@ -91,7 +91,7 @@ def test_a_search_from_elsewhere_goes_through_the_same_door(monkeypatch):
 
     import polars as pl
 
-    from sfumato.engine import open_source
+    from sfumato.table.source import open_source
 
     table = open_source(pl.DataFrame({"a": ["x", "x", "y"]})).count(policy.codings)
     monkeypatch.setattr(planning, "find", lambda name: {"top-down": careless}[name])

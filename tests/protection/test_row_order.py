@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.protection import row_order as module
-from sfumato.protection.row_order import row_order
+from sfumato.search import suppression as module
+from sfumato.search.suppression import row_order
 
 ANY = st.integers(-(2**31), 2**31 - 1) | st.integers(-3, 3)
 

@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.promises.t_closeness.definition import TCloseness
-from sfumato.protection.suppression import keep
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search.suppression import keep
+from sfumato.table.classes import Classes, histogram
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.recoding import SUPPRESSED
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.suppression import recoded
-from sfumato.protection.table_change import RowsByClass, TableChange
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search.plan import RowsByClass, TableChange
+from sfumato.search.suppression import recoded
+from sfumato.table.recoding import SUPPRESSED
 from strategies import all_cuts, cases, tables
 
 

@@ -8,10 +8,10 @@ import shutil
 import pytest
 
 from faults.made_up import release
-from sfumato.core.errors import BadData, BadLedger
-from sfumato.releases.certificate import examine
-from sfumato.releases.ledger.keys import public_keys
-from sfumato.releases.ledger.ledger import Ledger
+from sfumato.release.certificate import examine
+from sfumato.release.ledger.keys import public_keys
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.system.errors import BadData, BadLedger
 
 
 @pytest.fixture(scope="module")

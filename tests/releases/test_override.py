@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.override import Override
-from sfumato.releases.weaker_override import WeakerOverride, read_override
+from sfumato.release.ledger.keys import Key
+from sfumato.release.overrides import Override, WeakerOverride, read_override
+from sfumato.system.errors import BadData, WrongCall
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.journey.protect_file import protect_file
+from sfumato.workflows.protect_file import protect_file
 
 CANARY = "Zebra"
 

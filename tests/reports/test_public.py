@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 import sfumato as sf
 from reports.conftest import CANARY, POLICY, SOURCE_ROWS, SUPPRESSED
 from reports.test_report import NOON, text_of
-from sfumato.core.errors import BadData, BrokenPromise, Infeasible, WrongCall
-from sfumato.core.progress import silent
-from sfumato.journey.protect_file import protect_file
-from sfumato.journey.report_evidence import published_evidence
 from sfumato.policy.policy import Policy
-from sfumato.reports import public
-from sfumato.reports.public import check_public, public_article
-from sfumato.show.article import Cell, Listing, Section
+from sfumato.report import public
+from sfumato.report.public import check_public, public_article
+from sfumato.system.errors import BadData, BrokenPromise, Infeasible, WrongCall
+from sfumato.system.presentation.article import Cell, Listing, Section
+from sfumato.system.progress import silent
+from sfumato.workflows.protect_file import protect_file
+from sfumato.workflows.report import published_evidence
 
 
 @pytest.fixture(scope="module")

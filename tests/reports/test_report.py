@@ -15,9 +15,9 @@ import pytest
 import sfumato as sf
 from reports.conftest import CANARY, POLICY
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, WrongCall
 from sfumato.policy.policy import Policy
-from sfumato.reports.criteria import Criterion, concerns, criterion_of
+from sfumato.report.report import Criterion, concerns, criterion_of
+from sfumato.system.errors import BadData, WrongCall
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -171,7 +171,7 @@ def test_the_three_criteria(clinic):
 
 
 def test_every_known_attack_has_its_criterion():
-    from sfumato.attacks.registry import built_in
+    from sfumato.models.attack_contract import built_in
 
     inferring = {"homogeneity", "skewness", "gain", "freeform", "quasi-sensitive", "minimality"}
     assert {name for name in built_in() if criterion_of(name) is Criterion.INFERENCE} == inferring

@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.findings_card import attack_card
-from sfumato.core.verdict import Finding, Verdict
-from sfumato.show.card import Card, verdict_lines
-from sfumato.show.card_look import verdict_of
+from sfumato.audit.audit import attack_card
+from sfumato.system.presentation.cards import Card, verdict_lines, verdict_of
+from sfumato.system.verdict import Finding, Verdict
 
 POLICY = {
     "columns": {

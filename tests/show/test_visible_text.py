@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.show.article import Article, Section, Verbatim
-from sfumato.show.article_page import article_page
-from sfumato.show.card import Card
-from sfumato.show.chart import Chart
-from sfumato.show.charts import save
-from sfumato.show.visible_text import INVISIBLE, escaped_json, visible
+from sfumato.system.presentation.article import Article, Section, Verbatim
+from sfumato.system.presentation.cards import Card
+from sfumato.system.presentation.charts import Chart, save
+from sfumato.system.presentation.pages import article_page
+from sfumato.system.presentation.visible_text import INVISIBLE, escaped_json, visible
 
 HOSTILE = "ag\x1b[31me\u202e\x07\u2066\U000e0041"
 

@@ -9,12 +9,9 @@ from pathlib import Path
 import httpx
 
 from sfumato.studio.app import make_app
-from sfumato.studio.folder import OpenedFolder
-from sfumato.studio.jobs import Jobs
-from sfumato.studio.policy_file import NAME, PolicyFile
-from sfumato.studio.security import Gate
-from sfumato.studio.studio import Studio
-from sfumato.studio.worker import perform
+from sfumato.studio.jobs import Jobs, perform
+from sfumato.studio.security import Gate, Studio
+from sfumato.studio.state import NAME, OpenedFolder, PolicyFile
 
 PORT = 8123
 BASE = f"http://127.0.0.1:{PORT}"

@@ -17,7 +17,7 @@ import pytest
 import sfumato as sf
 from sfumato.studio import security
 from sfumato.studio.app import make_app
-from sfumato.studio.policy_file import PolicyFile
+from sfumato.studio.state import PolicyFile
 from studio.served import PATIENCE, served
 from studio.stage import BASE, CANARY, OURS, POLICY, StudioClient, open_studio, post, table
 

@@ -46,7 +46,7 @@ def hostile_server(page):
 
 
 def test_other_pages_can_neither_read_nor_send(folder):
-    from sfumato.studio.policy_file import PolicyFile
+    from sfumato.studio.state import PolicyFile
 
     version = PolicyFile(folder / "policy.yaml").version
     with served(folder) as studio, browser() as opened:

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from sfumato.cli.main import run
-from sfumato.studio.connections import MOST_CONNECTIONS
+from sfumato.studio.security import MOST_CONNECTIONS
 from studio.served import PATIENCE, served
 from studio.stage import table
 
@@ -92,8 +92,8 @@ def test_a_terminal_that_is_closed_ends_it(tmp_path):
 AT_ONCE = """
 import signal, sys
 from pathlib import Path
-from sfumato.studio.server import run
-from sfumato.system.stop_request import stop_request
+from sfumato.studio.app import run
+from sfumato.system.progress import stop_request
 
 stop_request.watch()
 run(Path(sys.argv[1]), browser=False, warn=print,

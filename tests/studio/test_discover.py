@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import sfumato as sf
-from sfumato.core.progress import silent
 from sfumato.studio.table_view import LookSettings, look_at
+from sfumato.system.progress import silent
 from studio.stage import CANARY, StudioClient, open_studio, post, table
 
 

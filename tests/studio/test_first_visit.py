@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sfumato.core.errors import WrongCall
-from sfumato.studio import first_visit
+from sfumato.studio import app as first_visit
 from sfumato.studio.security import Gate
+from sfumato.system.errors import WrongCall
 from studio.served import served, stand_in, wait_for
 from studio.stage import BASE, StudioClient
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.errors import SfumatoError
 from sfumato.studio import security
 from sfumato.studio.app import make_app
+from sfumato.system.errors import SfumatoError
 from studio.stage import BASE, CANARY, OURS, PORT, StudioClient, open_studio, post, refusal
 
 PAGES = ("/", "/discover", "/declare", "/history", "/declare/text", "/jobs/1", "/discover/charts/x.svg")

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.core.errors import BadData
-from sfumato.studio.jobs import Jobs, JobState, WorkerProcess
-from sfumato.studio.worker import JobResult, Step
-from sfumato.system.private_folder import private_folder
+from sfumato.studio.jobs import JobResult, Jobs, JobState, Step, WorkerProcess
+from sfumato.system.disk import private_folder
+from sfumato.system.errors import BadData
 from studio.stage import Held, StudioClient, open_studio, post
 
 LONG = 300.0

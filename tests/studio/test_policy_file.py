@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import WrongCall
-from sfumato.studio import policy_file as module
-from sfumato.studio.policy_file import NOTHING, PolicyConflict, PolicyFile
+from sfumato.studio import state as module
+from sfumato.studio.state import NOTHING, PolicyConflict, PolicyFile
+from sfumato.system.errors import WrongCall
 from studio.stage import POLICY, StudioClient, post
 
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
@@ -161,7 +161,7 @@ def test_a_failure_at_any_step_leaves_policy_and_history_whole(tmp_path, monkeyp
 WRITER = """
 import sys
 from pathlib import Path
-from sfumato.studio.policy_file import PolicyFile
+from sfumato.studio.state import PolicyFile
 file = PolicyFile(Path(sys.argv[1]))
 text = sys.argv[2]
 print("ready", flush=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.journey.override import sign_override
-from sfumato.releases.ledger.keys import Key
+from sfumato.release.ledger.keys import Key
+from sfumato.workflows.release import sign_override
 from studio.stage import CANARY, POLICY, StudioClient, open_studio, post, refusal
 
 CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "protect: {search: top-down}\n")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.policy.edited_text import policy_of_text
+from sfumato.policy.policy import policy_of_text
 from studio.stage import POLICY, StudioClient, open_studio, post
 
 CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.studio import uploads
+from sfumato.studio import state as uploads
 from sfumato.studio.app import make_app
-from sfumato.system.private_folder import private_folder
+from sfumato.system.disk import private_folder
 from studio.stage import BASE, OURS, StudioClient, open_studio, post, refusal, table
 
 

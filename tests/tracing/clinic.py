@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sfumato.core.cut import Cut
-from sfumato.core.imprint import Imprint
-from sfumato.core.reading_tree import reading_trees
-from sfumato.core.recoding import Recoding
-from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.record import Record
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint, reading_trees
+from sfumato.table.source import open_source
 
 POLICY = {
     "columns": {

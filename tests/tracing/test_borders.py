@@ -8,13 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.tracing import chance, leak, readings, report
-from sfumato.tracing.coalition import Explanations
-from sfumato.tracing.evidence import LeakEvidence
-from sfumato.tracing.guesses import guess_chance
-from sfumato.tracing.leak import Leak
-from sfumato.tracing.suspects import ColumnMatch
+from sfumato.recipients import evidence as chance
+from sfumato.recipients import leak, readings
+from sfumato.recipients import trace_report as report
+from sfumato.recipients.collusion import Explanations
+from sfumato.recipients.evidence import LeakEvidence, guess_chance
+from sfumato.recipients.leak import Leak
+from sfumato.recipients.suspects import ColumnMatch
+from sfumato.table.taxonomy import Taxonomy
 from tracing.toy_ledger import table_of
 
 NOBODY, EVERYBODY = np.zeros(1, dtype=bool), np.ones(1, dtype=bool)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import leak_explanations
-from sfumato.core.cut import Cut
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.sets.coalitions import DONE, FULL, OUT_OF_STEPS, hitting_sets, without_supersets
-from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition, _bits
+from sfumato.kernels.sample_uniques import DONE, FULL, OUT_OF_STEPS, hitting_sets, without_supersets
+from sfumato.recipients.collusion import Coalitions, Explanations, SmallestCoalition, _bits
+from sfumato.table.cut import Cut
+from sfumato.table.taxonomy import Taxonomy
 from tracing.toy_ledger import ToyLedger, found, shown, table_of
 
 NAMES = ("A", "B", "C", "D", "E")

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.tracing.chance import levels_of_one_pattern
-from sfumato.tracing.false_charge import charging_shares
-from sfumato.tracing.leak import Leak
-from sfumato.tracing.trace import trace_leak
-from sfumato.tracing.versions import IssuedVersions
+from sfumato.recipients.evidence import charging_shares, levels_of_one_pattern
+from sfumato.recipients.leak import Leak
+from sfumato.recipients.trace import trace_leak
+from sfumato.recipients.traced_versions import IssuedVersions
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from tracing.simulated import ladder
 from tracing.toy_ledger import ToyLedger, at_levels
 

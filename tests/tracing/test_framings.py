@@ -12,10 +12,10 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.system.errors import BadData
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from tracing.toy_ledger import ToyLedger
 
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import leak_explanations
-from sfumato.core.errors import BadData
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.system.errors import BadData
+from sfumato.table.taxonomy import Taxonomy
 from tracing.test_coalition import as_nodes, issued, worlds
 from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 

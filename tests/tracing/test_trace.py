@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from papers.schrittwieser_2011_tracing import SETS, TABLE_V, table_v
-from sfumato.core.errors import BadData, BadInput, WrongCall
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.tracing import coalition
-from sfumato.tracing.coalition import SmallestCoalition
-from sfumato.tracing.versions import UNNAMED
+from sfumato.recipients import collusion as coalition
+from sfumato.recipients.collusion import SmallestCoalition
+from sfumato.recipients.traced_versions import UNNAMED
+from sfumato.system.errors import BadData, BadInput, WrongCall
+from sfumato.table.taxonomy import Taxonomy
 from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 
 FLAT = Taxonomy.flat(["u", "v"])

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.system.errors import BadData
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from tracing.clinic import hand_out
 from tracing.toy_ledger import ToyLedger, at_levels
 

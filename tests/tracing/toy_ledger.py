@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.core.cut import Cut
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.reading_tree import reading_trees
-from sfumato.core.recoding import Recoding
-from sfumato.engine.frames.records import open_records
-from sfumato.releases.ledger.record import Record
-from sfumato.tracing.trace import trace
+from sfumato.recipients.trace import trace
+from sfumato.release.ledger.record import Record
+from sfumato.table.cut import Cut
+from sfumato.table.frames import open_records
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint, reading_trees
 
 
 def table_of(trees, rows, roles=None):

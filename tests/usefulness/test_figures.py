@@ -13,16 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadData
-from sfumato.core.interval_texts import numeric_ends
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import open_source
-from sfumato.protection.loss import measure
-from sfumato.usefulness.column_figures import column_figures, correlation, mutual_information, pair_figures
-from sfumato.usefulness.paired_tables import read_tables
-from sfumato.usefulness.published_texts import BareTexts, TreeTexts, numbers_of
-from sfumato.usefulness.range_queries import query_figures
-from sfumato.usefulness.table_figures import table_figures
+from sfumato.report.paired_tables import BareTexts, TreeTexts, numbers_of, read_tables
+from sfumato.report.usefulness import (
+    column_figures,
+    correlation,
+    mutual_information,
+    pair_figures,
+    query_figures,
+    table_figures,
+)
+from sfumato.search.loss import measure
+from sfumato.system.errors import BadData
+from sfumato.table.published_texts import numeric_ends
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 
 POLICY = {
     "columns": {

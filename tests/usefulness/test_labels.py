@@ -9,8 +9,8 @@ from benchmarks.usefulness_jobs import cells_lost, fitted
 from benchmarks.usefulness_tables import ROLES, LabelledTable, labelled_tables
 
 import sfumato as sf
-from sfumato.engine import open_source
-from sfumato.usefulness.paired_tables import read_tables
+from sfumato.report.paired_tables import read_tables
+from sfumato.table.source import open_source
 
 TABLES = list(labelled_tables())
 POLICY = {

@@ -3,42 +3,267 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
-from sfumato.attacks.attack import Attack, attacks_without_target, strike_all
-from sfumato.attacks.chain.cracked_classes import CrackedClasses
-from sfumato.attacks.findings_card import attack_card
-from sfumato.attacks.given_away import given_away
-from sfumato.attacks.headline import Headline
-from sfumato.attacks.judged_source import judged_when_read, surplus_of
-from sfumato.attacks.objections import (
+from sfumato.audit.published_labels import (
     BYTES,
     DOUBT,
     Objection,
     column_objections,
     foldings,
+    given_away,
     label_objections,
     surplus_objections,
     unique_columns,
 )
-from sfumato.attacks.published_table import PublishedTable, flat
-from sfumato.attacks.registry import make, make_all
-from sfumato.core.errors import BadData, BadTaxonomy, SfumatoError
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.verdict import Finding, Verdict
-from sfumato.engine import open_source
-from sfumato.engine.source import Source
-from sfumato.engine.surveying_reader import show_first_texts, survey_on_first_pass
+from sfumato.draft.functional_dependencies import ColumnsBesideKeys
+from sfumato.models.attack_contract import (
+    Attack,
+    PublishedTable,
+    attacks_without_target,
+    flat,
+    make,
+    make_all,
+    strike_all,
+)
+from sfumato.models.continuous.attack import CrackedClasses
+from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
-from sfumato.policy.set_columns import forms_of
-from sfumato.policy.telling_columns import ColumnsBesideKeys
-from sfumato.show.card import Card, Printable, several, verdict_lines
-from sfumato.show.document import decimals, json_ready, verdict_document
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadData, BadTaxonomy, SfumatoError
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.presentation.cards import (
+    Card,
+    Printable,
+    decimals,
+    json_ready,
+    several,
+    verdict_document,
+    verdict_lines,
+)
+from sfumato.system.progress import Progress, silent
+from sfumato.system.verdict import Finding, Verdict
+from sfumato.table.arrow_rows import HandingReader, arrow_rows, file_of, form_of
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.microdata import Coding, Role
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import PARQUET, Source, open_source
+from sfumato.table.surveying_reader import show_first_texts, survey_on_first_pass
+from sfumato.table.taxonomy import Label, Taxonomy
+from sfumato.verify.chain.ruling import ShownRows, file_shows
+from sfumato.verify.file import JudgedRows, judge_file
+from sfumato.verify.file_bytes import Surplus, csv_surplus, parquet_surplus
+from sfumato.verify.tables import FileForm
+
+# The headline of an audit: what was promised, what was attacked beyond it, and what fails the call.
+
+
+@dataclass(frozen=True)
+class Headline:
+    """Counts of verdicts and of attacks.
+
+    `holds` is the audit's own answer: a broken promise fails it, and what is not decided fails it where a
+    caller is strict. An attack that succeeds although every promise holds goes beyond what was promised: it
+    fails who asks for that attack, not who asks whether the promises are kept.
+    """
+
+    holds: bool | None
+    hold: int
+    broken: int
+    undecided: int
+    attacks: int
+    succeeded: int
+    partly_tried: int = 0
+    """Attacks that were withstood as far as they were tried, and were not tried in full."""
+
+    @classmethod
+    def of(cls, holds: bool | None, verdicts: Sequence[Verdict], findings: Sequence[Finding]) -> Headline:
+        said = [verdict.holds for verdict in verdicts]
+        won = sum(finding.breach for finding in findings)
+        partly = sum(bool(finding.not_tried) and not finding.breach for finding in findings)
+        return cls(holds, said.count(True), said.count(False), said.count(None), len(findings), won, partly)
+
+    @property
+    def title(self) -> str:
+        """The answer in one line; it never says that all is well above an attack that succeeded."""
+        promised = {
+            True: "what is promised holds",
+            False: "what is promised is BROKEN",
+            None: "what is promised is not decided",
+        }[self.holds]
+        if not self.succeeded:
+            tried = ", as far as attacks were tried" if self.partly_tried else ""
+            return promised + (f"; no attack beyond it succeeds{tried}" if self.holds else "")
+        joint = "; beyond it, " if self.holds else "; "
+        return f"{promised}{joint}{several(self.succeeded, 'attack succeeds', 'attacks succeed')}"
+
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        """What was promised, what was attacked, and what fails the call."""
+        holding = "holds" if self.hold == 1 else "hold"
+        parts = ((self.hold, holding), (self.undecided, "not decidable"), (self.broken, "BROKEN"))
+        promised = ", ".join(f"{count} {words}" for count, words in parts if count)
+        asked = self.hold + self.undecided + self.broken
+        won = f"{self.succeeded} {'succeeds' if self.succeeded == 1 else 'succeed'}"
+        if not self.succeeded:
+            won = "none succeeds" if self.attacks else "none was tried"
+        if self.partly_tried:
+            won += f"; {self.partly_tried} not tried in full"
+        return [
+            ("promised", f"{several(asked, 'promise')}: {promised or 'none'}"),
+            ("attacked", f"{several(self.attacks, 'attack')}: {won}"),
+            ("fails this audit", self._failing),
+        ]
+
+    @property
+    def fails(self) -> str | None:
+        """What fails the audit: `promises`, `undecided` (where the caller is strict), or nothing."""
+        return {True: None, False: "promises", None: "undecided"}[self.holds]
+
+    @property
+    def _failing(self) -> str:
+        if self.holds is False:
+            return "a broken promise"
+        spared = "; attacks beyond what is promised do not" if self.succeeded else ""
+        return ("nothing" if self.holds else "only with --strict: not all is decided") + spared
+
+    def as_dict(self) -> dict[str, object]:
+        """The same as JSON."""
+        return {
+            "promised": {"hold": self.hold, "broken": self.broken, "undecided": self.undecided},
+            "attacked": {
+                "attacks": self.attacks,
+                "succeeded": self.succeeded,
+                "partly_tried": self.partly_tried,
+            },
+            "fails": self.fails,
+        }
+
+
+# What adversaries achieved, on a card.
+
+
+def attack_card(findings: Sequence[Finding]) -> Card:
+    """One line per finding, worst first."""
+    order = sorted(findings, key=lambda f: (not f.breach, -f.confidence))
+    won = sum(f.breach for f in order)
+    partly = "" if won or not any(f.not_tried for f in order) else ", as far as they were tried"
+    title = f"{several(won, 'attack')} of {len(order)} succeeded{partly}"
+    return Card(title, [finding_line(f) for f in order])
+
+
+def finding_line(finding: Finding) -> tuple[str, ...]:
+    """An attack, whether it got more than is allowed, and how."""
+    who, colon, _ = finding.adversary.partition(":")
+    name = f"{finding.attack}, {who}" if colon else finding.attack
+    return (name, finding.word, finding.told)
+
+
+# A source in the hands of the second judge: as the file that it reads, else as its rows.
+
+Verdicts = Callable[[], tuple[Verdict, ...]]
+
+
+@contextmanager
+def judged_when_read(
+    source: Source, policy: Policy, *, progress: Progress = silent
+) -> Iterator[tuple[Source, Verdicts]]:
+    """Yields the source to be read for other purposes, and what then gives the second judge's verdicts.
+
+    A file in the form that releases have is judged from its bytes, by a pass of its own. Rows of a table in
+    memory are handed over while they are read. A file in another form (another separator, compressed) is read
+    again for that, and so is a source that hands out no batches.
+    """
+    told, path = judge_data(policy), file_of(source)
+    if path is not None or not isinstance(source, RowSource):
+        yield source, lambda: _from_bytes(path, source, told) or _from_rows(source, policy, told, progress)
+        return
+    with JudgedRows(source.columns, told, memory=source.memory) as rows:
+        handing = HandingReader(source.reader, rows.wanted, rows.restart, rows.add)
+        yield (
+            RowSource(handing, source.memory),
+            lambda: rows.verdicts() if handing.complete else _from_rows(source, policy, told, progress),
+        )
+
+
+def _from_bytes(path: Path | None, source: Source, told: JsonMapping) -> tuple[Verdict, ...] | None:
+    """Returns the verdicts on a file in the form of releases; `None` where there is no such file."""
+    if path is None:
+        return None
+    try:
+        return judge_file(path, source.columns, told, form=form_of(source), memory=source.memory)
+    except BadData:  # the engine has read it, so its rows can be judged
+        return None
+
+
+def _from_rows(source: Source, policy: Policy, told: JsonMapping, progress: Progress) -> tuple[Verdict, ...]:
+    """Returns the verdicts on all rows of a source, read for that alone."""
+    with JudgedRows(source.columns, told, memory=source.memory) as rows:
+        sets = forms_of(policy)
+        for batch, counts in arrow_rows(
+            source, rows.wanted, person=policy.person, sets=sets, progress=progress
+        ):
+            rows.add(batch, counts)
+        return rows.verdicts()
+
+
+def surplus_of(source: Source) -> tuple[Surplus, ...]:
+    """Returns what the bytes of a source tell beyond its rows; nothing where it is no file."""
+    path = file_of(source)
+    if path is None:
+        return ()
+    try:
+        if source.kind == PARQUET:
+            return parquet_surplus(path, memory=source.memory)
+        return csv_surplus(path, source.columns, memory=source.memory, form=FileForm.of(form_of(source)))
+    except BadData:
+        return (Surplus("the bytes of the file could not be followed", certain=False),)
+
+
+Shows = Callable[[Imprint], bool]
+
+
+@contextmanager
+def compared_when_read(
+    source: Source, like: Imprint, *, progress: Progress = silent
+) -> Iterator[tuple[Source, Shows]]:
+    """Yields the source to be read for other purposes, and what then says whether it shows a release.
+
+    That is what the second judge says, who reads a file from its bytes and is handed other rows, as above.
+    `like` is a release with the same columns.
+    """
+    path, document = file_of(source), like.as_dict()
+    if path is not None or not isinstance(source, RowSource):
+        yield source, lambda release: _bytes_show(path, source, release, progress)
+        return
+    with ShownRows(source.columns, document, memory=source.memory) as rows:
+        handing = HandingReader(source.reader, rows.wanted, rows.restart, rows.add)
+
+        def show(release: Imprint) -> bool:
+            return rows.show(release.as_dict()) if handing.complete else _rows_show(source, release, progress)
+
+        yield RowSource(handing, source.memory), show
+
+
+def _bytes_show(path: Path | None, source: Source, release: Imprint, progress: Progress) -> bool:
+    """Returns whether a file shows a release; one in another form than releases have is read as rows."""
+    try:
+        if path is not None:
+            return file_shows(path, release.as_dict(), notes=True, form=form_of(source), memory=source.memory)
+    except BadData:  # the engine has read it, so its rows can be compared
+        pass
+    return _rows_show(source, release, progress)
+
+
+def _rows_show(source: Source, release: Imprint, progress: Progress) -> bool:
+    with ShownRows(source.columns, release.as_dict(), memory=source.memory) as rows:
+        for batch, counts in arrow_rows(source, rows.wanted, progress=progress):
+            rows.add(batch, counts)
+        return rows.show(release.as_dict())
+
 
 BESIDE = 210
 """Bytes that judging and attacking take per different row, beside the table; 175 at a million classes."""

@@ -7,33 +7,32 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack, attacks_without_target, strike_all, worst_first
-from sfumato.attacks.audit import Audit, Beside
-from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
-from sfumato.attacks.chain.composition import Composition
-from sfumato.attacks.chain.correspondence import Correspondence, correspondence
-from sfumato.attacks.chain.differencing import Differencing
-from sfumato.attacks.chain.minimality import Minimality
-from sfumato.attacks.chain.posterior_belief import PosteriorBelief
-from sfumato.attacks.chain.table_chain import GivenRelease, imprints_of, is_imprint
-from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release
-from sfumato.attacks.judged_source import compared_when_read
-from sfumato.attacks.objections import Objection
-from sfumato.attacks.published_table import PublishedTable
-from sfumato.core.errors import BadData, SfumatoError
-from sfumato.core.imprint import Imprint
-from sfumato.core.limits import UNASKED
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, one_step, silent
-from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Finding, Verdict
-from sfumato.engine import open_source
-from sfumato.engine.source import Source
-from sfumato.judge.chain.files_alone import FilesQuestion, files_verdict
-from sfumato.judge.chain.ruling import chain_verdict
-from sfumato.policy.judge_data import judge_data
-from sfumato.policy.policy import Policy
-from sfumato.policy.several_tables import against_register, asks_of_several, together_sentence
+from sfumato.audit.adversaries.chain import CorrespondenceAttack, adversaries
+from sfumato.audit.adversaries.composition import Composition, Differencing
+from sfumato.audit.adversaries.posterior_belief import PosteriorBelief
+from sfumato.audit.audit import Audit, Beside, compared_when_read
+from sfumato.audit.chain import GivenRelease, count_published, imprint_of, imprints_of, is_imprint, is_release
+from sfumato.audit.correspondence import Correspondence, correspondence
+from sfumato.audit.published_labels import Objection
+from sfumato.models.attack_contract import (
+    Attack,
+    PublishedTable,
+    attacks_without_target,
+    strike_all,
+    worst_first,
+)
+from sfumato.models.continuous.attack import Minimality
+from sfumato.policy.policy import Policy, against_register, asks_of_several, together_sentence
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadData, SfumatoError
+from sfumato.system.progress import Progress, one_step, silent
+from sfumato.system.verdict import UNASKED, Finding, Verdict
+from sfumato.table.microdata import Microdata
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import Source, open_source
+from sfumato.table.taxonomy import Label
+from sfumato.verify.chain.ruling import chain_verdict
+from sfumato.verify.chain.source import FilesQuestion, files_verdict
 
 NOT_COMPARED = "the table cannot be held against the earlier releases"
 

@@ -9,19 +9,16 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.attacks.chain.cracked_classes import CrackedClasses
-from sfumato.attacks.chain.realized import RealizedTargets
-from sfumato.attacks.chain.target_bounds import TargetBounds, solve_targets
-from sfumato.chains.overlap import Overlap
-from sfumato.core.chain import Chain, ReleaseIndex
-from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.kernels.chains.overlaps import NO_OVERLAP
-from sfumato.policy.policy import Policy
-from sfumato.policy.several_tables import against_register
-from sfumato.show.card import figure
+from sfumato.models.continuous.attack import CrackedClasses, RealizedTargets, TargetBounds, solve_targets
+from sfumato.models.continuous.chain import Chain, ReleaseIndex
+from sfumato.models.continuous.kernels import NO_OVERLAP
+from sfumato.models.continuous.overlap import Overlap
+from sfumato.policy.policy import Policy, against_register
+from sfumato.system.errors import WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import figure
+from sfumato.table.microdata import Codes, Counts, Microdata
+from sfumato.table.release_summary import Imprint
 
 Scope = Literal["feasible", "literal", "realized"]
 Method = Literal["exact", "refined", "paper"]

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from sfumato.core.errors import BadTaxonomy
-from sfumato.core.range_texts import RANGE
-from sfumato.core.taxonomy import ANY, Label, Taxonomy
-from sfumato.core.taxonomy_rule import TaxonomyRule
+from sfumato.draft.evidence import TableEvidence, nearly_unique
+from sfumato.draft.functional_dependencies import ColumnsBesideKeys
+from sfumato.models.attack_contract import PublishedTable
+from sfumato.policy.policy import Policy
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.policy.taxonomies.texts import Flat
+from sfumato.system.errors import BadTaxonomy
+from sfumato.table.microdata import Missing, Role
+from sfumato.table.published_texts import PLAIN_NUMBER, RANGE
+from sfumato.table.spelling import Folding, Spelling
+from sfumato.table.taxonomy import ANY, Label, Taxonomy, TaxonomyRule
+from sfumato.verify.file_bytes import Surplus
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DAY = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
@@ -142,3 +151,144 @@ def _values(label: str) -> Iterator[str]:
     for year, week in _WEEK.findall(label):
         with suppress(ValueError):
             yield date.fromisocalendar(int(year), int(week), 1).isoformat()
+
+
+# Objections: where a published table is not what its policy describes.
+
+DOUBT, BYTES = "doubt", "bytes"
+FEW = 5
+"""From so many cells on, a column without a repeated value is named."""
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Something the policy does not allow, in a sentence without cell values.
+
+    `holds` is what it does to the audit: `False` breaks it, `None` leaves it open, `True` is a remark.
+    `concerns` is `DOUBT` where it leaves no promise about classes standing: what is counted may be something
+    else than what is published. It is `BYTES` where it is about the file and not about its rows.
+    """
+
+    sentence: str
+    columns: tuple[str, ...]
+    holds: bool | None
+    concerns: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.sentence}: {', '.join(self.columns)}" if self.columns else self.sentence
+
+
+def column_objections(names: Sequence[str], policy: Policy) -> Iterator[Objection]:
+    """Columns that should not be there, and columns that should."""
+    there, hidden = set(names), set(policy.dropped)
+    secret = tuple(n for n in names if n in hidden)
+    unknown = tuple(n for n in names if n not in policy.columns)
+    absent = tuple(n for n in policy.published if n not in there)
+    if secret:
+        yield Objection("an identifier is published", secret, False)
+    if unknown:
+        yield Objection("the policy does not declare a column", unknown, False)
+    if absent:
+        yield Objection("the policy publishes a column that is not there", absent, None)
+
+
+def label_objections(published: PublishedTable, policy: Policy) -> Iterator[Objection]:
+    """Texts in key columns that no recoding under this policy could have published.
+
+    Which people such a text covers nobody knows, so that no promise about classes is decided. A text that
+    lists raw values is finer than the policy allows.
+    """
+    for column in published.table.keys:
+        labels = column.taxonomy.leaf_labels if published.rows else ()
+        if None in labels and policy.missing is not Missing.OWN_VALUE:
+            sentence = f"empty cells are published, and the policy says missing: {policy.missing}"
+            yield Objection(sentence, (column.name,), None)
+        rule = policy.columns[column.name]
+        known = KnownLabels(rule.taxonomy, labels, start=rule.finest)
+        if listing := set(known.lists):
+            sentence = f"{len(listing)} of {len(labels)} texts list raw values"
+            yield Objection(sentence, (column.name,), False if listing & set(known.unknown) else None, DOUBT)
+        if foreign := set(known.unknown) - listing:
+            sentence = f"{len(foreign)} of {len(labels)} texts are no value of the policy's taxonomy"
+            yield Objection(sentence, (column.name,), None, DOUBT)
+
+
+def surplus_objections(surplus: Sequence[Surplus]) -> Iterator[Objection]:
+    """What the bytes of a file tell beyond its rows."""
+    for some in surplus:
+        yield Objection(some.sentence, some.columns, False if some.certain else None, BYTES)
+
+
+def unique_columns(survey: TableEvidence, policy: Policy) -> Iterator[Objection]:
+    """Columns that are published as harmless, and tell nearly everybody apart."""
+    for name, column in survey.columns.items():
+        present = survey.rows - column.missing
+        unique = nearly_unique(column, survey.rows) or (present >= FEW and column.distinct == present)
+        if policy.columns[name].role is Role.INSENSITIVE and unique:
+            sentence = (
+                "a column that is published as insensitive tells nearly everybody apart"
+                f" ({column.distinct:,} values in {present:,} cells)"
+            )
+            yield Objection(sentence, (name,), True)
+
+
+def foldings(published: PublishedTable, policy: Policy) -> Iterator[Objection]:
+    """What was counted as one value, or as none, though it stands in the table as different texts."""
+    for column in published.table.sensitive:
+        folded = policy.columns[column.name].spelling is Spelling.FOLDED
+        folding = Folding.of(column.taxonomy.leaf_labels if published.rows else ())
+        if folded and folding:
+            yield Objection(f"{folding}; promises count them so", (column.name,), True)
+
+
+def published_labels_of(policy: Policy, name: str, values: Sequence[Label] = ()) -> Taxonomy | None:
+    """The taxonomy of a column if the policy names its values, whatever the data."""
+    rule = policy.columns[name].taxonomy
+    if rule is None:
+        return None
+    try:
+        tree = rule.build(values)
+    except BadTaxonomy:
+        return None
+    return tree if len(tree.labels) > 1 and not tree.aliases else None
+
+
+# Keys that other columns give away: rows show coarsely what an unchanged cell tells, as other rows show.
+
+
+def given_away(
+    policy: Policy, columns: ColumnsBesideKeys, rows: Mapping[str, Sequence[Label]]
+) -> Iterator[Objection]:
+    """Yields the columns that are published unchanged and tell a key where it is published coarsely.
+
+    `rows` are the texts of some published rows, column by column. Where a row shows a raw value of a key, it
+    shows what an unchanged cell goes with; if such cells tell that value nearly always, they tell it in
+    coarser rows, too. Keys whose raw values cannot be told from groups by their texts are not looked at.
+    """
+    fine = {name: _fine(policy, name, rows[name]) for name in columns.keys}
+    unchanged = {name: rows[name] for name in columns.unchanged}
+    for telling in columns.telling({**unchanged, **fine}):
+        cells, key = rows[telling.column], fine[telling.key]
+        seen = {cell for cell, value in zip(cells, key, strict=True) if value is not None}
+        told = sum(
+            value is None and label is not None and cell in seen
+            for cell, value, label in zip(cells, key, rows[telling.key], strict=True)
+        )
+        if told:
+            rows_told = f"{told:,} rows that show it coarsely"
+            sentence = f"a column that is published as insensitive tells a key in {rows_told}"
+            yield Objection(sentence, (telling.column, telling.key), True)
+
+
+def _fine(policy: Policy, name: str, labels: Sequence[Label]) -> list[Label]:
+    """Returns the raw values among the labels of a key; `None` in place of groups, and of what is unclear."""
+    rule = policy.columns[name].taxonomy
+    different = set(labels)
+    if rule is None or isinstance(rule, Flat):
+        raw = {label for label in different if label != ANY}
+    elif isinstance(rule, Intervals):
+        raw = {label for label in different if label is not None and PLAIN_NUMBER.fullmatch(label)}
+    else:
+        tree = published_labels_of(policy, name)
+        raw = set() if tree is None else {label for label in different if tree.rank(label) is not None}
+    return [label if label in raw else None for label in labels]

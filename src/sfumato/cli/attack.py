@@ -1,5 +1,4 @@
 """`sfumato attack`: one adversary."""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,24 +7,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.completion import complete_attack
-from sfumato.cli.engine_option import Engine, table_read_by
+from sfumato.cli.guide_page import complete_attack
 from sfumato.cli.options import (
     Against,
     AsJson,
     Chain,
+    Data,
+    Engine,
+    MemoryLimit,
+    Overwrite,
     PolicyFile,
+    PublicKey,
     ReferenceFile,
     ShowValues,
+    SpillFolder,
     reads_data,
+    table_read_by,
     valued,
 )
-from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import WrongCall
+from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk, tell, warn
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
-    from sfumato.attacks.audit import Audit
+    from sfumato.audit.audit import Audit
+
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 
 MOST_PRINTED = 10
 """So many classes are printed in which rows are ruled out."""
@@ -86,8 +95,8 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato attack correspondence q1.csv q2.csv --policy policy.yaml
     """
-    from sfumato.attacks.findings_card import attack_card
-    from sfumato.journey.attack import attack as attack_
+    from sfumato.audit.audit import attack_card
+    from sfumato.workflows.attack import attack as attack_
 
     with progress_bar() as progress:
         tables = [table_read_by(engine, one, form) for one in data]
@@ -121,7 +130,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
             talk(remark)
     if show_values:
-        from sfumato.reports.before_and_after import values_of
+        from sfumato.report.report import values_of
 
         talk("\n".join(values_of(audit.findings)))
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
@@ -136,3 +145,143 @@ def say_cracked(audit: Audit, name: str) -> None:
         say(str(one))
     if len(cracked.classes) > MOST_PRINTED:
         say(f"and {len(cracked.classes) - MOST_PRINTED} more classes: --json lists them")
+
+
+# `sfumato knowledge`: a knowledge table from records, a term-document table or labelled text.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+OutFile = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
+]
+LabelColumn = Annotated[str, valued("--label", "COLUMN", "The column of labels.")]
+TermColumns = Annotated[
+    list[str] | None,
+    valued("--terms", "COLUMN", "A column of terms, or several columns of 0 and 1; repeatable."),
+]
+TextColumn = Annotated[str | None, valued("--text", "COLUMN", "A column of running text instead.")]
+Vocabulary = Annotated[
+    Path | None, valued("--vocabulary", "FILE", "Terms to look for in text, one per line.")
+]
+DocumentColumn = Annotated[str | None, valued("--document", "COLUMN", "Rows of one document are one record.")]
+CountColumn = Annotated[str | None, valued("--count", "COLUMN", "For how many records a row stands.")]
+Separator = Annotated[str, valued("--separator", "MARK", "What stands between terms in a cell.")]
+Support = Annotated[
+    int, typer.Option("--support", min=1, help="In how many records of a label a term must occur.")
+]
+Share = Annotated[str, valued("--share", "SHARE", "In what share of them, such as 5%.")]
+PrevalenceOut = Annotated[Path | None, valued("--prevalence", "FILE", "Also write how common labels are.")]
+
+
+@reads_data
+def knowledge(  # noqa: PLR0917  # one parameter per option
+    data: Data,
+    out: OutFile,
+    label: LabelColumn,
+    terms: TermColumns = None,
+    text: TextColumn = None,
+    vocabulary: Vocabulary = None,
+    document_column: DocumentColumn = None,
+    count: CountColumn = None,
+    separator: Separator = ";",
+    support: Support = 2,
+    share: Share = "0",
+    prevalence: PrevalenceOut = None,
+    as_json: AsJson = False,
+    overwrite: Overwrite = False,
+    form: SourceForm = NO_FORM,
+) -> None:
+    """Build the knowledge table that quasi-sensitive promises read: which terms go with which label.
+
+    From records (a label and its terms per row), a term-document table, or labelled text. With a support
+    of 1 a single record may show in the file.
+
+    Example:  sfumato knowledge visits.csv --label diagnosis --terms symptoms --support 5 -o knowledge.csv
+    """
+    from sfumato.models.quasi_sensitive.knowledge_file import save, save_prevalence
+    from sfumato.release.files import check_target
+    from sfumato.table.arrays import fraction
+    from sfumato.workflows.knowledge import TermPlace, proposed_knowledge
+
+    for path in (out, prevalence):
+        if path is not None:
+            check_target(path, source=Path(data), overwrite=overwrite)
+    columns = terms[0] if terms and len(terms) == 1 else terms
+    words = () if vocabulary is None else read_vocabulary(vocabulary)
+    place = TermPlace(label, columns, text, document_column, count, words, separator)
+    table, least = table_read_by(None, data, form), fraction(share, key="--share")
+    found = proposed_knowledge(table, place, support=support, share=least)
+    save(found.knowledge, out)
+    if prevalence is not None:
+        save_prevalence(found.prevalence, prevalence)
+    tell(found, as_json=as_json)
+    talk(f"wrote {out}; read it, then name it in the policy: knowledge: {out.name}")
+
+
+def read_vocabulary(file: Path) -> tuple[str, ...]:
+    """Returns the terms in a file, one in a line; empty lines are left out."""
+    from sfumato.system.disk import LARGEST_LIST, read_document
+
+    try:
+        lines = read_document(file, most=LARGEST_LIST).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise BadData("the vocabulary is not written in UTF-8", where=file.name) from None
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+# `sfumato audit`: is this file safe to publish?
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
+]
+
+
+@reads_data
+def audit(  # noqa: PLR0917  # Typer reads the options from here
+    data: Data,
+    policy: PolicyFile,
+    against: Against = None,
+    chain: Chain = "main",
+    reference: ReferenceFile = None,
+    key: PublicKey = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+    engine: Engine = None,
+    memory: MemoryLimit = None,
+    spill: SpillFolder = None,
+    show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
+) -> None:
+    """Judge a published file from its bytes, and attack it.
+
+    DATA may be the address of a release in a store, such as s3://bucket/2026-11.
+    Exits 1 if a promise is broken, 70 if an attack broke down.
+
+    Example:  sfumato audit safe.csv --policy policy.yaml --against sqlite:///ledger.db
+    """
+    from sfumato.system.memory import Memory
+    from sfumato.workflows.audit import audit as audit_
+
+    with progress_bar() as progress:
+        result = audit_(
+            table_read_by(engine, data, form),
+            policy,
+            reference=reference,
+            against=against,
+            chain=chain,
+            key=key,
+            memory=Memory.of(memory, spill=spill),
+            warn=warn,
+            progress=progress,
+        )
+    tell(result, as_json=as_json)
+    if show_values:
+        from sfumato.report.report import values_of
+
+        talk("\n".join(values_of(result.findings)))
+    broken = result.holds is False or (strict and result.holds is None)
+    raise typer.Exit(1 if broken else FAILED if result.failed else 0)

@@ -1,19 +1,39 @@
 """`sfumato declare`: a policy to start from."""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.completion import complete_preset
-from sfumato.cli.drafted_policy import draft_for, write_draft
-from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data
+from sfumato.cli.guide_page import complete_preset
+from sfumato.cli.options import AsJson, Data, Engine, HeaderLine, Overwrite, reads_data, table_read_by
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
-from sfumato.core.data_file import NO_FORM, SourceForm
+from sfumato.table.data_file import NO_FORM, SourceForm
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+
+
+# A policy that was drafted from the data: written, with what comes next.
+
+
+def draft_for(policy: Policy, file: Path) -> Policy:
+    """Returns a draft with paths as its file says them: relative to the folder that this will be in."""
+    return replace(policy, source=policy.source.seen_from(file.parent))
+
+
+def write_draft(policy: Policy, file: Path, data: str) -> str:
+    """Writes a draft; returns what to do with it. A column that waits would be refused otherwise."""
+    file.write_text(policy.to_yaml(), encoding="utf-8")
+    waits = f"confirm what waits (sfumato policy confirm {file} COLUMN…), " if policy.confirm else ""
+    then = f"sfumato protect {data} -p {file} -o safe.csv"
+    return f"wrote {file}; read the reasons, correct the roles, {waits}then: {then}"
+
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 @reads_data
@@ -45,9 +65,9 @@ def declare(
 
     Example:  sfumato declare patients.csv -o policy.yaml
     """
-    from sfumato.journey.declare import declare as declare_
-    from sfumato.journey.needed_files import files_of_form
-    from sfumato.releases.output_file import check_target
+    from sfumato.inputs import files_of_form
+    from sfumato.release.files import check_target
+    from sfumato.workflows.declare import declare as declare_
 
     if out is not None:
         check_target(out, source=Path(data), needed=files_of_form(form), overwrite=overwrite)

@@ -15,11 +15,11 @@ import typer
 from sfumato.cli.terminal import progress_bar, say, talk
 
 if TYPE_CHECKING:
-    from sfumato.attacks.audit import Audit
+    from sfumato.audit.audit import Audit
     from sfumato.policy.policy import Policy
-    from sfumato.protection.plan import Plan
-    from sfumato.reports.report import Report
-    from sfumato.show.card import Card
+    from sfumato.report.report import Report
+    from sfumato.search.plan import Plan
+    from sfumato.system.presentation.cards import Card
 
 SHOWN = 6
 COLUMNS = ("name", "born", "zip", "job", "income", "disease")
@@ -36,10 +36,10 @@ def demo(
 
     Example:  sfumato demo demo-out --rows 20000
     """
-    from sfumato.demo import write
-    from sfumato.journey.audit import audit as audit_
-    from sfumato.journey.protect_file import protect_file as protect_file_
-    from sfumato.reports.before_and_after import side_by_side
+    from sfumato.demo.hospital import write
+    from sfumato.report.report import side_by_side
+    from sfumato.workflows.audit import audit as audit_
+    from sfumato.workflows.protect_file import protect_file as protect_file_
 
     talk(f"making up {rows:,} patients in {folder}")
     raw, policy, *_ = write(folder, rows, seed)
@@ -67,9 +67,8 @@ def report_on(raw: Path, safe: Path, policy: Policy, before: Audit, after: Audit
     """The report that an owner would get of this table; both tables were attacked already."""
     from datetime import UTC, datetime
 
-    from sfumato.core.progress import silent
-    from sfumato.journey.report import internal_report
-    from sfumato.journey.report_evidence import of_published, published_evidence, with_original
+    from sfumato.system.progress import silent
+    from sfumato.workflows.report import internal_report, of_published, published_evidence, with_original
 
     published = published_evidence(safe, policy, attacked=after, progress=silent)
     evidence = of_published(published, None, safe, silent)
@@ -98,7 +97,7 @@ def published(plan: Plan, person: Mapping[str, str], names: Sequence[str]) -> tu
     """One person's row as it is published; dashes if it is suppressed."""
     import numpy as np
 
-    from sfumato.core.recoding import SUPPRESSED
+    from sfumato.table.recoding import SUPPRESSED
 
     recoding = plan.recoding
     table = recoding.table

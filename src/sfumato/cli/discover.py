@@ -8,23 +8,25 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.chart_folder import draw_charts, tell_drawn
-from sfumato.cli.completion import complete_preset
-from sfumato.cli.drafted_policy import draft_for, write_draft
-from sfumato.cli.engine_option import Engine, table_read_by
+from sfumato.cli.declare import draft_for, write_draft
+from sfumato.cli.guide_page import complete_preset
 from sfumato.cli.options import (
     AsJson,
     Charts,
     Data,
+    Engine,
     HeaderLine,
     MemoryLimit,
     Overwrite,
     SpillFolder,
+    draw_charts,
     reads_data,
+    table_read_by,
+    tell_drawn,
 )
 from sfumato.cli.terminal import progress_bar, talk, tell
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import WrongCall
+from sfumato.system.errors import WrongCall
+from sfumato.table.data_file import NO_FORM, SourceForm
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
 Mode = Annotated[
@@ -130,8 +132,8 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato discover patients.csv --k 2 --mode any --max-size 3
     """
-    from sfumato.journey.discover import discover as discover_
     from sfumato.system.memory import Memory
+    from sfumato.workflows.discover import discover as discover_
 
     _check_suggestion(suggest, preset, data, form, overwrite=overwrite)
     with progress_bar() as progress:
@@ -178,7 +180,7 @@ def _check_suggestion(
         if suggest is None:
             raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
     if suggest is not None:
-        from sfumato.journey.needed_files import files_of_form
-        from sfumato.releases.output_file import check_target
+        from sfumato.inputs import files_of_form
+        from sfumato.release.files import check_target
 
         check_target(suggest, source=Path(data), needed=files_of_form(form), overwrite=overwrite)

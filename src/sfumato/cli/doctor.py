@@ -1,5 +1,4 @@
 """`sfumato doctor`: is everything there that the program needs, and do a file and a policy fit?"""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.completion import complete_policy
-from sfumato.cli.engine_option import table_read_by
-from sfumato.cli.options import AsJson, HeaderLine, ShowValues, SpillFolder, reads_data
-from sfumato.cli.terminal import progress_bar, talk, tell
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import WrongCall
+from sfumato.cli.guide_page import complete_policy
+from sfumato.cli.options import AsJson, HeaderLine, ShowValues, SpillFolder, reads_data, table_read_by
+from sfumato.cli.terminal import document, progress_bar, say, talk, tell
+from sfumato.system.errors import WrongCall
+from sfumato.table.data_file import NO_FORM, SourceForm
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 
 LedgerToReach = Annotated[
     str | None,
@@ -70,12 +71,12 @@ def doctor(
                 "a policy is held against a file",
                 remedy="Name the file, too; or check the policy alone: sfumato policy check POLICY.",
             )
-        from sfumato.journey.doctor import doctor as doctor_
+        from sfumato.workflows.doctor import doctor as doctor_
 
         checkup = doctor_(ledger=ledger, store=store, spill=spill)
         tell(checkup, as_json=as_json)
         raise typer.Exit(0 if checkup.sound else 3)
-    from sfumato.journey.table_checkup import checkup_table
+    from sfumato.workflows.doctor import checkup_table
 
     with progress_bar() as progress:
         found = checkup_table(table_read_by(None, data, form), policy, header=header, progress=progress)
@@ -84,3 +85,41 @@ def doctor(
         if lines := (*diagnosis.values, *diagnosis.repair):
             talk("\n".join([f"{diagnosis.where}, {diagnosis.name}:", *(f"  {line}" for line in lines)]))
     raise typer.Exit(0 if found.sound else 3)
+
+
+# `sfumato compile`: machine code for everything, before anybody waits for it.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+def compile_(
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", min=1, metavar="N", help="So many processes; by default one per processor."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compile all loops for this machine, so that no first call has to wait.
+
+    For containers, CI, and after numba or a loop was changed; a wheel brings its machine code along. What
+    is compiled already is left as it is. All of it takes a minute or two of one processor.
+
+    Example:  sfumato compile
+    """
+    from sfumato.kernels.prebuilt import build, can_write_package
+
+    into_package = can_write_package()
+    ready = compiled = 0
+    failed: list[str] = []
+    for one in build(jobs=jobs, into_package=into_package):
+        ready, compiled = ready + one.ready, compiled + one.compiled
+        failed.extend(one.failed)
+        if one.compiled:
+            talk(f"compiled {one.module}")
+    where = "in the package" if into_package else "in numba's cache"
+    if as_json:
+        document({"ready": ready, "compiled": compiled, "failed": failed, "kept": where})
+    else:
+        say(f"{ready} functions are ready {where}, {compiled} of them compiled now.")
+    for name in failed:
+        talk(f"{name} is compiled at its first call: its recorded signature no longer fits")

@@ -1,31 +1,195 @@
 """`sfumato init`: six questions, or their answers as flags, and a policy that follows from them."""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.completion import complete_column, complete_rule
-from sfumato.cli.drafted_policy import draft_for
-from sfumato.cli.engine_option import table_read_by
-from sfumato.cli.given_answers import GivenAnswers
-from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data
-from sfumato.cli.questions import can_ask
-from sfumato.cli.terminal import document, progress_bar, say, talk, warn
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import WrongCall
+from sfumato.cli.declare import draft_for
+from sfumato.cli.guide_page import complete_column, complete_rule
+from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data, table_read_by
+from sfumato.cli.terminal import ask, ask_choice, can_ask, document, progress_bar, say, talk, warn
+from sfumato.draft.draft import MOST_RECIPIENTS, NO_RULE, USUAL_RULE, Audience, rule_of
+from sfumato.policy.presets import PRESETS
+from sfumato.system.errors import WrongCall, did_you_mean, short
+from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.microdata import Role
 
 if TYPE_CHECKING:
-    from sfumato.journey.draft_evidence import DraftEvidence
-    from sfumato.journey.init import FirstPolicy
-    from sfumato.policy.intent import Intent
+    from sfumato.draft.draft import Intent
+    from sfumato.policy.policy import Policy
+    from sfumato.workflows.declare import DraftEvidence
+    from sfumato.workflows.init import FirstPolicy
 
 
-def _column(flag: str, meaning: str) -> Any:  # as Typer declares its options
+# The six questions of `sfumato init`, asked one by one where flags did not answer them.
+
+ROWS = {
+    "person": "everybody has one row",
+    "event": "somebody may have several rows: visits, orders, test results",
+}
+AUDIENCES = {
+    "public": "everybody; it can never be called back",
+    "partners": "others whom you know by name, under a contract",
+    "inside": "colleagues in your own organization",
+}
+FREQUENCIES = {
+    "once": "this is the only table about these people",
+    "again": "a later table will hold these people, and new ones",
+}
+
+
+def complete_answers(given: GivenAnswers, evidence: DraftEvidence) -> None:
+    """Asks for every answer that is missing, and fills it in; questions that were answered are not asked."""
+    draft, names = evidence.draft(), list(evidence.survey.columns)
+    if given.row is None:
+        usual = "event" if draft.person else "person"
+        given.row = ask_choice("1 of 6. What is it: what is one row?", ROWS, usual=usual)
+    if given.row == "event" and given.person is None:
+        given.person = _column("Which column tells people apart?", names, usual=draft.person)
+    if given.audience is None:
+        given.audience = ask_choice("2 of 6. Who gets it?", AUDIENCES, usual="public")
+    if given.again is None:
+        given.again = ask_choice("3 of 6. Once or again?", FREQUENCIES, usual="once") == "again"
+    if given.again and not (given.since or given.person):
+        _ask_who_was_there(given, names, draft)
+    if given.recipients is None and given.audience != "public":
+        given.recipients = ask(
+            "4 of 6. How many recipients? Each gets a version of their own: a leak shows whose it was.",
+            _number,
+            usual="1",
+        )
+    if given.rule is None:
+        given.rule = _rule(Audience(given.audience))
+    if given.exact is None:
+        given.exact = _exact(names, draft)
+
+
+def _ask_who_was_there(given: GivenAnswers, names: Sequence[str], draft: Policy) -> None:
+    """Asks which column tells who was in earlier tables: people by their numbers, or rows by deliveries."""
+    which = ask_choice(
+        "Next time, how can old rows be told from new ones?",
+        {
+            "person": "a column has a number for each person",
+            "since": "a column says with which delivery a row came",
+        },
+        usual="person",
+    )
+    if which == "person":
+        identifiers = [name for name, rule in draft.columns.items() if rule.role is Role.IDENTIFIER]
+        usual = identifiers[0] if len(identifiers) == 1 else None
+        given.person = _column("Which column tells people apart?", names, usual=usual)
+    else:
+        given.since = _column("Which column says with which delivery a row came?", names)
+
+
+def _rule(audience: Audience) -> str:
+    """Asks which rule applies; what it says is listed."""
+    listed = "\n".join(f"  {name}: k = {preset.k}. {preset.source}" for name, preset in PRESETS.items())
+    question = (
+        "5 of 6. Which rule applies? A preset, a number (the smallest group), or none: then"
+        f" {USUAL_RULE[audience]} is proposed.\n{listed}"
+    )
+
+    def read(said: str) -> str:
+        rule_of(said)
+        return said
+
+    return ask(question, read, usual=NO_RULE)
+
+
+def _exact(names: Sequence[str], draft: Policy) -> tuple[str, ...]:
+    """Asks which columns must stay exact; those that stay as they are anyway are not listed."""
+    coarser = [name for name, rule in draft.columns.items() if rule.role.is_key]
+
+    def read(said: str) -> tuple[str, ...]:
+        if said == "nothing" and "nothing" not in names:
+            return ()
+        chosen = (said,) if said in names else tuple(part.strip() for part in said.split(","))
+        for name in chosen:
+            _known(name, names)
+        return chosen
+
+    return ask(
+        "6 of 6. What must stay exact? Columns, with commas between them. These would be made coarser: "
+        f"{', '.join(map(short, coarser)) or 'none'}",
+        read,
+        usual="nothing",
+    )
+
+
+def _column(question: str, names: Sequence[str], *, usual: str | None = None) -> str:
+    return ask(f"{question}\n  {', '.join(map(short, names))}", lambda said: _known(said, names), usual=usual)
+
+
+def _known(name: str, names: Sequence[str]) -> str:
+    if name not in names:
+        raise WrongCall(f"there is no column {short(name)}", remedy=did_you_mean(name, names))
+    return name
+
+
+def _number(said: str) -> int:
+    if not (said.isascii() and said.isdigit() and len(said) < 10 and 1 <= int(said) <= MOST_RECIPIENTS):
+        raise WrongCall(f"say a number from 1 to {MOST_RECIPIENTS:,}")
+    return int(said)
+
+
+# The answers that were given as flags of `sfumato init`, and which are still missing.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+@dataclass
+class GivenAnswers:
+    """The answers that were given as flags; `None` is a question that is still open."""
+
+    row: str | None
+    person: str | None
+    since: str | None
+    audience: str | None
+    again: bool | None
+    recipients: int | None
+    rule: str | None
+    exact: tuple[str, ...] | None
+
+    def open_flags(self) -> list[str]:
+        """Returns the flags of all questions that are still open."""
+        questions = [
+            ("--row person|event", self.row is None),
+            ("--person COLUMN", self.row == "event" and self.person is None),
+            ("--audience public|partners|inside", self.audience is None),
+            ("--once or --again", self.again is None),
+            ("--since COLUMN or --person COLUMN", bool(self.again) and not (self.since or self.person)),
+            ("--recipients NUMBER", self.recipients is None and self.audience != "public"),
+            ("--rule NAME", self.rule is None),
+            ("--exact COLUMN or --nothing-exact", self.exact is None),
+        ]
+        return [flag for flag, is_open in questions if is_open]
+
+    def intent(self) -> Intent:
+        """Returns the answers, checked against each other."""
+        from sfumato.draft.draft import Audience, Frequency, Intent, RowMeaning
+
+        return Intent(
+            RowMeaning(str(self.row)),
+            Audience(str(self.audience)),
+            Frequency.AGAIN if self.again else Frequency.ONCE,
+            self.recipients or 1,
+            self.rule or "none",
+            self.exact or (),
+            self.person,
+            self.since,
+        )
+
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+def _init_column(flag: str, meaning: str) -> Any:  # as Typer declares its options
     """Returns an option that names columns of the data."""
     return typer.Option(flag, metavar="COLUMN", help=meaning, autocompletion=complete_column)
 
@@ -34,8 +198,8 @@ Row = Annotated[
     Literal["person", "event"] | None,
     typer.Option("--row", help="What a row is: a person, or an event of which somebody may have several."),
 ]
-Person = Annotated[str | None, _column("--person", "The column that tells people apart.")]
-Since = Annotated[str | None, _column("--since", "The column that says with which delivery a row came.")]
+Person = Annotated[str | None, _init_column("--person", "The column that tells people apart.")]
+Since = Annotated[str | None, _init_column("--since", "The column that says with which delivery a row came.")]
 For = Annotated[
     Literal["public", "partners", "inside"] | None,
     typer.Option("--audience", help="Who gets it: everybody, known partners, or colleagues."),
@@ -58,7 +222,7 @@ Rule = Annotated[
     ),
 ]
 Exact = Annotated[
-    list[str] | None, _column("--exact", "A column whose values must stay as they are; may be repeated.")
+    list[str] | None, _init_column("--exact", "A column whose values must stay as they are; may be repeated.")
 ]
 
 
@@ -91,10 +255,10 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato init patients.csv --row person --audience public --once --rule ema --nothing-exact
     """
-    from sfumato.journey.draft_evidence import DraftEvidence
-    from sfumato.journey.init import init as init_
-    from sfumato.journey.needed_files import files_of_form
-    from sfumato.releases.output_file import check_target
+    from sfumato.inputs import files_of_form
+    from sfumato.release.files import check_target
+    from sfumato.workflows.declare import DraftEvidence
+    from sfumato.workflows.init import init as init_
 
     if exact and nothing_exact:
         raise WrongCall("--exact and --nothing-exact contradict each other", remedy="Leave one of them out.")
@@ -121,7 +285,6 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
 
 def _asked(given: GivenAnswers, evidence: DraftEvidence) -> Intent:
     """Returns the answers, after asking for those that are missing."""
-    from sfumato.cli.six_questions import complete_answers
 
     complete_answers(given, evidence)
     return given.intent()
@@ -129,7 +292,7 @@ def _asked(given: GivenAnswers, evidence: DraftEvidence) -> Intent:
 
 def _tell(first: FirstPolicy, data: str, out: Path, *, as_json: bool) -> None:
     """Print the policy in a few lines, what there is to warn of, and what to type next."""
-    from sfumato.show.document import json_ready
+    from sfumato.system.presentation.cards import json_ready
 
     commands = first.commands(data, str(out))
     if as_json:

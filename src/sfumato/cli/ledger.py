@@ -1,5 +1,4 @@
 """`sfumato ledger`: verify, back up and recover the ledger."""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,36 +7,188 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.completion import complete_recipient
-from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.ledger_life import (
-    Anchors,
-    Certificates,
-    anchor,
-    keys,
-    missing,
-    reading_key,
-    retire,
-    withdraw,
-)
-from sfumato.cli.options import (
-    AsJson,
-    Chain,
-    KeyFile,
-    LedgerUrl,
-    OneChain,
-    OpeningKey,
-    PolicyFile,
-    PublicKey,
-)
-from sfumato.cli.terminal import document, say, talk
-from sfumato.core.errors import WrongCall
+from sfumato.cli.guide_page import complete_recipient
+from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, OneChain, OpeningKey, PolicyFile, PublicKey
+from sfumato.cli.streams import carry_interruptions
+from sfumato.cli.terminal import document, say, talk, tell
+from sfumato.system.errors import WrongCall
+
+# `sfumato ledger`, the life of a ledger: withdrawals, retired chains, keys, anchors, what is missing.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+DEFAULT = "sqlite:///ledger.db"
+Certificates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="A certificate whose release must be in the ledger; may be repeated.",
+    ),
+]
+Anchors = Annotated[
+    list[Path] | None,
+    typer.Option("--anchor", metavar="FILE", help="An anchor of the ledger; may be repeated."),
+]
+NewFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A new file for it.")]
+
+
+def withdraw(
+    release: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="Its number in the chain, or its id (`history --json`).")
+    ],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; recipients will read it.")],
+    chain: Chain = "main",
+    url: LedgerUrl = DEFAULT,
+    key: KeyFile = None,
+    out: NewFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record that a release is called back, and tell what remains dangerous.
+
+    Nothing is undone: whoever has the files keeps them, and later releases are held against this one as
+    before. The notice in --out is for its recipients (`sfumato certificate verify --withdrawal`). The same
+    call again enters nothing more, and writes the notice to a new --out.
+
+    Example:  sfumato ledger withdraw 3 --reason "two people asked to be left out" -o withdrawn.json
+    """
+    from sfumato.release import certificate
+    from sfumato.release.files import check_target, write_new
+    from sfumato.release.ledger.erasure import withdraw as withdraw_
+    from sfumato.release.ledger.ledger import Ledger
+
+    if out is not None:
+        check_target(out)
+    withdrawal = withdraw_(Ledger(url, key=key), release, reason=reason, chain=chain)
+    tell(withdrawal, as_json=as_json)
+    if out is not None:
+        write_new(out, certificate.certificate_bytes(certificate.certificate(withdrawal.entry)))
+        talk(f"wrote {out}")
+
+
+def retire(
+    chain: Annotated[str, typer.Argument(metavar="CHAIN", help="The series of releases that ends.")],
+    url: LedgerUrl = DEFAULT,
+    key: KeyFile = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it only say what would be.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Close a chain for good, and delete what the ledger remembers of it for later checks.
+
+    Entries, history and certificates stay. What is lost by it is said; it cannot be brought back. Without
+    --yes nothing is deleted, and the exit code is 2.
+
+    Example:  sfumato ledger retire survey-2019 --yes
+    """
+    from sfumato.release.ledger.erasure import LOST_BY_IT
+    from sfumato.release.ledger.erasure import retire as retire_
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.system.errors import WrongCall
+
+    if not yes:
+        raise WrongCall(
+            f"retiring a chain cannot be undone: {'; '.join(LOST_BY_IT)}", remedy="Say --yes to do it."
+        )
+    tell(retire_(Ledger(url, key=key), chain), as_json=as_json)
+
+
+def anchor(url: LedgerUrl = DEFAULT, out: NewFile = None) -> None:
+    """Print where the ledger ends, signed, to be kept elsewhere. Only reads; needs no private key.
+
+    With an anchor, `verify`, `missing` and `restore` notice a ledger that was put back to an earlier day.
+
+    Example:  sfumato ledger anchor -o anchor-2026-11.json
+    """
+    from sfumato.release import certificate
+    from sfumato.release.files import write_new
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.ledger.missing_entries import anchor as anchor_
+
+    made = anchor_(Ledger(url, readonly=True)).as_dict()
+    if out is None:
+        document(made)
+        return
+    write_new(out, certificate.certificate_bytes(made))
+    talk(f"wrote {out}; keep it away from the ledger")
+
+
+def missing(
+    url: LedgerUrl = DEFAULT,
+    certificate: Certificates = None,
+    anchor: Anchors = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="The key beside which the last entry seen was noted."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which entries a ledger, or a backup of one, lacks of those that are known from elsewhere.
+
+    Only reads. Known are those of certificates, of anchors, and the last one noted beside the key. Exits 1 if
+    something is missing.
+
+    Example:  sfumato ledger missing --ledger sqlite:///backup.db --certificate 2026-11/certificate.json
+    """
+    from sfumato.release.files import certificate_at
+    from sfumato.release.ledger.backup import missing_in
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.ledger.missing_entries import read_anchor
+
+    opened = Ledger(url, readonly=True)
+    found = missing_in(
+        opened,
+        key or opened.key_path,
+        certificates=[certificate_at(place) for place in certificate or []],
+        anchors=[read_anchor(path) for path in anchor or []],
+    )
+    if as_json:
+        document(found.as_dict())
+    else:
+        say(found.card())
+    raise typer.Exit(1 if found else 0)
+
+
+def reading_key(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="A new file for it.")],
+    url: LedgerUrl = DEFAULT,
+    key: KeyFile = None,
+) -> None:
+    """Write a key that opens what the ledger keeps encrypted, and signs nothing: for auditors.
+
+    Whoever has it and the database can verify everything, audit beside earlier releases, trace leaks, and
+    try a dictionary of names on the marks of people. It is named as the signing key is: beside the ledger,
+    with --key, or in the variable SFUMATO_LEDGER_KEY. A change of keys needs a new one.
+
+    Example:  sfumato ledger reading-key -o auditor.key
+    """
+    from sfumato.release.ledger.encryption import reading_key as reading_key_
+    from sfumato.release.ledger.ledger import Ledger
+
+    reading_key_(Ledger(url, key=key).database).write(out)
+    talk(f"wrote {out}; whoever has it can open what the ledger keeps")
+
+
+def keys(url: LedgerUrl = DEFAULT) -> None:
+    """Print every public key that the ledger had, with the entries each of them signed. Only reads.
+
+    Readers who have this file can check certificates of any time (`sfumato certificate verify --key`).
+
+    Example:  sfumato ledger keys > publisher.pub
+    """
+    from sfumato.release.ledger.keys import as_text
+    from sfumato.release.ledger.ledger import Ledger
+
+    say(as_text(Ledger(url, readonly=True).dated_keys).rstrip("\n"))
+
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 
 ledger = typer.Typer(
     help="Verify, back up and recover the ledger of releases, and look after it.", rich_markup_mode=None
 )
 
-DEFAULT = "sqlite:///ledger.db"
 for command in (withdraw, retire, missing, anchor, keys, reading_key):
     ledger.command()(carry_interruptions(command))
 
@@ -59,11 +210,11 @@ def verify(
 
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
-    from sfumato.journey.floors import ledger_floors
-    from sfumato.releases.download import certificate_at
-    from sfumato.releases.ledger.anchors import read_anchor
-    from sfumato.releases.ledger.keys import public_keys
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release.files import certificate_at
+    from sfumato.release.ledger.keys import public_keys
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.ledger.missing_entries import read_anchor
+    from sfumato.workflows.chain_check import ledger_floors
 
     opened = Ledger(url, readonly=True)
     publishers = None if key is None else [dated.public for dated in public_keys(key)]
@@ -97,8 +248,8 @@ def floor(
 
     Example:  sfumato ledger floor --chain main
     """
-    from sfumato.journey.floors import ledger_floors
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.workflows.chain_check import ledger_floors
 
     floors = ledger_floors(Ledger(url, key=key, readonly=True), chain)
     if as_json:
@@ -141,7 +292,7 @@ def import_(
 
     Example:  sfumato ledger import police.csv --original people.csv -p policy.yaml --to police
     """
-    from sfumato.journey.import_version import import_version
+    from sfumato.workflows.import_version import import_version
 
     receipt = import_version(
         version, policy, original=original, to=to, ledger=url, chain=chain, lacking=lacking, key=key
@@ -184,8 +335,8 @@ def recover(
     Example:  sfumato ledger recover
     Example:  sfumato ledger recover --release 0a1b2c --into 2026-11-again
     """
-    from sfumato.releases import recovery
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release import issue as recovery
+    from sfumato.release.ledger.ledger import Ledger
 
     if (release is None) is (into is not None or forget) or (into is not None and forget):
         raise WrongCall("--release goes with either --into or --forget")
@@ -221,8 +372,8 @@ def backup(
 
     Example:  sfumato ledger backup ledger-2026-11.db
     """
-    from sfumato.releases.ledger.backup import backup as backup_
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release.ledger.backup import backup as backup_
+    from sfumato.release.ledger.ledger import Ledger
 
     backup_(Ledger(url, key=key, readonly=True), file)
     talk(f"wrote {file}; keep the key somewhere else")
@@ -249,9 +400,9 @@ def restore(
 
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
-    from sfumato.releases.download import certificate_at
-    from sfumato.releases.ledger.anchors import read_anchor
-    from sfumato.releases.ledger.backup import restore as restore_
+    from sfumato.release.files import certificate_at
+    from sfumato.release.ledger.backup import restore as restore_
+    from sfumato.release.ledger.missing_entries import read_anchor
 
     restored = restore_(
         file,
@@ -279,6 +430,54 @@ def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
 
     Example:  sfumato ledger rotate
     """
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release.ledger.ledger import Ledger
 
     say(Ledger(url, key=key).rotate())
+
+
+# `sfumato certificate`: is this what was published?
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+certificate = typer.Typer(help="Check the certificate of a release.", rich_markup_mode=None)
+
+
+@certificate.callback()
+def _certificate() -> None:
+    """Check the certificate of a release."""
+
+
+@certificate.command()
+@carry_interruptions
+def verify_certificate(
+    file: Annotated[str, typer.Argument(metavar="CERTIFICATE", help="certificate.json of a release.")],
+    key: PublicKey = None,
+    withdrawal: Annotated[
+        list[Path] | None,
+        typer.Option("--withdrawal", metavar="FILE", help="A notice of withdrawal; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that the files beside a certificate are those that were published, and who signed it.
+
+    Needs nothing but the published folder and the publisher's public key. What is in a store
+    (s3://bucket/2026-11/certificate.json) is fetched first. Exits 1 if anything was changed, if a file is
+    beside it that was not published with it, if it was withdrawn by one of the notices, or if no key is
+    given: then anybody may have made it. A file of several public keys, as `sfumato ledger keys` writes it,
+    also holds those of former times.
+
+    Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
+    """
+    from sfumato.release.certificate import examine, read_notice
+    from sfumato.release.files import local_copy
+    from sfumato.release.ledger.keys import public_keys
+
+    keys, notices = None if key is None else public_keys(key), list(map(read_notice, withdrawal or []))
+    with local_copy(file, whole=False) as path:
+        examination = examine(path, key=keys, notices=notices)
+    if as_json:
+        document(examination.as_dict())
+    else:
+        say(examination.card())
+    raise typer.Exit(0 if examination.holds is True else 1)

@@ -6,54 +6,179 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, NoReturn
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from typer.core import TyperArgument
 
 import sfumato
-from sfumato.cli.attack import attack
-from sfumato.cli.audit import audit
-from sfumato.cli.certificate import certificate
-from sfumato.cli.compare import compare
-from sfumato.cli.compile import compile_
+from sfumato.cli.attack import attack, audit, knowledge
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
-from sfumato.cli.doctor import doctor
-from sfumato.cli.erase import erase
-from sfumato.cli.guide_page import page_name
-from sfumato.cli.help import help_
-from sfumato.cli.help_pages import help_page
+from sfumato.cli.doctor import compile_, doctor
+from sfumato.cli.guide_page import complete_page, page_name
 from sfumato.cli.init import init
-from sfumato.cli.interruptions import CarriedError, carry_interruptions
-from sfumato.cli.knowledge import knowledge
-from sfumato.cli.ledger import ledger
-from sfumato.cli.override import override
-from sfumato.cli.plain_values import PlainGroup
+from sfumato.cli.ledger import certificate, ledger
+from sfumato.cli.options import AsJson, PlainGroup
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
-from sfumato.cli.release import history, release
-from sfumato.cli.report import report
-from sfumato.cli.streams import lost_output
+from sfumato.cli.release import history, override, release
+from sfumato.cli.report import compare, report
+from sfumato.cli.streams import CarriedError, carry_interruptions, lost_output, needs_supervision, supervised
 from sfumato.cli.studio import studio
-from sfumato.cli.supervised_run import needs_supervision, supervised
 from sfumato.cli.terminal import document, say, talk
-from sfumato.cli.trace import trace
-from sfumato.core.errors import (
+from sfumato.cli.trace import erase, trace
+from sfumato.system.errors import (
+    BadData,
     BadInput,
+    BadLedger,
     BadPolicy,
+    BadTaxonomy,
+    BrokenPromise,
+    Infeasible,
     Interrupted,
+    LedgerConflict,
     NotEnoughMemory,
+    OutOfReach,
+    RefusedByHistory,
     SfumatoError,
     Unfinished,
     WrongCall,
 )
-from sfumato.system.compilation import compilation
-from sfumato.system.library_logs import silence_library_logs
 from sfumato.system.memory import check_address_space, is_out_of_memory
-from sfumato.system.stop_request import StopAsked, stop_request
-from sfumato.system.unexpected_error import as_shown, what_became
+from sfumato.system.plugins import compilation, silence_library_logs
+from sfumato.system.progress import StopAsked, as_shown, stop_request, what_became
+
+if TYPE_CHECKING:
+    from sfumato.cli.guide_page import GuidePage
+
+
+# `sfumato help`: the guide in the terminal, without a network and without a clone.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+MOST_LINES = 40
+"""So many lines of the guide are shown for some words."""
+
+
+def help_(
+    ctx: typer.Context,
+    page: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PAGE]",
+            help="A page, such as files, or the name of a command.",
+            autocompletion=complete_page,
+        ),
+    ] = None,
+    find: Annotated[
+        str | None,
+        typer.Option("--find", metavar="WORDS", help="Show the lines of all pages that hold these words."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a page of the guide, list all pages, or find words in them.
+
+    Every error names a page. The guide comes with the package: nothing is asked of a network.
+
+    Example:  sfumato help files
+    """
+    from sfumato.cli.guide_page import guide_pages, page_name
+
+    pages = guide_pages()
+    asked = None if page is None else pages.get(page_name(page))
+    if page is not None and asked is None:
+        usage = None if find else _usage(ctx, page.split())
+        if usage is None:
+            raise WrongCall("there is no such page or command.", remedy="`sfumato help` lists pages.")
+        _show(usage, {"name": page, "page": "docs/reference/commands.md", "text": usage}, as_json=as_json)
+    elif find is not None:
+        _show_found(find, list(pages.values()) if asked is None else [asked], as_json=as_json)
+    elif asked is not None:
+        content: dict[str, object] = {"name": asked.name, "page": asked.place, "text": asked.text}
+        _show(asked.text, content, as_json=as_json)
+    else:
+        names = [{"name": one.name, "title": one.title, "page": one.place} for one in pages.values()]
+        _show(_listing(list(pages.values())), {"pages": names}, as_json=as_json)
+
+
+def _show_found(words: str, pages: Sequence[GuidePage], *, as_json: bool) -> None:
+    """Prints the lines that hold some words, each with its page and heading."""
+    lines = [(page.name, *found) for page in pages for found in page.lines_with(words)]
+    told = [f"{name}, {heading}: {line}" for name, heading, line in lines[:MOST_LINES]]
+    more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    keys = ("name", "heading", "line")
+    content: dict[str, object] = {"lines": [dict(zip(keys, line, strict=True)) for line in lines]}
+    _show("\n".join([*told, *more]) or "no page has these words", content, as_json=as_json)
+
+
+def _listing(pages: Sequence[GuidePage]) -> str:
+    width = max((len(page.name) for page in pages), default=0)
+    lines = ["pages of the guide; `sfumato help PAGE` shows one, `sfumato help --find WORDS` finds words"]
+    for part, some in groupby(pages, key=lambda page: page.part):
+        lines += [f"{part}:", *(f"  {page.name:<{width}}  {page.title}" for page in some)]
+    return "\n".join(lines)
+
+
+def _usage(ctx: typer.Context, words: Sequence[str]) -> str | None:
+    """The help text of a command; nothing where there is none of this name."""
+    command, below = ctx.find_root().command, ctx.find_root()
+    for word in words:
+        inner = getattr(command, "commands", {}).get(word)  # only groups have commands
+        if inner is None:
+            return None
+        command = inner
+        below = typer.Context(command, parent=below, info_name=word)
+    return str(command.get_help(below))
+
+
+def _show(text: str, content: dict[str, object], *, as_json: bool) -> None:
+    """Prints a long text: page by page where somebody looks at it."""
+    if as_json:
+        document(content)
+    elif sys.stdout.isatty():
+        from pydoc import pager  # seldom needed, and not quick to load
+
+        pager(text)
+    else:
+        say(text.rstrip("\n"))
+
+
+# The page of the guide that helps with an error, by the kind of the error.
+
+HELP_PAGES: Mapping[type[SfumatoError], str] = {
+    WrongCall: "docs/reference/commands.md",
+    BadInput: "docs/reference/errors.md",
+    BadData: "docs/how-to/files.md",
+    BadTaxonomy: "docs/how-to/hierarchies.md",
+    BadPolicy: "docs/reference/policy.md",
+    BadLedger: "docs/how-to/ledger.md",
+    NotEnoughMemory: "docs/how-to/scale.md",
+    OutOfReach: "docs/how-to/scale.md",
+    BrokenPromise: "docs/how-to/audit_a_file.md",
+    Infeasible: "docs/how-to/choose_promises.md",
+    LedgerConflict: "docs/how-to/ledger.md",
+    Unfinished: "docs/how-to/backup.md",
+    RefusedByHistory: "docs/explanation/continuous.md",
+    SfumatoError: "docs/reference/errors.md",
+}
+"""Pages by kind; of a kind that is not listed, the page of the kind that it is one of."""
+
+
+def help_page(error: SfumatoError) -> str | None:
+    """Returns the page that helps with an error; none where somebody stopped the program themselves.
+
+    >>> from sfumato.system.errors import NotACut
+    >>> help_page(NotACut("two nodes overlap"))
+    'docs/how-to/hierarchies.md'
+    """
+    if error.exit_code == 130:
+        return None
+    return next(HELP_PAGES[kind] for kind in type(error).__mro__ if kind in HELP_PAGES)
+
 
 VERBS: Mapping[str, Callable[..., object]] = {
     "init": init,

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.completion import complete_preset, complete_waiting
-from sfumato.cli.engine_option import table_read_by
-from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.options import ROWS, AsJson, Data, PolicyArgument, ShowValues, reads_data
+from sfumato.cli.guide_page import complete_preset, complete_waiting
+from sfumato.cli.options import ROWS, AsJson, Data, PolicyArgument, ShowValues, reads_data, table_read_by
+from sfumato.cli.streams import carry_interruptions
 from sfumato.cli.terminal import document, progress_bar, say, talk, tell
-from sfumato.core.data_file import NO_FORM, SourceForm
+from sfumato.table.data_file import NO_FORM, SourceForm
 
 policy = typer.Typer(
     help="Check a policy, confirm what it guessed, or print the schema of policy files.",
@@ -58,10 +57,9 @@ def check(
 
     Example:  sfumato policy check policy.yaml patients.csv
     """
-    from sfumato.journey.policy_check import check_policy
-    from sfumato.policy.doctor.diagnosis import diagnosis_lines
-    from sfumato.show.card import several
-    from sfumato.show.document import json_ready
+    from sfumato.draft.doctor import diagnosis_lines
+    from sfumato.system.presentation.cards import json_ready, several
+    from sfumato.workflows.confirm import check_policy
 
     table = None if data is None else table_read_by(None, data, form)
     with progress_bar() as progress:
@@ -104,7 +102,7 @@ def confirm(
 
     Example:  sfumato policy confirm policy.yaml weight visits
     """
-    from sfumato.journey.confirm import confirm_file
+    from sfumato.workflows.confirm import confirm_file
 
     waiting = confirm_file(file, columns or (), every=every)
     if as_json:
@@ -129,7 +127,7 @@ def ready(
 
     Example:  sfumato policy ready countries > countries.csv
     """
-    from sfumato.journey.ready_taxonomies import ready_card, ready_list, ready_text
+    from sfumato.workflows.confirm import ready_card, ready_list, ready_text
 
     if name is not None:
         say(ready_text(name).rstrip("\n"))
@@ -155,7 +153,7 @@ def arx(
 
     Example:  sfumato policy arx survey.deid --into survey
     """
-    from sfumato.journey.arx_project import POLICY, take_over_arx_project
+    from sfumato.workflows.confirm import POLICY, take_over_arx_project
 
     tell(take_over_arx_project(project, into), as_json=as_json)
     if not as_json:
@@ -186,7 +184,7 @@ def patterns(
 
     Example:  sfumato policy patterns policy.yaml patients.csv --quality precision
     """
-    from sfumato.journey.patterns import patterns as patterns_
+    from sfumato.workflows.patterns import patterns as patterns_
 
     with progress_bar() as progress:
         classified = patterns_(

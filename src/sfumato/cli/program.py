@@ -19,7 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from sfumato.cli.streams import open_streams
-from sfumato.system.stop_request import stopping
+from sfumato.system.progress import stopping
 
 INTERRUPTED = 130
 """The exit code of a program that was asked to stop, and did."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -16,6 +15,7 @@ from sfumato.cli.options import (
     Compare,
     Data,
     Dictionary,
+    Engine,
     Like,
     MemoryLimit,
     Overwrite,
@@ -23,13 +23,14 @@ from sfumato.cli.options import (
     ShowValues,
     SpillFolder,
     reads_data,
+    table_read_by,
 )
 from sfumato.cli.terminal import document, foretell, is_terminal, progress_bar, say, talk, warn
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import WrongCall
+from sfumato.system.errors import WrongCall
+from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
-    from sfumato.protection.plan import Plan
+    from sfumato.search.plan import Plan
 
 SafeFile = Annotated[
     Path | None,
@@ -76,7 +77,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     table, told_before = table_read_by(engine, data, form), foretell if compare or is_terminal() else None
     with progress_bar() as progress:
         if target is None:
-            from sfumato.journey.protect import protect as protect_
+            from sfumato.workflows.protect import protect as protect_
 
             plan = protect_(
                 table,
@@ -90,7 +91,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 progress=progress,
             )
         else:
-            from sfumato.journey.protect_file import protect_file
+            from sfumato.workflows.protect_file import protect_file
 
             plan, _ = protect_file(
                 table,
@@ -134,7 +135,7 @@ def _say_where(plan: Plan, target: Path | None, against: str | None, *, dictiona
     """Print on stderr what was written, and what it is good for."""
     talk("nothing was written" if target is None else f"published {target}")
     if target is not None and dictionary:
-        from sfumato.releases.dictionary.places import beside
+        from sfumato.release.dictionary import beside
 
         talk(f"what it means: {', '.join(str(file) for file in beside(target).values())}")
     if target is not None and against:

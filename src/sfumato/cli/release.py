@@ -1,5 +1,4 @@
 """`sfumato release`, `sfumato history`: publish a table, list the releases."""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.completion import complete_recipient
-from sfumato.cli.engine_option import Engine, table_read_by
+from sfumato.cli.guide_page import complete_chain, complete_recipient
 from sfumato.cli.options import (
     AsJson,
     Chain,
     Data,
+    Engine,
     KeyFile,
     LedgerUrl,
     Like,
@@ -24,9 +23,13 @@ from sfumato.cli.options import (
     ShowValues,
     SpillFolder,
     reads_data,
+    table_read_by,
 )
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
-from sfumato.core.data_file import NO_FORM, SourceForm
+from sfumato.table.data_file import NO_FORM, SourceForm
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 
 Overrides = Annotated[
     list[Path] | None,
@@ -87,9 +90,9 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
     """
-    from sfumato.journey.release import release as release_
-    from sfumato.releases.ledger.database import LedgerDatabase
+    from sfumato.release.ledger.database import LedgerDatabase
     from sfumato.system.memory import Memory
+    from sfumato.workflows.release import release as release_
 
     if not dry_run and LedgerDatabase(ledger).on_a_shared_drive:
         talk("the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that")
@@ -131,10 +134,9 @@ def history(
 
     Example:  sfumato history --ledger sqlite:///ledger.db
     """
-    from sfumato.releases.ledger.erasure import erased_people
-    from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.ledger.withdrawal import withdrawals
-    from sfumato.releases.receipt import Receipt, history_card
+    from sfumato.release.ledger.erasure import erased_people, withdrawals
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.receipt import Receipt, history_card
 
     opened = Ledger(ledger, key=key, readonly=True)
     records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)
@@ -146,3 +148,74 @@ def history(
         document({"releases": listed})
     else:
         say(history_card(records, withdrawn, erased))
+
+
+# `sfumato override`: a second person allows a smaller k, or a policy that promises less.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+def override(
+    policy: PolicyFile,
+    reason: Annotated[str, typer.Option("--reason", help="Why it is allowed.")],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who takes the responsibility.")],
+    until: Annotated[
+        str, typer.Option("--until", metavar="DAY", help="The last day it holds, such as 2026-12-31.")
+    ],
+    key: Annotated[
+        Path,
+        typer.Option("--key", metavar="FILE", help="Your own signing key; made if it is not there yet."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; it must not exist yet.")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="NAME", help="The recipient.", autocompletion=complete_recipient),
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", min=1, help="The smaller k that they may have.")] = None,
+    weaker: Annotated[
+        bool,
+        typer.Option(
+            "--weaker", help="In place of --to and --k: the policy may promise less than the first."
+        ),
+    ] = False,
+    chain: Annotated[
+        str,
+        typer.Option("--chain", help="The series of releases it is for.", autocompletion=complete_chain),
+    ] = "main",
+    as_json: AsJson = False,
+) -> None:
+    """Sign that one recipient may have a smaller k than the policy promises.
+
+    The policy lists the public keys of those who may sign, under recipients.overriders; the ledger's own key
+    will not do. Whoever releases names the file with --override, and the ledger records it.
+
+    With --weaker: sign that the chain may go on by this policy, although it promises less than the policy of
+    its first release, which lists those who may sign.
+
+    Example:  sfumato override -p policy.yaml --to rescue --k 2 --reason flood --by "A. Berg"
+    --until 2026-12-31 --key berg.key -o rescue.json
+    """
+    from sfumato.system.errors import WrongCall
+    from sfumato.workflows.release import sign_override, sign_weaker
+
+    if weaker and to is None and k is None:
+        signed = sign_weaker(policy, reason=reason, by=by, until=until, key=key, out=out, chain=chain)
+        unlisted = f"; it counts if the first policy of the chain lists the key {signed.override.public_key}"
+    elif not weaker and to is not None and k is not None:
+        signed = sign_override(
+            policy, to=to, k=k, reason=reason, by=by, until=until, key=key, out=out, chain=chain
+        )
+        unlisted = (
+            f"; the policy does not list the key {signed.override.public_key} yet. Add it under"
+            " recipients.overriders, then sign again: this file is for the policy as it is now"
+        )
+    else:
+        raise WrongCall(
+            "an override is for a recipient with a smaller k, or for a weaker policy",
+            remedy="Name --to and --k, or --weaker alone.",
+        )
+    if as_json:
+        document(signed.override.as_dict())
+    talk(f"wrote {out}{'' if signed.is_listed and not weaker else unlisted}")

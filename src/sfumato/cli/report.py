@@ -1,5 +1,4 @@
 """`sfumato report`: a page for whoever has to sign."""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,10 +7,26 @@ from typing import Annotated, Literal
 
 import typer
 
-from sfumato.cli.engine_option import table_read_by
-from sfumato.cli.options import MemoryLimit, Overwrite, PublicKey, ShowValues
-from sfumato.cli.terminal import progress_bar, say, talk
-from sfumato.core.errors import WrongCall
+from sfumato.cli.options import (
+    ROWS,
+    AsJson,
+    Charts,
+    MemoryLimit,
+    Overwrite,
+    PublicKey,
+    ShowValues,
+    SpillFolder,
+    draw_charts,
+    reads_data,
+    table_read_by,
+    tell_drawn,
+)
+from sfumato.cli.terminal import progress_bar, say, talk, tell
+from sfumato.system.errors import WrongCall
+from sfumato.table.data_file import NO_FORM, SourceForm
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 
 OptionalPolicy = Annotated[
     Path | None,
@@ -59,9 +74,9 @@ def report(
 
     Example:  sfumato report 2026-11 -p policy.yaml --original patients.csv -o report
     """
-    from sfumato.journey.report import report as report_
-    from sfumato.show.pdf import check_pdf
     from sfumato.system.memory import Memory
+    from sfumato.system.presentation.pages import check_pdf
+    from sfumato.workflows.report import report as report_
 
     without_pdf = ""
     if out.suffix != ".html":
@@ -91,3 +106,63 @@ def report(
         talk(f"no PDF was written: {without_pdf}")
     if not public:
         talk("internal: it holds figures of the original, and only you can read the files")
+
+
+# `sfumato utility`: what a safe table still tells of the original.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+Raw = Annotated[str, typer.Argument(metavar="RAW", help=f"The original: a {ROWS}")]
+Safe = Annotated[str, typer.Argument(metavar="SAFE", help="What was published of it.")]
+PolicyOfSafe = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy", "-p", metavar="POLICY", help="The policy it was published under; its taxonomies are read."
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", metavar="COLUMN", help="What a model is to tell; else a sensitive column."),
+]
+Prices = Annotated[
+    bool, typer.Option("--prices", help="Plan again without each promise and with k + 1; needs the policy.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Which range queries are asked.")]
+
+
+@reads_data
+def compare(
+    raw: Raw,
+    safe: Safe,
+    policy: PolicyOfSafe = None,
+    target: Target = None,
+    prices: Prices = False,
+    charts: Charts = None,
+    seed: Seed = 0,
+    memory: MemoryLimit = None,
+    spill: SpillFolder = None,
+    as_json: AsJson = False,
+    form: SourceForm = NO_FORM,
+) -> None:
+    """Measure what a safe table still tells of the original, for its owner alone.
+
+    Example:  sfumato utility patients.csv safe.csv -p policy.yaml --prices
+    """
+    from sfumato.system.memory import Memory
+    from sfumato.workflows.compare import compare as compare_
+
+    with progress_bar() as progress:
+        result = compare_(
+            table_read_by(None, raw, form),
+            table_read_by(None, safe),
+            policy,
+            target=target,
+            prices=prices,
+            seed=seed,
+            memory=Memory.of(memory, spill=spill),
+            progress=progress,
+        )
+        drawn = draw_charts(result, charts)
+    tell(result, as_json=as_json)
+    tell_drawn(drawn)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.terminal import say, talk
-from sfumato.core.errors import WrongCall
+from sfumato.system.errors import WrongCall
 
 
 def studio(
@@ -31,7 +31,7 @@ def studio(
     Example:  sfumato studio demo-out
     """
     try:
-        from sfumato.studio.server import run
+        from sfumato.studio.app import run
     except ImportError as missing:
         if (missing.name or "").startswith("sfumato"):
             raise

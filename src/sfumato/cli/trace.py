@@ -1,19 +1,35 @@
 """`sfumato trace`: who leaked it?"""
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.chart_folder import draw_charts, tell_drawn
-from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, LedgerUrl, OneChain, OpeningKey, ShowValues, reads_data
+from sfumato.cli.guide_page import complete_policy
+from sfumato.cli.options import (
+    AsJson,
+    Chain,
+    Charts,
+    Engine,
+    KeyFile,
+    LedgerUrl,
+    OneChain,
+    OpeningKey,
+    ShowValues,
+    draw_charts,
+    reads_data,
+    table_read_by,
+    tell_drawn,
+)
 from sfumato.cli.terminal import progress_bar, talk, tell
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import WrongCall
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.data_file import NO_FORM, SourceForm
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 
 LeakFile = Annotated[
     str, typer.Argument(metavar="LEAK", help="A CSV, Parquet or JSON file: a table or a record.")
@@ -57,7 +73,7 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato trace leak.csv --ledger sqlite:///ledger.db
     """
-    from sfumato.journey.trace import trace as trace_
+    from sfumato.workflows.trace import trace as trace_
 
     pairs = [name.partition("=") for name in column or ()]
     if any(not mark for _, mark, _ in pairs):
@@ -79,3 +95,119 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
     if show_values:
         talk("\n".join(result.values()))
     tell_drawn(drawn)
+
+
+# `sfumato erase`: take people out of what the ledger keeps.
+
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+
+STANDARD_INPUT = "-"
+MOST_DIGITS = 15
+"""Of the number of a row."""
+
+
+def erase(
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="The table, their rows still in it; needed where batches tell."),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help="Its policy file.", autocompletion=complete_policy
+        ),
+    ] = None,
+    person: Annotated[
+        list[str] | None,
+        typer.Option("--person", metavar="KEY", help="The key of somebody; may be repeated."),
+    ] = None,
+    person_file: Annotated[
+        str | None,
+        typer.Option(
+            "--person-file", metavar="FILE", help="Keys, one in a line; - reads standard input instead."
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            "--rows", metavar="FILE", help="Numbers of rows of the table, from 1, one in a line; or -."
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--column", metavar="NAME", help="The column of keys, where the policy does not say it."
+        ),
+    ] = None,
+    ledger: LedgerUrl = "sqlite:///ledger.db",
+    chain: Chain = "main",
+    key: KeyFile = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase; without it nothing is done.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take people out of everything that the ledger keeps, and say what is left to delete.
+
+    Marks of theirs go from all entries and all chains. What was published stays published, and later releases
+    are held against it as it is. The ledger stays whole: a sealed entry says that people were erased, and
+    names nobody. It cannot be undone; without --yes nothing is done, and the exit code is 2. A key given with
+    --person may stay in the history of the shell: --person-file avoids that. --rows names people without a
+    key, by the rows of the table they are in.
+
+    Example:  sfumato erase people.csv -p policy.yaml --person-file - --yes
+    """
+    from sfumato.workflows.erase import erase as erase_
+
+    people, numbers = [*(person or []), *_lines_in(person_file, "--person-file")], _numbers_in(rows)
+    if not yes:
+        raise WrongCall(
+            "an erasure cannot be undone: marks are deleted, and who was erased is not known again",
+            remedy="Say --yes to do it.",
+        )
+    found = erase_(
+        people,
+        rows=numbers,
+        ledger=ledger,
+        data=data,
+        policy=policy,
+        column=column,
+        chain=chain,
+        key=key,
+    )
+    tell(found, as_json=as_json)
+
+
+def _lines_in(file: str | None, option: str) -> list[str]:
+    """Returns the lines of a file or of standard input; empty ones are left out."""
+    from sfumato.system.disk import LARGEST_LIST, read_document
+
+    if file is None:
+        return []
+    try:
+        content = (
+            _standard_input(option)
+            if file == STANDARD_INPUT
+            else read_document(Path(file), most=LARGEST_LIST)
+        )
+        lines = content.decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise BadData(f"it cannot be read ({error.strerror})", where=option) from None
+    except UnicodeDecodeError:
+        raise BadData("it is not written in UTF-8", where=option) from None
+    return [line for line in lines if line]
+
+
+def _numbers_in(file: str | None) -> list[int]:
+    lines = [line.strip() for line in _lines_in(file, "--rows")]
+    if any(not line.isascii() or not line.isdigit() or len(line) > MOST_DIGITS for line in lines):
+        raise BadData("rows are whole numbers, one in a line", where="--rows")
+    return [int(line) for line in lines]
+
+
+def _standard_input(option: str) -> bytes:
+    from sfumato.system.disk import LARGEST_LIST
+
+    content = sys.stdin.buffer.read(LARGEST_LIST + 1)
+    if len(content) > LARGEST_LIST:
+        raise BadData(f"there are more than {LARGEST_LIST} bytes of them", where=option)
+    return content

@@ -1,6 +1,5 @@
 """Demo: made-up people to try everything on."""
 
-from sfumato.demo.folder import policy, write
-from sfumato.demo.hospital import hospital
+from sfumato.demo.hospital import hospital, policy, write
 
 __all__ = ["hospital", "policy", "write"]

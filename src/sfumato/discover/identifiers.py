@@ -2,22 +2,421 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
+from functools import partial
+from importlib import import_module
+from ipaddress import ip_address
 from typing import Literal
 
-from sfumato.discovery.identifiers.cells import ColumnCells
-from sfumato.discovery.identifiers.kinds import EMBEDDED_KINDS, KINDS, Kind
-from sfumato.discovery.identifiers.people_kinds import birth_dates, coordinates, free_text, names
-from sfumato.policy.column_evidence import (
+from sfumato.draft.evidence import (
     FEWEST_CELLS,
     NEARLY_UNIQUE_SHARE,
     ColumnEvidence,
     ColumnFinding,
     TableEvidence,
 )
-from sfumato.policy.column_names import words
+from sfumato.draft.roles_from_content import KNOWN_SHARE, looks_like_a_name, name_evidence, written_small
+from sfumato.policy.columns import words
+from sfumato.policy.taxonomies.dates import day
+from sfumato.policy.taxonomies.levels import number
+
+# Numbers that prove themselves: identifiers with check digits, each by its published rule.
+#
+# The rules are those of python-stdnum. Every function takes text with blanks, dots and dashes already gone
+# and
+# letters in upper case.
+
+
+def _rule(module: str, shape: str, **options: bool) -> Callable[[str], bool]:
+    """Returns the check of a module of `stdnum`, which is loaded when a text of this shape is first met."""
+    pattern = re.compile(shape, re.ASCII)
+
+    def check(text: str) -> bool:
+        if pattern.fullmatch(text) is None:
+            return False
+        return bool(import_module(f"stdnum.{module}").is_valid(text, **options))
+
+    return check
+
+
+luhn = _rule("luhn", r"\d+")
+payment_card = _rule("luhn", r"[3-6]\d{12,18}|2(22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{9,15}")
+"""13 to 19 digits of one of the large card schemes."""
+iban = _rule("iban", r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", check_country=False)
+us_social_security = _rule("us.ssn", r"\d{9}")
+"""There is no check digit, but parts that were never given out."""
+uk_nhs = _rule("gb.nhs", r"(?!0{10})\d{10}")
+dutch_bsn = _rule("nl.bsn", r"\d{8,9}")
+italian_codice_fiscale = _rule("it.codicefiscale", r"[A-Z0-9]{16}")
+french_nir = _rule("fr.nir", r"[1-478]\d{4}(\d{2}|2[AB])\d{8}")
+german_tax_id = _rule("de.idnr", r"[1-9]\d{10}")
+polish_pesel = _rule("pl.pesel", r"\d{11}")
+_spanish_citizen = _rule("es.dni", r"\d{8}[A-Z]")
+_spanish_foreigner = _rule("es.nie", r"[XYZ]\d{7}[A-Z]")
+
+
+def spanish_dni(text: str) -> bool:
+    """The number of a citizen, or of a foreigner."""
+    return _spanish_citizen(text) or _spanish_foreigner(text)
+
+
+def swedish_personnummer(text: str) -> bool:
+    """Ten or twelve digits: the date of birth (60 added to the day for visitors), Luhn over the last ten.
+
+    The rule of `stdnum` knows no visitors.
+    """
+    if re.fullmatch(r"(18|19|20)?\d{10}", text, re.ASCII) is None:
+        return False
+    century, short, day = text[:-10] or "20", text[-10:], int(text[-6:-4])
+    try:
+        date(int(century + short[:2]), int(short[2:4]), day - 60 if day > 60 else day)
+    except ValueError:
+        return False
+    return luhn(short)
+
+
+# The kinds of direct identifiers: how a cell of each looks, and what its column is often called.
+
+Test = Callable[[str], bool]
+_SEPARATORS = str.maketrans("", "", " .-/ ")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of identifier.
+
+    `test` looks at one cell. `chance` is how often a cell of the right shape passes by accident: many
+    different cells that pass leave no room for it. `named` are words of column names; a kind that
+    `needs_name` has too common a shape to be told from other numbers without one.
+    """
+
+    name: str
+    phrase: str
+    test: Test
+    chance: float
+    named: frozenset[str] = frozenset()
+    needs_name: bool = False
+    person: bool = False
+    """Whether a value stands for one person wherever it occurs."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _matches(shape: str) -> Test:
+    pattern = re.compile(shape, re.ASCII)
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+def _compact(check: Test) -> Test:
+    return lambda text: len(text) <= 48 and check(text.translate(_SEPARATORS).upper())
+
+
+def _ip(text: str) -> bool:
+    if not 2 <= len(text) <= 45 or (text.count(".") != 3 and ":" not in text):
+        return False
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+EMAIL = r"[A-Za-z0-9._%+'-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.[A-Za-z]{2,24}"
+URL = r"(?:https?|ftp)://[^\s/?#]{1,253}\S*"
+_GAP = r"[ ./-]"
+_PHONE = re.compile(rf"(\+|00)?(\(?\d{{1,5}}\)?{_GAP}?){{2,6}}\d{{2,6}}", re.ASCII)
+_ABROAD = rf"\+\d{{1,3}}{_GAP}?(\(?\d{{1,5}}\)?{_GAP}?){{1,6}}\d{{2,6}}"
+_STRONG_PHONE = re.compile(rf"{_ABROAD}|(\(\d{{3}}\) ?|\d{{3}}[.-])\d{{3}}[.-]\d{{4}}", re.ASCII)
+_PAIR = re.compile(r"\(?(-?\d{1,2}\.\d{3,})\s*[,; ]\s*(-?\d{1,3}\.\d{3,})\)?", re.ASCII)
+
+
+def _phone(text: str, *, shape: re.Pattern[str]) -> bool:
+    return 7 <= len(text) <= 24 and 7 <= sum(map(str.isdigit, text)) <= 15 and bool(shape.fullmatch(text))
+
+
+def _pair(text: str) -> bool:
+    found = _PAIR.fullmatch(text.strip()) if len(text) <= 60 else None
+    return found is not None and abs(float(found[1])) <= 90 and abs(float(found[2])) <= 180
+
+
+NATIONAL = _words(
+    "ssn nhs dni nie nif bsn cf codice fiscale nir insee secu idnr steuer tin pesel personnummer national"
+)
+PHONES = _words("phone telephone tel telefon telefono mobile mobil cell fax handy")
+_HEX = "[0-9A-Fa-f]"
+_UUID = rf"\{{?{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}\}}?"
+_MAC = rf"({_HEX}{{2}}([:-]))({_HEX}{{2}}\2){{4}}{_HEX}{{2}}"
+
+
+def _national(name: str, phrase: str, check: Test, chance: float) -> Kind:
+    return Kind(name, phrase, check, chance, NATIONAL, person=True)
+
+
+def _dashed_ssn(text: str) -> bool:
+    dashed = re.fullmatch(r"\d{3}([- ])\d{2}\1\d{4}", text, re.ASCII) is not None
+    return dashed and us_social_security(text.translate(_SEPARATORS))
+
+
+def _swedish(text: str) -> bool:
+    """A plus instead of the dash says: older than a hundred years."""
+    return swedish_personnummer(text.replace("+", ""))
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("e-mail", "e-mail addresses", _matches(EMAIL), 1e-3, _words("email mail"), person=True),
+    Kind("url", "web addresses", _matches(URL), 1e-3, _words("url link website homepage")),
+    Kind("uuid", "UUIDs", _matches(_UUID), 1e-3, _words("uuid guid")),
+    Kind("mac-address", "hardware addresses", _matches(_MAC), 1e-3, _words("mac")),
+    Kind("ip-address", "network addresses", _ip, 1e-2, _words("ip ipv4 ipv6")),
+    Kind("iban", "bank accounts (check digits right)", _compact(iban), 1 / 97, _words("iban konto")),
+    Kind(
+        "payment-card",
+        "payment cards (check digit right)",
+        _compact(payment_card),
+        1 / 20,
+        _words("card creditcard pan"),
+    ),
+    _national(
+        "it-codice-fiscale",
+        "Italian tax codes (check letter right)",
+        _compact(italian_codice_fiscale),
+        1e-3,
+    ),
+    _national("fr-nir", "French social security numbers (key right)", _compact(french_nir), 1 / 97),
+    _national("es-dni", "Spanish identity numbers (letter right)", _compact(spanish_dni), 1 / 23),
+    _national("pl-pesel", "PESEL numbers (date and check digit right)", _compact(polish_pesel), 1 / 40),
+    _national("se-personnummer", "Swedish personal numbers (check digit right)", _compact(_swedish), 1 / 30),
+    _national("de-tax-id", "German tax numbers (check digit right)", _compact(german_tax_id), 1 / 20),
+    _national("uk-nhs", "NHS numbers (check digit right)", _compact(uk_nhs), 1 / 11),
+    _national("nl-bsn", "Dutch citizen numbers (check digit right)", _compact(dutch_bsn), 1 / 11),
+    _national("us-ssn", "shaped as US social security numbers", _dashed_ssn, 1 / 10),
+    Kind(
+        "us-ssn",
+        "shaped and called as US social security numbers",
+        _compact(us_social_security),
+        1 / 2,
+        _words("ssn"),
+        needs_name=True,
+        person=True,
+    ),
+    Kind("coordinates", "pairs of coordinates", _pair, 1e-2, _words("coordinates location position gps")),
+    Kind("phone", "telephone numbers", partial(_phone, shape=_STRONG_PHONE), 1 / 10, PHONES),
+    Kind(
+        "phone",
+        "shaped and called as telephone numbers",
+        partial(_phone, shape=_PHONE),
+        1 / 2,
+        PHONES,
+        needs_name=True,
+    ),
+)
+"""The stricter ones first: a column is reported under the first that fits."""
+
+_GROUPED = r"(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?"
+_DIALLED = r"\+\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){1,6}\d{2,6}"
+
+
+@dataclass(frozen=True)
+class EmbeddedKind:
+    """What hides in longer text; where `mark` is absent the pattern is not even tried."""
+
+    name: str
+    phrase: str
+    mark: str
+    pattern: re.Pattern[str]
+    check: Test = bool
+
+    def within(self, text: str) -> bool:
+        """Whether it stands in the text."""
+        match = self.pattern.search(text) if self.mark in text else None
+        return match is not None and self.check(match[0])
+
+
+EMBEDDED_KINDS: tuple[EmbeddedKind, ...] = (
+    EmbeddedKind("e-mail", "e-mail addresses", "@", re.compile(EMAIL, re.ASCII)),
+    EmbeddedKind("url", "web addresses", "://", re.compile(URL, re.ASCII)),
+    EmbeddedKind(
+        "us-ssn",
+        "numbers like US social security numbers",
+        "-",
+        re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])", re.ASCII),
+    ),
+    EmbeddedKind(
+        "iban",
+        "bank accounts",
+        "",
+        re.compile(rf"\b[A-Z]{{2}}\d{{2}}{_GROUPED}\b", re.ASCII),
+        _compact(iban),
+    ),
+    EmbeddedKind("phone", "telephone numbers", "+", re.compile(rf"(?<![\w+]){_DIALLED}\b", re.ASCII)),
+)
+
+
+# The cells of a column as evidence: different ones with their numbers, and shares of them.
+
+SCREENED_CELLS = 1000
+"""So many different cells decide whether all are worth a look."""
+
+
+@dataclass(frozen=True)
+class ColumnCells:
+    """The different cells that hold something, and how often; `part` if only some rows were read."""
+
+    texts: tuple[str, ...] = field(repr=False)
+    counts: tuple[int, ...] = field(repr=False)
+    kind: str
+    part: bool = False
+    rows: int = 0
+
+    @classmethod
+    def of(cls, column: ColumnEvidence, rows: int, *, part: bool = False) -> ColumnCells:
+        """What a survey lists of a column."""
+        pairs = [(v, int(c)) for v, c in zip(column.values, column.counts, strict=True) if v]
+        texts = tuple(v for v, _ in pairs)
+        return cls(texts, tuple(c for _, c in pairs), column.kind, part, rows)
+
+    @property
+    def present(self) -> int:
+        """How many cells hold something."""
+        return sum(self.counts)
+
+    @property
+    def distinct(self) -> int:
+        return len(self.texts)
+
+    def spread(self, most: int) -> tuple[str, ...]:
+        """At most so many of the different cells, evenly spread over their order."""
+        return self.texts[:: max(1, -(-len(self.texts) // most))]
+
+    def worth_a_look(self, test: Callable[[str], bool], *, least: Fraction) -> bool:
+        """Whether enough of some different cells pass for all to be tested."""
+        few = self.spread(SCREENED_CELLS)
+        return sum(map(test, few)) >= least * len(few)
+
+    def share(self, test: Callable[[str], bool]) -> tuple[Fraction, int]:
+        """The share of the cells that pass, and how many different ones do."""
+        passed = [c for text, c in zip(self.texts, self.counts, strict=True) if test(text)]
+        return Fraction(sum(passed), self.present or 1), len(passed)
+
+    def spoken(self, share: Fraction) -> str:
+        """A share in words: the start of a sentence."""
+        where = f" in the first {self.rows:,} rows" if self.part else ""
+        if share == 1:
+            return f"all cells{where} are"
+        percent = int(100 * share)
+        return f"{percent}% of the cells{where} are" if percent else f"fewer than 1% of the cells{where} are"
+
+
+# Names, free text, dates of birth, places: recognized by what a column is called and how its cells look.
+
+SAMPLED_CELLS = 5000
+"""So many different cells are enough for averages."""
+HALF = Fraction(1, 2)
+LIFETIME_YEARS = 50
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """How much of a column looks like a kind, and why."""
+
+    share: Fraction
+    confidence: Literal["certain", "likely", "possible"]
+    reason: str
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BIRTH = _set("""
+    born birth birthday birthdate dob yob geboren geburtsdatum geburtstag geburtsjahr naissance nascita
+    nacimiento geboortedatum födelsedatum urodzenia
+""")
+_LATITUDE = _set("lat latitude")
+_LONGITUDE = _set("lon lng long longitude")
+
+
+def names(header: str, cells: ColumnCells) -> Resemblance | None:
+    """Words with capitals, if the column has any; given names among them, a telling header, or many."""
+    if cells.kind != "text":
+        return None
+    small = written_small(cells.spread(SAMPLED_CELLS))
+    if not cells.worth_a_look(partial(looks_like_a_name, small=small), least=HALF):
+        return None
+    seen = name_evidence(header, cells.texts, cells.counts)
+    said = f"{cells.spoken(seen.alike)} words{'' if seen.small else ' with capitals'}"
+    if seen.known >= KNOWN_SHARE and (seen.certain or seen.likely):
+        word: Literal["certain", "likely"] = "certain" if seen.certain else "likely"
+        return Resemblance(seen.alike, word, f"{said}, common given names among them")
+    if seen.likely:
+        return Resemblance(seen.alike, "likely", f"{said}, and the column is called so")
+    return Resemblance(seen.alike, "possible", f"{said}, most of them different") if seen.possible else None
+
+
+def free_text(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
+    """Long cells of several words, most of them different."""
+    del called
+    few = cells.spread(SAMPLED_CELLS)
+    if cells.kind != "text" or cells.distinct < 2 or 2 * cells.distinct <= cells.present:
+        return None
+    length, count = sum(map(len, few)) // len(few), sum(len(text.split()) for text in few) // len(few)
+    if length < 40 or count < 5:
+        return None
+    different = len({word for text in few for word in text.lower().split()})
+    share, _ = cells.share(lambda text: len(text) >= 20 and " " in text)
+    why = f"{length} characters and {count} words on average, {different:,} different words"
+    return Resemblance(share, "likely", f"free text ({why}): anybody may be named in it")
+
+
+def birth_dates(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
+    """Dates, or years, that are called births; or dates that span most of a lifetime."""
+    titled = bool(_BIRTH & set(called))
+    test = next((t for t in (_is_day, _is_year)[: 1 + titled] if cells.worth_a_look(t, least=HALF)), None)
+    share, _ = cells.share(test) if test else (Fraction(0), 0)
+    if share < Fraction(9, 10):
+        return None
+    if titled:
+        return Resemblance(share, "certain", f"{cells.spoken(share)} dates, and the column is called so")
+    years = [at.year for text in cells.spread(SAMPLED_CELLS) if (at := day(text)) is not None]
+    span = max(years, default=0) - min(years, default=0)
+    if span < LIFETIME_YEARS or min(years) < 1850:
+        return None
+    return Resemblance(share, "possible", f"{cells.spoken(share)} dates over {span} years: perhaps of birth")
+
+
+def _is_day(text: str) -> bool:
+    return day(text) is not None
+
+
+def _is_year(text: str) -> bool:
+    return re.fullmatch(r"(18|19|20)\d\d", text, re.ASCII) is not None
+
+
+def coordinates(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
+    """Degrees with at least three decimals, which place somebody within about a hundred metres."""
+    limit = 90 if _LATITUDE & set(called) else 180 if _LONGITUDE & set(called) else 0
+    if not limit:
+        return None
+
+    def exact(text: str) -> bool:
+        size = number(text)
+        return size is not None and abs(size) <= limit and len(text.rpartition(".")[2]) >= 3 and "." in text
+
+    share, different = cells.share(exact)
+    if share < Fraction(1, 2) or different < 2:
+        return None
+    return Resemblance(
+        share,
+        "likely",
+        f"{cells.spoken(share)} degrees with three decimals or more: within some hundred metres",
+    )
+
 
 Confidence = Literal["certain", "likely", "possible"]
 

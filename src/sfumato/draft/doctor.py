@@ -2,45 +2,509 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 
-from sfumato.core.beliefs import BeliefLimit
-from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.microdata import Missing, Role
-from sfumato.core.problem import did_you_mean, short
-from sfumato.core.rounded_number import rounded_number
-from sfumato.core.taxonomy import ANY, Taxonomy
-from sfumato.policy.column_evidence import (
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.draft.evidence import (
     ColumnEvidence,
     TableEvidence,
     folded,
     is_free_text,
+    look_alikes,
     nearly_unique,
     texts,
 )
-from sfumato.policy.column_names import ONE_PERSON
-from sfumato.policy.column_names import words as words_of
-from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
-from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
-from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
-from sfumato.policy.doctor.near_misses import near_misses
-from sfumato.policy.doctor.sparse_values import sparse_values
-from sfumato.policy.doctor.written_cells import look_alikes, no_numbers
-from sfumato.policy.lexicon.header_lexicon import lexicon
-from sfumato.policy.person_keys import may_be_number_of_people
-from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.draft.evidence import look_alikes as groups_alike
+from sfumato.draft.functional_dependencies import ColumnsBesideKeys
+from sfumato.draft.safe_harbor_cells import may_be_number_of_people
+from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge
+from sfumato.policy.columns import ONE_PERSON
+from sfumato.policy.columns import words as words_of
+from sfumato.policy.content import ColumnRule
+from sfumato.policy.header_lexicon import lexicon
+from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition
-from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, TaxonomyRule
-from sfumato.policy.taxonomies.arx import as_line
+from sfumato.policy.taxonomies.files import (
+    HierarchyFile,
+    NestedTree,
+    Row,
+    WrittenRows,
+    as_line,
+    parse,
+    paths,
+    read_bytes,
+)
+from sfumato.policy.taxonomies.intervals import check_range_ends
 from sfumato.policy.taxonomies.levels import is_lack
-from sfumato.policy.taxonomies.range_ends import check_range_ends
-from sfumato.policy.taxonomies.rows import WrittenRows, paths
+from sfumato.policy.taxonomies.ready.catalogue import ReadyTaxonomy
+from sfumato.policy.taxonomies.texts import LISTING
 from sfumato.policy.yaml import MOST_FILE_BYTES, read
-from sfumato.show.card import several
 from sfumato.system.disk import read_start
+from sfumato.system.errors import BadInput, BadPolicy, BadTaxonomy, did_you_mean, short
+from sfumato.system.presentation.cards import several
+from sfumato.system.verdict import ABSENCE, AttackLimits
+from sfumato.table.microdata import Missing, Role, terms_of
+from sfumato.table.published_texts import rounded_number
+from sfumato.table.spelling import Folding, Spelling, meaning
+from sfumato.table.taxonomy import ANY, Label, Taxonomy, TaxonomyRule
+
+# Values that a ready taxonomy lacks, and those that are probably meant.
+
+MOST_PROPOSALS = 1000
+
+
+def near_misses(rule: ReadyTaxonomy, lacking: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Returns a line for every value that has a near one in the list, and a remedy that tells no value.
+
+    >>> near_misses(ReadyTaxonomy("countries"), ["Holland", "Atlantis"])[0]
+    ('Holland: write Netherlands',)
+    """
+    nearest = [(value, rule.nearest(value)) for value in lacking[:MOST_PROPOSALS]]
+    lines = tuple(f"{value}: write {near}" for value, near in nearest if near is not None)
+    own = f"or use a hierarchy file of your own; `sfumato policy ready {rule.name}` prints the list"
+    if not lines:
+        return lines, f"Correct the data, {own}."
+    meant = several(len(lines), "has a near one in the list", "have near ones in the list")
+    return lines, f"Of them {meant}, which --show-values tells. Correct the data, {own}."
+
+
+# Diagnoses: what is wrong with a policy, a hierarchy or a knowledge table, and the remedy.
+
+MOST_OF_A_KIND = 10
+"""Of one kind so many are told, where people read them: a survey may have hundreds of columns."""
+
+
+class Severity(StrEnum):
+    """How bad a problem is."""
+
+    ERROR = "error"
+    """Protecting will be refused."""
+    WARNING = "warning"
+    """It works, but probably not as meant."""
+    NOTE = "note"
+    """Good to know."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is wrong, where, how often, and what to do.
+
+    `what`, `where` and `remedy` hold no cell values. `values` lists the values concerned and `repair` the
+    lines that would mend it; both may hold values of the data and are shown only when somebody asks.
+    """
+
+    name: str
+    gravity: Severity
+    where: str
+    what: str
+    count: int
+    remedy: str = ""
+    values: tuple[str, ...] = field(default=(), repr=False)
+    repair: tuple[str, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        told = f"{self.gravity}: {self.where}: {self.what.removesuffix('.')}."
+        return f"{told} {self.remedy}" if self.remedy else told
+
+
+def diagnosis_lines(diagnoses: Sequence[Diagnosis], *, most: int = MOST_OF_A_KIND) -> list[str]:
+    """Returns a line for each diagnosis, in order; of one kind `most` at most, and how many are left out.
+
+    >>> few = [Diagnosis("absent", Severity.ERROR, f"column {c}", "it is absent", 1) for c in "abcd"]
+    >>> diagnosis_lines(few, most=2)[1:]
+    ['error: column b: it is absent.', 'error: 2 more of the same kind (absent); --json lists them all']
+    """
+    lines: list[str] = []
+    told: Counter[tuple[Severity, str]] = Counter()
+    kinds = Counter((diagnosis.gravity, diagnosis.name) for diagnosis in diagnoses)
+    for diagnosis in diagnoses:
+        kind = (diagnosis.gravity, diagnosis.name)
+        told[kind] += 1
+        if told[kind] <= most or kinds[kind] == most + 1:
+            lines.append(str(diagnosis))
+        elif told[kind] == most + 1:
+            left = f"{kinds[kind] - most:,} more of the same kind ({diagnosis.name})"
+            lines.append(f"{diagnosis.gravity}: {left}; --json lists them all")
+    return lines
+
+
+def look_alike_spellings(
+    where: str, kind: str, groups: Sequence[Sequence[str]], *, remedy: str = "Write each in one way."
+) -> Diagnosis:
+    """Returns the diagnosis for groups of texts of one kind that only look alike."""
+    return Diagnosis(
+        "look-alikes",
+        Severity.WARNING,
+        where,
+        f"{several(len(groups), kind)} in spellings that look alike (case, blanks, accents)",
+        len(groups),
+        remedy,
+        tuple(text for group in groups for text in group),
+    )
+
+
+# Problems of a hierarchy file.
+
+
+def examine_file(path: str | Path) -> list[Diagnosis]:
+    """Returns everything that is wrong with a hierarchy file on its own; never raises for its content."""
+    file = Path(path)
+    try:
+        return examine_hierarchy(read_bytes(file), name=file.name)
+    except BadInput as wrong:
+        return [_unreadable(wrong, file.name)]
+
+
+def examine_hierarchy(content: bytes, *, name: str) -> list[Diagnosis]:
+    """Returns the same for the content of a file."""
+    try:
+        rows, lines = parse(content, name=name)
+    except BadInput as wrong:
+        return [_unreadable(wrong, name)]
+    diagnoses = [diagnosis for check in HIERARCHY_CHECKS for diagnosis in check(_Lines(rows, lines, name))]
+    if not any(diagnosis.gravity is Severity.ERROR for diagnosis in diagnoses):
+        try:
+            HierarchyFile(name, content).build([])
+        except BadInput as wrong:
+            diagnoses.append(_unreadable(wrong, name))
+    return diagnoses
+
+
+def _unreadable(wrong: BadInput, name: str) -> Diagnosis:
+    return Diagnosis(
+        "unreadable", Severity.ERROR, wrong.where or name, wrong.message, 1, wrong.remedy, wrong.values
+    )
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a hierarchy file, and where each stands."""
+
+    rows: Sequence[Row]
+    numbers: Sequence[int]
+    name: str
+
+    def place(self, i: int) -> str:
+        return f"{self.name}, line {self.numbers[i]}"
+
+    def diagnosis(
+        self, kind: str, gravity: Severity, which: Sequence[int], what: str, fix: str
+    ) -> Iterator[Diagnosis]:
+        """Yields one diagnosis of all these lines, placed at the first; none if there are no such lines."""
+        if which:
+            values = tuple(self.rows[i][0] for i in which)
+            yield Diagnosis(kind, gravity, self.place(which[0]), what, len(which), fix, values)
+
+
+def _repeated(file: _Lines) -> Iterator[Diagnosis]:
+    first: dict[str, int] = {}
+    same: list[int] = []
+    other: list[int] = []
+    for i, row in enumerate(file.rows):
+        earlier = first.setdefault(row[0], i)
+        if earlier != i:
+            (same if file.rows[earlier] == row else other).append(i)
+    what = several(len(same), "line repeats an earlier one", "lines repeat an earlier one")
+    yield from file.diagnosis("repeated", Severity.NOTE, same, what, "Harmless; delete them.")
+    what = several(len(other), "line contradicts an earlier one", "lines contradict an earlier one")
+    yield from file.diagnosis("contradicting", Severity.ERROR, other, what, "Keep one line per value.")
+
+
+def _circles(file: _Lines) -> Iterator[Diagnosis]:
+    circular = []
+    for i, row in enumerate(file.rows):
+        steps = [label for j, label in enumerate(row) if j == 0 or label != row[j - 1]]
+        if len(set(steps)) < len(steps):
+            circular.append(i)
+    what = several(len(circular), "line runs in a circle", "lines run in a circle")
+    yield from file.diagnosis("circle", Severity.ERROR, circular, what, "Give the upper one another name.")
+
+
+def _two_parents(file: _Lines) -> Iterator[Diagnosis]:
+    """Yields groups whose leaves go on to different groups."""
+    above: dict[str, dict[str, int]] = {}
+    for i, row in enumerate(file.rows):
+        for j in range(1, len(row) - 1):
+            if row[j] != row[j + 1]:
+                above.setdefault(row[j], {}).setdefault(row[j + 1], i)
+    for label, parents in above.items():
+        if len(parents) > 1 and label != ANY:
+            yield Diagnosis(
+                "two-parents",
+                Severity.ERROR,
+                file.place(list(parents.values())[1]),
+                f"a label stands below {several(len(parents), 'different label')}",
+                len(parents),
+                "Rename it, for example with what it becomes in brackets behind it.",
+                (label, *parents),
+                tuple(_renamed(row, label) for row in file.rows if label in row[1:]),
+            )
+
+
+def _renamed(row: Row, label: str) -> str:
+    """Returns the row with the label renamed by what it becomes."""
+    parent = next((up for up in row[row.index(label, 1) :] if up != label), ANY)
+    return as_line([row[0], *(f"{label} ({parent})" if x == label else x for x in row[1:])])
+
+
+def _value_and_group(file: _Lines) -> Iterator[Diagnosis]:
+    groups = {label for row in file.rows for label in row[1:] if label != row[0]}
+    last = {row[0]: i for i, row in enumerate(file.rows)}
+    both = [i for value, i in last.items() if value in groups]
+    if both:
+        what = several(len(both), "value bears the name of a group", "values bear the name of a group")
+        fix = "Rename the group, for example with `(all)` behind it: readers could not tell the two apart."
+        yield from file.diagnosis("value-and-group", Severity.WARNING, both, what, fix)
+
+
+def _ragged(file: _Lines) -> Iterator[Diagnosis]:
+    lengths = [len(row) for row in file.rows]
+    usual = max(set(lengths), key=lambda length: (lengths.count(length), length))
+    odd = [i for i, length in enumerate(lengths) if length != usual]
+    what = f"{several(len(odd), 'line')} with more or fewer than {several(usual, 'level')}"
+    fix = "Lines are aligned at the root; a shorter one keeps its value longer."
+    yield from file.diagnosis("ragged", Severity.NOTE, odd, what, fix)
+
+
+def _no_root(file: _Lines) -> Iterator[Diagnosis]:
+    open_ends = [i for i, row in enumerate(file.rows) if row[-1] != ANY]
+    if len({row[-1] for row in file.rows}) > 1:
+        what = several(len(open_ends), f"line does not end in {ANY!r}", f"lines do not end in {ANY!r}")
+        yield from file.diagnosis("no-root", Severity.NOTE, open_ends, what, f"{ANY!r} is added above them.")
+
+
+def _look_alikes(file: _Lines) -> Iterator[Diagnosis]:
+    pairs = look_alikes(list(dict.fromkeys(label for row in file.rows for label in row)))
+    if pairs:
+        yield look_alike_spellings(file.name, "label", pairs)
+
+
+HIERARCHY_CHECKS = (_repeated, _circles, _two_parents, _value_and_group, _ragged, _no_root, _look_alikes)
+
+
+# Problems of a knowledge table, alone and beside the term sets it is meant for.
+
+DISTINCT = "Write each in one way: they count as different."
+
+MOST_PAIRS = 2_000_000
+"""So many pairs of a label and another one that shares its rarest term are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldTermSets:
+    """The term sets of a column, as texts of a coded column, and how often each occurs."""
+
+    texts: tuple[Label, ...]
+    counts: NDArray[np.int64]
+
+
+def examine_knowledge(knowledge: Knowledge, *, name: str = "knowledge") -> Iterator[Diagnosis]:
+    """Yields the problems that show without data."""
+    empty = [label for label, terms in knowledge.rows if not terms]
+    if empty:
+        what = several(len(empty), "label has a row without terms", "labels have rows without terms")
+        remedy = "Only a person without any term links to them."
+        yield Diagnosis("no-terms", Severity.WARNING, name, what, len(empty), remedy, tuple(empty))
+    if alike := look_alikes(knowledge.terms):
+        yield look_alike_spellings(name, "term", alike, remedy=DISTINCT)
+    if alike := look_alikes(knowledge.labels):
+        yield look_alike_spellings(name, "label", alike, remedy=DISTINCT)
+    inside = list(subsumed(knowledge))
+    if inside:
+        what = several(
+            len(inside), "label has all its terms in another label", "labels have all their terms in others"
+        )
+        remedy = "Whoever links to such a label links to the other one too; are both meant?"
+        yield Diagnosis("subsumed", Severity.NOTE, name, what, len(inside), remedy, tuple(inside))
+
+
+def subsumed(knowledge: Knowledge) -> Iterator[str]:
+    """Yields the labels every row of which is contained in a row of another label.
+
+    >>> list(subsumed(Knowledge.of([("Cold", ["cough"]), ("Flu", ["cough", "fever"])])))
+    ['Cold']
+    """
+    first, holders = knowledge.holders
+    often = np.diff(first)
+    number, group = knowledge.number_of, knowledge.label_of_row
+    compared = 0
+    inside: dict[str, bool] = {}
+    for i, (label, terms) in enumerate(knowledge.rows):
+        if not terms or inside.get(label) is False:
+            inside[label] = False
+            continue
+        rarest = min(terms, key=lambda t: (int(often[number[t]]), t))
+        near = holders[first[number[rarest]] : first[number[rarest] + 1]].tolist()
+        compared += len(near)
+        if compared > MOST_PAIRS:
+            return
+        inside[label] = any(group[r] != group[i] and terms <= knowledge.rows[r][1] for r in near)
+    yield from (label for label, truth in inside.items() if truth)
+
+
+def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Iterator[Diagnosis]:
+    """Yields the problems that show beside the data."""
+    where = f"column {short(column)}"
+    sets = [terms_of(text) for text in held.texts]
+    rows = int(held.counts.sum())
+    seen = {term for terms in sets for term in terms}
+    unknown = sorted(seen - set(knowledge.terms))
+    if unknown:
+        what = several(len(unknown), "term that no label has", "terms that no label has")
+        remedy = (
+            "A row with such a term links to nothing: correct the data, or add the term to the knowledge."
+        )
+        yield Diagnosis("unknown-terms", Severity.WARNING, where, what, len(unknown), remedy, tuple(unknown))
+    if alike := look_alikes(sorted(seen | set(knowledge.terms))):
+        mixed = [group for group in alike if seen & set(group)]
+        if mixed:
+            yield look_alike_spellings(where, "term", mixed, remedy=DISTINCT)
+    bare = int(held.counts[[not terms for terms in sets]].sum())
+    if bare:
+        what = several(bare, "row has no terms", "rows have no terms")
+        yield Diagnosis("no-terms", Severity.NOTE, where, what, bare, "They link to every label alike.")
+    if not rows:
+        return
+    from sfumato.models.quasi_sensitive.labels import links_of_texts  # noqa: PLC0415  # compiled
+
+    number = links_of_texts(knowledge, held.texts).number
+    lost = int(held.counts[number == 0].sum())
+    if lost:
+        what = f"{several(lost, 'row links', 'rows link')} to no label, of {rows:,}"
+        remedy = "The knowledge says nothing about them, so nothing is promised about them."
+        yield Diagnosis("unlinked", Severity.WARNING, where, what, lost, remedy)
+    order = np.argsort(number, kind="stable")
+    typical = int(number[order][np.searchsorted(np.cumsum(held.counts[order]), (rows + 1) // 2)])
+    alone = int(held.counts[number == 1].sum())
+    what = (
+        f"a typical row links to {several(typical, 'label')} of {len(knowledge.labels):,}; "
+        f"{several(alone, 'row links', 'rows link')} to a single one"
+    )
+    yield Diagnosis("links", Severity.NOTE, where, what, typical)
+
+
+# Problems that only rows show: what one column tells of another.
+
+
+def examine_rows(unchanged: ColumnsBesideKeys, rows: Mapping[str, Sequence[Label]]) -> list[Diagnosis]:
+    """Returns which columns are published unchanged and tell what a key is, by the texts of some rows."""
+    return [
+        Diagnosis(
+            "telling",
+            Severity.WARNING,
+            f"column {short(telling.column)}",
+            f"published unchanged, it {telling}, however coarsely that is published",
+            telling.told,
+            "Make it a quasi-identifier, or do not publish it.",
+        )
+        for telling in unchanged.telling(rows)
+    ]
+
+
+# How the cells of a column are written: numbers that are to be rounded, and texts that look alike.
+
+
+def no_numbers(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    """Yields an error where a column is to be rounded that holds something else than numbers."""
+    del policy, rows
+    if rule.digits is None:
+        return
+    held = texts(column)
+    wrong = [text for text in held if rounded_number(text, rule.digits) is None]
+    if wrong or (not column.complete and column.kind not in ("integer", "decimal")):
+        count = several(len(wrong), "value is", "values are") if wrong else "some values are"
+        remedy = "Drop `digits`, or write every value as a number; read texts for nothing with --empty."
+        where = f"column {short(name)}"
+        what = f"{count} no number written as 1234.5, and the column is to be rounded"
+        yield Diagnosis("no-numbers", Severity.ERROR, where, what, max(1, len(wrong)), remedy, tuple(wrong))
+
+
+def look_alike_cells(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    """Yields a warning where values are written in several ways that look alike, or count as one."""
+    del policy, rows
+    if rule.role is Role.SENSITIVE and rule.spelling is Spelling.FOLDED:
+        yield from _folded_spellings(name, column)
+        return
+    if not rule.role.is_key and rule.role is not Role.SENSITIVE:
+        return
+    if rule.one_spelling:
+        return
+    if groups := groups_alike(texts(column)):
+        remedy = "Write each in one way: they count as different values and split groups."
+        if rule.role is Role.QUASI and (rule.taxonomy is None or isinstance(rule.taxonomy, LISTING)):
+            remedy += " With spelling: folded they are published as one."
+        yield look_alike_spellings(f"column {short(name)}", "value", groups, remedy=remedy)
+
+
+def _folded_spellings(name: str, column: ColumnEvidence) -> Iterator[Diagnosis]:
+    """Yields what promises count as one value, and as none, though it is published as it stands."""
+    folding = Folding.of(column.values)
+    if folding:
+        yield Diagnosis(
+            "folded",
+            Severity.WARNING,
+            f"column {short(name)}",
+            f"{folding}; that is how promises count them",
+            folding.texts + folding.missing,
+            _remedy(folding),
+        )
+
+
+def _remedy(folding: Folding) -> str:
+    said = "or say spelling: exact if"
+    if not folding.missing:
+        return f"Write each value in one way, {said} they differ."
+    if not folding.texts:
+        return f"Leave a cell empty where nothing is known, {said} such a text (none, n/a) is a value."
+    return f"Write each value in one way and leave what is unknown empty, {said} each text is a value."
+
+
+# Sensitive columns in which many cells are empty, and what that costs.
+
+SPARSE = Fraction(1, 10)
+"""From this share of empty cells on, what they cost is said."""
+
+
+def sparse_values(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    """Yields a warning where a promise looks at those who have a value alone, and many have none."""
+    asked = [promise for promise in policy.promises if promise.known_alone and name in promise.sensitive]
+    count = _empty(rule, column)
+    if not asked or count < SPARSE * rows:
+        return
+    share = Fraction(count, rows)
+    keys = " and ".join(f"`{key}`" for key in dict.fromkeys(promise.name for promise in asked))
+    verb = "counts" if keys.count("`") == 2 else "count"
+    what = f"it is empty in {float(share):.0%} of rows: {keys} {verb} among the rows that have a value"
+    allowed, _ = AttackLimits.of(limit for promise in asked for limit in promise.limits()).limit(
+        ABSENCE, name
+    )
+    if share > allowed:
+        what += f", and allows a share of {allowed} without one"
+    remedy = "Fill it, drop it, or ask less: groups have to be larger than if every row had one."
+    yield Diagnosis("sparse", Severity.WARNING, f"column {short(name)}", what, count, remedy)
+
+
+def _empty(rule: ColumnRule, column: ColumnEvidence) -> int:
+    """Returns how many cells are missing, or say in words that nothing is known."""
+    if rule.spelling is not Spelling.FOLDED:
+        return column.missing
+    pairs = zip(column.values, column.counts.tolist(), strict=False)
+    return column.missing + sum(int(n) for text, n in pairs if text is not None and meaning(text) is None)
+
 
 MOST_COMPARISONS = 200_000
 """With more comparisons only spellings that look alike are matched."""
@@ -68,7 +532,7 @@ def examine_table(policy: Policy, survey: TableEvidence, *, warnings: bool = Fal
     meets its errors there, and builds its taxonomies once.
     """
     diagnoses = [*_columns(policy, survey), *_few_people(policy, survey), *several_rows(policy, survey)]
-    checks = WARNING_CHECKS if warnings else CHECKS
+    checks = WARNING_CHECKS if warnings else POLICY_CHECKS
     for name, rule in policy.columns.items():
         if name in survey.columns:
             for check in checks:
@@ -388,14 +852,14 @@ def _root_only(tree: Taxonomy) -> list[str]:
     return [str(tree.labels[0] or ANY)]
 
 
-CHECKS = (
+POLICY_CHECKS = (
     _empty_cells,
     _unknown_values,
     _no_range_ends,
     no_numbers,
     _never_seen,
-    look_alikes,
+    look_alike_cells,
     sparse_values,
     _like_an_identifier,
 )
-WARNING_CHECKS = (_empty_cells, look_alikes, sparse_values, _like_an_identifier)
+WARNING_CHECKS = (_empty_cells, look_alike_cells, sparse_values, _like_an_identifier)

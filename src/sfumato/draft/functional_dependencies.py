@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.microdata import Role
-from sfumato.core.problem import short
-from sfumato.core.taxonomy import Label
-from sfumato.policy.column_evidence import NO_FINDING, TableEvidence
-from sfumato.policy.column_profile import ColumnProfile
-from sfumato.policy.column_taxonomy import taxonomy_of
+from sfumato.draft.evidence import NO_FINDING, ColumnProfile, TableEvidence
+from sfumato.draft.roles import is_undecided, taxonomy_of
 from sfumato.policy.content import ColumnRule
+from sfumato.policy.taxonomies.dates import DateForm, Dates
+from sfumato.policy.taxonomies.texts import Flat
+from sfumato.system.errors import short
+from sfumato.table.microdata import Role
+from sfumato.table.taxonomy import Label
 
 MOST_COLUMNS = 40
 """Of so many columns of either kind every pair is looked at."""
@@ -136,3 +138,235 @@ def _numbered(texts: Sequence[Label]) -> NDArray[np.int64]:
     """Returns a number from 1 for every text; 0 for missing cells."""
     numbers = {text: number for number, text in enumerate(dict.fromkeys((None, *texts)))}
     return np.fromiter(map(numbers.__getitem__, texts), np.int64, len(texts))
+
+
+# Companion columns: numbers that rise or fall with another column, value by value, and give it away.
+
+FEWEST_CORRELATED_VALUES = 5
+FEWEST_COUNTS = 3
+"""With fewer values, or fewer different counts of them, columns are alike by accident."""
+
+
+def companions(columns: Mapping[str, ColumnRule], survey: TableEvidence) -> dict[str, ColumnRule]:
+    """Returns the rules of columns that would be published unchanged and are another column in disguise.
+
+    A square or a logarithm of an age has the ages' counts, in their order. Such a column gets the role of the
+    one that it gives away: quasi, or sensitive.
+    """
+    told: dict[bytes, tuple[str, Role]] = {}
+    for name, rule in columns.items():
+        if rule.role in (Role.QUASI, Role.SENSITIVE):
+            for mark in _marks(name, survey):
+                told.setdefault(mark, (name, rule.role))
+    changed = {}
+    for name, rule in columns.items():
+        twin = next((told[mark] for mark in _marks(name, survey) if mark in told), None)
+        if rule.role is not Role.INSENSITIVE or twin is None:
+            continue
+        reason = f"rises or falls with {short(twin[0])}, value by value, and would give it away"
+        if twin[1] is Role.SENSITIVE:
+            changed[name] = ColumnRule(Role.SENSITIVE, None, reason)
+        else:
+            taxonomy, shape = taxonomy_of(_profile(name, survey))
+            changed[name] = ColumnRule(Role.QUASI, taxonomy, f"{reason}; {shape}")
+    return changed
+
+
+def _marks(name: str, survey: TableEvidence) -> list[bytes]:
+    """Returns the counts of a column of numbers in the order of the numbers, and the other way round."""
+    profile = _profile(name, survey)
+    if profile.distinct < FEWEST_CORRELATED_VALUES or not profile.column.complete or not profile.numbers:
+        return []
+    order = sorted(range(len(profile.numbers)), key=profile.numbers.__getitem__)
+    counts: NDArray[np.int64] = np.asarray(profile.counts, np.int64)[order]
+    if len(np.unique(counts)) < FEWEST_COUNTS:
+        return []
+    return [counts.tobytes(), counts[::-1].tobytes()]
+
+
+def _profile(name: str, survey: TableEvidence) -> ColumnProfile:
+    return ColumnProfile.of(name, survey.columns[name], survey.rows, NO_FINDING)
+
+
+# Spread categories: one category as several columns of 0 and 1, of which a row has one at most.
+
+EXPECTED_TOGETHER = 10
+"""Where chance would give so many rows both, it is no accident that none has."""
+EXPECTED_OF_EACH = 3
+"""Of columns that are taken together, each has to tell something by itself."""
+MOST_FLAGS = 120
+Truths = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class FlagColumns:
+    """Columns of 0 and 1: those that others are known to know, and those of which nothing is known."""
+
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, ColumnRule], survey: TableEvidence) -> FlagColumns:
+        """Returns the columns to look at, row by row; none where nothing can be told."""
+        flags = [name for name in columns if _is_flag(name, survey)][:MOST_FLAGS]
+        unknown = tuple(name for name in flags if is_undecided(columns[name]))
+        known = tuple(n for n in flags if columns[n].role is Role.QUASI and n not in unknown)
+        return cls(known, unknown) if known and unknown else cls((), ())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.known, *self.unknown)
+
+
+def spread_categories(flags: FlagColumns, rows: Mapping[str, Sequence[Label]]) -> dict[str, ColumnRule]:
+    """Returns quasi-identifiers for columns that are never 1 where a quasi-identifier is.
+
+    South, west and `nrcen` are one region in three columns: who knows two of them knows the third.
+    `rows` are the texts of some rows, column by column.
+    """
+    ones = {name: _ones(rows[name]) for name in flags.names}
+    found: dict[str, ColumnRule] = {}
+    for name in flags.unknown:
+        mates = _mates(ones[name], {other: ones[other] for other in flags.known})
+        if mates:
+            others = (
+                short(mates[0]) if len(mates) == 1 else f"one of {short(mates[0])} and {len(mates) - 1} more"
+            )
+            reason = f"0 or 1, and never 1 where {others} is: another value of the same"
+            found[name] = ColumnRule(Role.QUASI, Flat(), reason)
+    return found
+
+
+def _mates(one: Truths, known: Mapping[str, Truths]) -> list[str]:
+    """Returns the known columns of the category that a column is a value of; none where that may be chance.
+
+    One column is enough where chance would give many rows both. Where a category has many values, several
+    columns are taken together: each has to be 0 wherever one of the others is 1.
+    """
+    mates: list[str] = []
+    covered = np.zeros(len(one), np.bool_)
+    for name, other in known.items():
+        if (one & other).any():
+            continue
+        if _expected_together(one, other) >= EXPECTED_TOGETHER:
+            return [name]
+        if _expected_together(one, other) >= EXPECTED_OF_EACH and not (covered & other).any():
+            mates.append(name)
+            covered |= other
+    return mates if _expected_together(one, covered) >= EXPECTED_TOGETHER else []
+
+
+def _expected_together(one: Truths, other: Truths) -> float:
+    """Returns in how many rows both would be 1 if neither told of the other."""
+    return float(one.sum()) * float(other.sum()) / max(1, len(one))
+
+
+def _ones(cells: Sequence[Label]) -> Truths:
+    return np.array([cell is not None and cell.strip() in ("1", "1.0") for cell in cells])
+
+
+def _is_flag(name: str, survey: TableEvidence) -> bool:
+    profile = _profile(name, survey)
+    return profile.distinct == 2 and profile.column.complete and set(profile.numbers or ()) == {0, 1}
+
+
+# Differences of dates: numbers that count the days between two columns, and give the dates away.
+
+FEWEST_ROWS = 20
+FEWEST_DIFFERENCES = 5
+"""In fewer rows, or of fewer different lengths, numbers are differences by accident."""
+EQUAL_SHARE = (19, 20)
+"""So many of the rows have to agree: some cells of a real table are corrected by hand."""
+COUNTED_FROM = (0, 1, -1)
+"""Both days count, or one of them, or none."""
+MOST_DATES = 12
+"""Of so many columns of dates every pair is looked at."""
+UNKNOWN = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class DatedColumns:
+    """The columns that dates are in, and those whose numbers may be differences of them."""
+
+    dates: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, ColumnRule], survey: TableEvidence) -> DatedColumns:
+        """Returns the columns to look at, row by row; none where there cannot be a difference."""
+        dates = [n for n, rule in columns.items() if rule.role is Role.QUASI and _form(rule) is not None]
+        free = [name for name, rule in columns.items() if rule.role is Role.INSENSITIVE]
+        numbers = [name for name in free if _may_count_days(_profile(name, survey))]
+        if len(dates) < 2 or not numbers:
+            return cls((), ())
+        return cls(tuple(dates[:MOST_DATES]), tuple(numbers))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.dates, *self.numbers)
+
+
+def date_differences(
+    columns: Mapping[str, ColumnRule],
+    survey: TableEvidence,
+    dated: DatedColumns,
+    rows: Mapping[str, Sequence[Label]],
+) -> dict[str, ColumnRule]:
+    """Returns quasi-identifiers for the numbers that are the days between two columns of dates.
+
+    `rows` are the texts of some rows, column by column. Whoever knows both dates of somebody knows their
+    difference to the day, however coarsely the dates themselves are published.
+    """
+    days = {name: _days(columns[name], rows[name]) for name in dated.dates}
+    found = {}
+    for name in dated.numbers:
+        counted = _counted(_profile(name, survey), rows[name])
+        pair = next(
+            (p for p in permutations(dated.dates, 2) if _agree(days[p[0]], days[p[1]], counted)), None
+        )
+        if pair is not None:
+            taxonomy, shape = taxonomy_of(_profile(name, survey))
+            reason = f"days from {short(pair[0])} to {short(pair[1])}, and would give both away; {shape}"
+            found[name] = ColumnRule(Role.QUASI, taxonomy, reason)
+    return found
+
+
+def _agree(first: NDArray[np.int64], last: NDArray[np.int64], counted: NDArray[np.int64]) -> bool:
+    """Whether the numbers are the days from the first date to the last, but for a few rows."""
+    known = (first != UNKNOWN) & (last != UNKNOWN) & (counted != UNKNOWN)
+    total = int(known.sum())
+    if total < FEWEST_ROWS:
+        return False
+    excess = counted[known] - (last[known] - first[known])
+    share, whole = EQUAL_SHARE
+    return len(np.unique(counted[known])) >= FEWEST_DIFFERENCES and any(
+        whole * int((excess == start).sum()) >= share * total for start in COUNTED_FROM
+    )
+
+
+def _days(rule: ColumnRule, cells: Sequence[Label]) -> NDArray[np.int64]:
+    form = _form(rule)
+    assert form is not None  # noqa: S101  # only such columns are looked at
+    read = {text: form.day(text) for text in set(cells) if text is not None}
+    day_of = {text: UNKNOWN if day is None else day.toordinal() for text, day in read.items()}
+    return np.array([UNKNOWN if cell is None else day_of[cell] for cell in cells], np.int64)
+
+
+def _counted(profile: ColumnProfile, cells: Sequence[Label]) -> NDArray[np.int64]:
+    assert profile.numbers is not None  # noqa: S101  # only such columns are looked at
+    size_of = {text: int(size) for text, size in zip(profile.values, profile.numbers, strict=True)}
+    return np.array([UNKNOWN if cell is None else size_of.get(cell, UNKNOWN) for cell in cells], np.int64)
+
+
+def _form(rule: ColumnRule) -> DateForm | None:
+    """Returns how a column's dates are written, if they are days."""
+    if not isinstance(rule.taxonomy, Dates):
+        return None
+    form = DateForm(rule.taxonomy.written)
+    return form if form.finest == "day" else None
+
+
+def _may_count_days(profile: ColumnProfile) -> bool:
+    if not profile.column.complete or not profile.whole or profile.numbers is None:
+        return False
+    return profile.distinct >= FEWEST_DIFFERENCES

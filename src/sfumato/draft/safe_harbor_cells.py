@@ -7,16 +7,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.microdata import Role
-from sfumato.core.problem import Problem
-from sfumato.policy.column_evidence import NO_FINDING, ColumnFinding, TableEvidence
-from sfumato.policy.column_guess import guess
-from sfumato.policy.column_profile import ColumnProfile
-from sfumato.policy.person_names import name_evidence
-from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.safe_harbor import COARSE_UNITS, HIGHEST_AGE, STATES, YEARS, Rule, keeps, problem, rule_of
-from sfumato.policy.taxonomies import Dates, Flat, Intervals, ReadyTaxonomy
+from sfumato.draft.evidence import (
+    NO_FINDING,
+    ColumnEvidence,
+    ColumnFinding,
+    ColumnProfile,
+    TableEvidence,
+    texts,
+)
+from sfumato.draft.roles import guess
+from sfumato.draft.roles_from_content import name_evidence
+from sfumato.policy.columns import PEOPLE, words
+from sfumato.policy.content import ColumnRule
+from sfumato.policy.header_lexicon import lexicon
+from sfumato.policy.policy import Policy
+from sfumato.policy.presets import COARSE_UNITS, HIGHEST_AGE, STATES, YEARS, Rule, keeps, problem, rule_of
+from sfumato.policy.taxonomies.dates import Dates, forms_of
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.policy.taxonomies.ready.catalogue import ReadyTaxonomy
+from sfumato.policy.taxonomies.texts import Flat
+from sfumato.system.errors import Problem
+from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.microdata import Role
 
 Findings = Mapping[str, ColumnFinding]
 
@@ -180,3 +192,33 @@ def _years(profile: ColumnProfile) -> list[int]:
     if not profile.dates:
         return []
     return [day.year for value in profile.values if (day := profile.dates[0].day(value)) is not None]
+
+
+# Which identifiers may tell people apart: numbers and codes of people, never names, dates or categories.
+
+NUMBERS = frozenset({"person_number", "id_word", "perhaps_id", "person", "record_number"})
+"""Kinds of headers, as the lexicon calls them, of numbers of people and of rows."""
+NO_KEYS = frozenset(
+    {
+        *("person_name", "name_word", "contact", "address_word", "contact_person", "biometric", "staff"),
+        *("place", "date", "birth", "age", "sex", "time_word"),
+    }
+)
+"""Kinds below which equal values are not the same person."""
+
+
+def may_be_number_of_people(name: str, column: ColumnEvidence) -> bool:
+    """Whether equal values of an identifier may mean the same person.
+
+    Two people share a name, a telephone or a date; words are categories unless the header says otherwise.
+    """
+    kinds, values = lexicon().read(name).kinds, texts(column)
+    if kinds & NO_KEYS or (values and forms_of(values)):
+        return False
+    if not values:
+        return True
+    evidence = name_evidence(name, values, [1] * len(values))
+    if evidence.plausible or 2 * evidence.alike * evidence.several_words > 1:
+        return False
+    digits = 2 * sum(any(char.isdigit() for char in value) for value in values) > len(values)
+    return digits or bool(kinds & NUMBERS or words(name) & PEOPLE)

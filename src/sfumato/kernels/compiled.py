@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
-from sfumato.kernels.machine_code import MachineCode
-from sfumato.kernels.numba_parts import CPUDispatcher, NullCache, types
-from sfumato.system.stop_request import stop_request
+from sfumato.kernels.machine_code import CPUDispatcher, MachineCode, NullCache, types
+from sfumato.system.progress import stop_request
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kinds = tuple[Any, ...]  # numba's types have no types

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.local.key_classes import NOBODY
+from sfumato.kernels.local_moves import NOBODY, Forest, joined_cost
 
-Small = NDArray[np.int32]
-Longs = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
 
 STAMP, KEY, ROWS, NEWEST = 0, 1, 2, 3
 _LARGEST = (1 << 31) - 1
@@ -31,9 +31,9 @@ class Half(NamedTuple):
     are small enough for both halves to stay below 2^31 together.
     """
 
-    value: Small
-    price: Small
-    box: Small
+    value: Int32s
+    price: Int32s
+    box: Int32s
 
 
 class FreeGroups(NamedTuple):
@@ -43,10 +43,10 @@ class FreeGroups(NamedTuple):
     one end to the other.
     """
 
-    group: Small
-    one: Small
-    two: Small
-    weight: Longs
+    group: Int32s
+    one: Int32s
+    two: Int32s
+    weight: Int64s
 
 
 class Buckets(NamedTuple):
@@ -57,11 +57,11 @@ class Buckets(NamedTuple):
     is room for those in a band, and `rows` for those of all boxes that share a bucket.
     """
 
-    boxes: Longs
-    rows: Small
-    used: Longs
-    inside: Small
-    older: Small
+    boxes: Int64s
+    rows: Int32s
+    used: Int64s
+    inside: Int32s
+    older: Int32s
 
 
 class SideLevels(NamedTuple):
@@ -71,16 +71,16 @@ class SideLevels(NamedTuple):
     from level `whole[i]` on it is the same for all.
     """
 
-    rank: Small
-    nodes: Small
-    first: Longs
-    width: Longs
-    whole: Longs
-    price: Longs
+    rank: Int32s
+    nodes: Int32s
+    first: Int64s
+    width: Int64s
+    whole: Int64s
+    price: Int64s
 
 
 @njit(cache=True)
-def boxes_at(vectors: Small, side: SideLevels, step: int, too_dear: int) -> tuple[Small, Small]:
+def boxes_at(vectors: Int32s, side: SideLevels, step: int, too_dear: int) -> tuple[Int32s, Int32s]:
     """Returns what every value loses at every combination of levels, in steps, and the number of its box.
 
     Boxes are numbered by first appearance. Vectors that begin alike, one after the other, share what they
@@ -155,8 +155,8 @@ def _sort_into_boxes(
     left: int,
     one: Half,
     two: Half,
-    at: Longs,
-    band: Longs,
+    at: Int64s,
+    band: Int64s,
     least: int,
     stamp: int,
     buckets: Buckets,
@@ -205,7 +205,7 @@ def _sort_into_boxes(
 
 
 @njit(cache=True, inline="always", borrows=True)
-def _key(free: FreeGroups, one: Half, two: Half, at: Longs, i: int) -> int:
+def _key(free: FreeGroups, one: Half, two: Half, at: Int64s, i: int) -> int:
     """The boxes of a free group in both halves, as one number."""
     return int(np.int64(one.box[at[0], free.one[i]]) << 32) | int(two.box[at[1], free.two[i]])
 
@@ -238,13 +238,13 @@ def _large_boxes(free: FreeGroups, boxes: int, least: int, buckets: Buckets) -> 
 
 
 @njit(cache=True)
-def all_free(order: Small, weight: Longs, one: Half, two: Half) -> FreeGroups:
+def all_free(order: Int32s, weight: Int64s, one: Half, two: Half) -> FreeGroups:
     """All groups, in an order by what they hold in the first half."""
     return FreeGroups(order.copy(), one.value[order], two.value[order], weight[order])
 
 
 @njit(cache=True)
-def without_classes(free: FreeGroups, left: int, class_of: Small) -> int:
+def without_classes(free: FreeGroups, left: int, class_of: Int32s) -> int:
     """Closes the gaps that groups leave which now have a class; returns how many are left."""
     kept = 0
     for i in range(left):
@@ -256,14 +256,14 @@ def without_classes(free: FreeGroups, left: int, class_of: Small) -> int:
 
 @njit(cache=True)
 def walk_band(
-    nodes: Longs,
-    band: Longs,
+    nodes: Int64s,
+    band: Int64s,
     free: FreeGroups,
     left: int,
     one: Half,
     two: Half,
     least: int,
-    class_of: Small,
+    class_of: Int32s,
     count: int,
     buckets: Buckets,
     stamp: int,
@@ -293,8 +293,8 @@ def walk_band(
 
 @njit(cache=True)
 def candidates_in_band(
-    nodes: Longs,
-    band: Longs,
+    nodes: Int64s,
+    band: Int64s,
     free: FreeGroups,
     left: int,
     one: Half,
@@ -303,7 +303,7 @@ def candidates_in_band(
     buckets: Buckets,
     stamp: int,
     most: int,
-) -> tuple[int, int, Longs, Small]:
+) -> tuple[int, int, Int64s, Int32s]:
     """The boxes of at least `least` free rows in the band, for a judge to choose from; they may share groups.
 
     Returns how many nodes were looked at (at most until `most` members are held), a stamp, where the
@@ -329,7 +329,7 @@ def candidates_in_band(
 
 
 @njit(cache=True)
-def accept(starts: Longs, members: Small, good: NDArray[np.bool_], class_of: Small, count: int) -> int:
+def accept(starts: Int64s, members: Int32s, good: NDArray[np.bool_], class_of: Int32s, count: int) -> int:
     """Makes classes of the good boxes whose members are all free, first come first; returns their number."""
     for b in range(len(good)):
         if not good[b]:
@@ -342,3 +342,150 @@ def accept(starts: Longs, members: Small, good: NDArray[np.bool_], class_of: Sma
                 class_of[members[i]] = count
             count += 1
     return count
+
+
+# Key groups that have a cheap box in common, found by sorting in several orders.
+
+
+class NodeRows(NamedTuple):
+    """Groups in the first of their orders, with what they are at every level of every column but the last.
+
+    Row r is group `number[r]`, and `nodes[r]` has its nodes, column by column from the leaf up. `above[i]` is
+    the last level of a column, the same for all, where entry i is the one below it, and NOBODY elsewhere.
+    """
+
+    number: Int32s
+    nodes: Int32s
+    above: Int32s
+
+
+class OtherOrders(NamedTuple):
+    """Further orders of the rows: `rows[o, p]` is at place p of order o, and `places[o]` is the inverse."""
+
+    rows: Int32s
+    places: Int32s
+
+
+@njit(cache=True)
+def nearest_groups(groups: NodeRows, orders: OtherOrders, price: Int64s, reach: int, kept: int) -> Int32s:
+    """Per group the `kept` cheapest of those at most `reach` places from it in some order, as `near` says.
+
+    What `add_neighbours` finds, group by group: the price of the common box is what a row loses on its way
+    up through all levels at which the two differ. Price and number of a group have to fit 63 bits together.
+    """
+    count, width = groups.nodes.shape
+    bits = 0
+    while (1 << bits) < count:
+        bits += 1
+    near = np.full((count, kept), NOBODY, np.int32)
+    best = np.empty(kept, np.int64)
+    met_by = np.full(count, NOBODY, np.int32)
+    beside = np.empty((2 * reach + 1) * (1 + len(orders.rows)), np.int32)
+    rise = np.empty(width, np.int64)
+    for row in range(count):
+        here = groups.nodes[row]
+        for i in range(width):
+            up = here[i + 1] if groups.above[i] == NOBODY else groups.above[i]
+            rise[i] = price[up] - price[here[i]]
+        found = _rows_beside(orders, row, reach, met_by, beside)
+        held = 0
+        for n in range(found):
+            there, cost = groups.nodes[beside[n]], np.int64(0)
+            for i in range(width):
+                cost += rise[i] & -np.int64(here[i] != there[i])  # no branch: many at once
+            key = (cost << bits) | np.int64(groups.number[beside[n]])
+            if held == kept and key > best[kept - 1]:
+                continue
+            held = min(held + 1, kept)
+            place = held - 1
+            while place > 0 and best[place - 1] > key:
+                best[place] = best[place - 1]
+                place -= 1
+            best[place] = key
+        mine, names = groups.number[row], (1 << bits) - 1
+        for i in range(held):
+            near[mine, i] = best[i] & names
+    return near
+
+
+@njit(cache=True, borrows=True)
+def _rows_beside(orders: OtherOrders, row: int, reach: int, met_by: Int32s, beside: Int32s) -> int:
+    """Writes every other row that is near in some order, once; returns how many.
+
+    `met_by` says for which row each was written last.
+    """
+    count, found = len(met_by), 0
+    met_by[row] = row
+    for other in range(max(0, row - reach), min(count, row + reach + 1)):
+        if other != row:
+            met_by[other] = row
+            beside[found] = other
+            found += 1
+    for o in range(len(orders.rows)):
+        place = orders.places[o, row]
+        for p in range(max(0, place - reach), min(count, place + reach + 1)):
+            other = orders.rows[o, p]
+            beside[found] = other
+            found += int(met_by[other] != row)
+            met_by[other] = row
+    return found
+
+
+@njit(cache=True)
+def add_neighbours(
+    forest: Forest, leaf: Int32s, order: NDArray[np.int64], reach: int, near: Int32s, cost: Int64s
+) -> None:
+    """Looks `reach` places either way in an order of the groups and keeps the cheapest in `near`.
+
+    `near[g]` holds other groups by rising price of the common box, the smaller number first among equals,
+    NOBODY where there are no more; `cost[g]` holds those prices.
+    """
+    last = near.shape[1] - 1
+    for place in range(len(order)):
+        group = order[place]
+        for other in range(place + 1, min(len(order), place + reach + 1)):
+            beside = order[other]
+            bound = max(cost[group, last], cost[beside, last])
+            price = joined_cost(forest, leaf[group], leaf[beside], bound)
+            if price <= bound:
+                _insert(near[group], cost[group], beside, price)
+                _insert(near[beside], cost[beside], group, price)
+
+
+@njit(cache=True, borrows=True)
+def _insert(near: Int32s, cost: Int64s, group: int, price: int) -> None:
+    """Puts a group into a sorted list of fixed length, once."""
+    last = len(near) - 1
+    if price > cost[last] or (price == cost[last] and near[last] != NOBODY and near[last] <= group):
+        return
+    place = last
+    while place > 0 and (price < cost[place - 1] or (price == cost[place - 1] and group < near[place - 1])):
+        place -= 1
+    if place > 0 and near[place - 1] == group:
+        return
+    for i in range(last, place, -1):
+        near[i], cost[i] = near[i - 1], cost[i - 1]
+    near[place], cost[place] = group, price
+
+
+@njit(cache=True)
+def count_meetings(near: Int32s, groups: NodeRows, steps: Int64s, size: int) -> Int64s:
+    """How often groups and those near them meet at each of `size` combinations of levels.
+
+    Two groups meet at the lowest levels at which they look alike: the number of the combination is the sum
+    of `steps` over the entries in which they differ.
+    """
+    counts = np.zeros(size, np.int64)
+    row_of = np.empty(len(near), np.int32)
+    for row in range(len(near)):
+        row_of[groups.number[row]] = row
+    for row in range(len(near)):
+        here, others = groups.nodes[row], near[groups.number[row]]
+        for n in range(len(others)):
+            if others[n] == NOBODY:
+                break
+            there, place = groups.nodes[row_of[others[n]]], np.int64(0)
+            for i in range(len(steps)):
+                place += steps[i] & -np.int64(here[i] != there[i])
+            counts[place] += 1
+    return counts

@@ -8,21 +8,217 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.local.key_classes import (
-    BARRED,
-    FAR,
-    NOBODY,
-    Forest,
-    KeyClasses,
-    growth,
-    join,
-    joined_cost,
-    leave,
-    relief,
-)
 
-Small = NDArray[np.int32]
-Longs = NDArray[np.int64]
+# Classes of key groups: each publishes its box, the lowest node over its members in every column.
+#
+# Nodes of all columns have one numbering, column after column in preorder, so a box is an array of node
+# numbers and no loop needs to know which column it is in. Prices are whole numbers: sums do not depend on
+# their order.
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+NOBODY = -1
+FAR = 1 << 61
+"""More than any total."""
+BARRED = 1 << 40
+"""The price of a node that may not be published, more than that of any box that may."""
+
+
+class Forest(NamedTuple):
+    """The trees of all columns: parent and end of every node, and what a row published as it loses."""
+
+    parent: Int32s
+    end: Int32s
+    price: Int64s
+
+
+class KeyClasses(NamedTuple):
+    """Key groups in classes, changed in place.
+
+    Group g has the leaves `leaf[g]` and `weight[g]` rows. It is in class `class_of[g]`, or in none
+    (NOBODY). The members of class c are a list: `first[c]`, then `after[g]`, with `before[g]` to walk back.
+    `size`, `box` and `cost` (the price of the box for one row) belong to a class; a class of size 0 is
+    unused.
+    """
+
+    leaf: Int32s
+    weight: Int64s
+    class_of: Int32s
+    after: Int32s
+    before: Int32s
+    first: Int32s
+    size: Int64s
+    box: Int32s
+    cost: Int64s
+
+
+@njit(cache=True, inline="always", inner=True)
+def lowest_cover(forest: Forest, node: int, other: int) -> int:
+    """The lowest node over two nodes of one tree."""
+    while not node <= other < forest.end[node]:
+        node = forest.parent[node]
+    return node
+
+
+@njit(cache=True, inner=True, borrows=True)
+def joined_cost(forest: Forest, box: Int32s, other: Int32s, bound: int) -> int:
+    """What a row loses in the lowest box over two boxes; once that exceeds the bound, something above it."""
+    cost = 0
+    for j in range(len(box)):
+        cost += forest.price[lowest_cover(forest, box[j], other[j])]
+        if cost > bound:
+            break
+    return cost
+
+
+@njit(cache=True, inner=True, borrows=True)
+def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: int) -> int:
+    """How much the total rises when a group joins this class; once that reaches the bound, the bound.
+
+    The bound also where the class would publish a node that is barred.
+    """
+    size, weight = classes.size[target], classes.weight[group]
+    before = size * classes.cost[target]
+    if weight * classes.cost[target] >= bound:
+        return bound
+    most = (bound + before + size + weight - 1) // (size + weight)
+    cost = 0
+    for j in range(classes.box.shape[1]):
+        cost += forest.price[lowest_cover(forest, classes.box[target, j], classes.leaf[group, j])]
+        if cost >= most:
+            return bound
+    return bound if cost >= BARRED else int((size + weight) * cost - before)
+
+
+@njit(cache=True, inner=True, borrows=True)
+def relief(classes: KeyClasses, forest: Forest, group: int, witness: Int32s | None = None) -> int:
+    """How much the total falls when a group leaves its class; faster where its witnesses are known."""
+    owner = classes.class_of[group]
+    size = classes.size[owner]
+    left = size - classes.weight[group]
+    if left == 0:
+        return int(size * classes.cost[owner])
+    cost = 0
+    for j in range(classes.box.shape[1]):
+        if witness is None or group == classes.first[owner] or group == witness[j] or witness[j] == NOBODY:
+            node = _node_without(classes, forest, group, owner, j)
+        else:
+            node = classes.box[owner, j]
+        cost += forest.price[node]
+    return int(size * classes.cost[owner] - left * cost)
+
+
+@njit(cache=True, borrows=True)
+def _node_without(classes: KeyClasses, forest: Forest, group: int, owner: int, j: int) -> int:
+    """The lowest node in column j over the members of a class except one."""
+    whole = classes.box[owner, j]
+    node = -1
+    member = classes.first[owner]
+    while member != NOBODY:
+        if member != group:
+            leaf = classes.leaf[member, j]
+            node = leaf if node < 0 else lowest_cover(forest, node, leaf)
+            if node == whole:
+                break
+        member = classes.after[member]
+    return node
+
+
+@njit(cache=True, inner=True, borrows=True)
+def find_witnesses(classes: KeyClasses, forest: Forest, owner: int, witness: Int32s) -> None:
+    """Writes per column the member that makes the box of a class what it is, beside the first, or NOBODY.
+
+    The node over the members before it is below that of the box, so the two of them alone have that node:
+    whoever else leaves the class, it stays.
+    """
+    for j in range(classes.box.shape[1]):
+        whole = classes.box[owner, j]
+        member = classes.first[owner]
+        node = classes.leaf[member, j]
+        while node != whole:
+            member = classes.after[member]
+            if member == NOBODY:
+                break
+            node = lowest_cover(forest, node, classes.leaf[member, j])
+        witness[j] = member
+
+
+@njit(cache=True, borrows=True)
+def join(classes: KeyClasses, forest: Forest, group: int, target: int) -> int:
+    """Puts a group without a class into this one; returns how much the total rises."""
+    size = classes.size[target]
+    old = size * classes.cost[target]
+    cost = 0
+    for j in range(classes.box.shape[1]):
+        leaf = classes.leaf[group, j]
+        node = leaf if size == 0 else lowest_cover(forest, classes.box[target, j], leaf)
+        classes.box[target, j] = node
+        cost += forest.price[node]
+    head = classes.first[target] if size else NOBODY
+    classes.after[group] = head
+    classes.before[group] = NOBODY
+    if head != NOBODY:
+        classes.before[head] = group
+    classes.first[target] = group
+    classes.class_of[group] = target
+    classes.size[target] = size + classes.weight[group]
+    classes.cost[target] = cost
+    return int((size + classes.weight[group]) * cost - old)
+
+
+@njit(cache=True, inner=True, borrows=True)
+def leave(classes: KeyClasses, forest: Forest, group: int) -> int:
+    """Takes a group out of its class; returns how much the total falls."""
+    owner = classes.class_of[group]
+    old = classes.size[owner] * classes.cost[owner]
+    left = classes.size[owner] - classes.weight[group]
+    cost = 0
+    if left:
+        for j in range(classes.box.shape[1]):
+            node = _node_without(classes, forest, group, owner, j)
+            classes.box[owner, j] = node
+            cost += forest.price[node]
+    after, before = classes.after[group], classes.before[group]
+    if before == NOBODY:
+        classes.first[owner] = after
+    else:
+        classes.after[before] = after
+    if after != NOBODY:
+        classes.before[after] = before
+    classes.class_of[group] = NOBODY
+    classes.size[owner] = left
+    classes.cost[owner] = cost
+    return int(old - left * cost)
+
+
+@njit(cache=True)
+def fill(classes: KeyClasses, forest: Forest, target_of: Int32s) -> int:
+    """Puts every group that has a target into it; returns the total."""
+    total = 0
+    for group in range(len(target_of) - 1, -1, -1):
+        if target_of[group] >= 0:
+            total += join(classes, forest, group, target_of[group])
+    return total
+
+
+@njit(cache=True)
+def place_rest(classes: KeyClasses, forest: Forest, count: int) -> int:
+    """Puts every group without a class where the total rises least, the first of equals; returns how many."""
+    placed = 0
+    for group in range(len(classes.class_of)):
+        if classes.class_of[group] != NOBODY:
+            continue
+        best, least = NOBODY, FAR
+        for target in range(count):
+            if classes.size[target]:
+                rise = growth(classes, forest, group, target, least)
+                if rise < least:
+                    best, least = target, rise
+        join(classes, forest, group, max(best, 0))
+        placed += 1
+    return placed
+
 
 NONE = -1
 CHAINED_TARGETS = 3
@@ -47,11 +243,11 @@ class Journal(NamedTuple):
     """What was moved since the last success: groups and the classes they left; and `number`: entries, steps
     counted, and the first class that was never used. `best` and `rises` are room for a few targets."""
 
-    group: Small
-    origin: Small
-    number: Longs
-    best: Longs
-    rises: Longs
+    group: Int32s
+    origin: Int32s
+    number: Int64s
+    best: Int64s
+    rises: Int64s
 
 
 @njit(cache=True, borrows=True)
@@ -75,7 +271,7 @@ def _roll_back(classes: KeyClasses, forest: Forest, journal: Journal) -> None:
 
 @njit(cache=True, borrows=True)
 def _cheapest_target(
-    classes: KeyClasses, forest: Forest, near: Small, journal: Journal, group: int, but: int, bound: int
+    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, group: int, but: int, bound: int
 ) -> tuple[int, int]:
     """The neighbours' class, other than `but`, where a group costs least, and how much; below the bound."""
     best, least, previous = NONE, bound, NONE
@@ -96,7 +292,7 @@ def _cheapest_target(
 
 @njit(cache=True, borrows=True)
 def _relocate(
-    classes: KeyClasses, forest: Forest, near: Small, journal: Journal, group: int, gain: int
+    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, group: int, gain: int
 ) -> bool:
     """Moves a group to the class where it costs least, if the total falls."""
     target, _ = _cheapest_target(classes, forest, near, journal, group, classes.class_of[group], gain)
@@ -108,7 +304,13 @@ def _relocate(
 
 @njit(cache=True, borrows=True)
 def _targets(
-    classes: KeyClasses, forest: Forest, near: Small, journal: Journal, group: int, best: Longs, rises: Longs
+    classes: KeyClasses,
+    forest: Forest,
+    near: Int32s,
+    journal: Journal,
+    group: int,
+    best: Int64s,
+    rises: Int64s,
 ) -> None:
     """The few classes of neighbours in which a group costs least, by rising costs; NONE where fewer."""
     last, home = len(best) - 1, classes.class_of[group]
@@ -139,7 +341,7 @@ def _targets(
 def _chain(
     classes: KeyClasses,
     forest: Forest,
-    near: Small,
+    near: Int32s,
     journal: Journal,
     limits: MoveLimits,
     group: int,
@@ -183,7 +385,7 @@ def _chain(
 def _refill(
     classes: KeyClasses,
     forest: Forest,
-    near: Small,
+    near: Int32s,
     journal: Journal,
     limits: MoveLimits,
     home: int,
@@ -239,7 +441,7 @@ def _exchange(
 
 @njit(cache=True, borrows=True)
 def _dissolve(
-    classes: KeyClasses, forest: Forest, near: Small, journal: Journal, home: int
+    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, home: int
 ) -> tuple[bool, int]:
     """Moves every member of a class to where it costs least; returns whether all went, and what was won."""
     won = 0
@@ -254,7 +456,7 @@ def _dissolve(
 
 @njit(cache=True, borrows=True)
 def _form(
-    classes: KeyClasses, forest: Forest, near: Small, journal: Journal, limits: MoveLimits, group: int
+    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, limits: MoveLimits, group: int
 ) -> tuple[bool, int]:
     """Makes a class of a group and neighbours that their classes can spare.
 
@@ -289,7 +491,7 @@ def _form(
 def _improve(
     classes: KeyClasses,
     forest: Forest,
-    near: Small,
+    near: Int32s,
     journal: Journal,
     limits: MoveLimits,
     group: int,
@@ -327,8 +529,8 @@ def _improve(
 def improve(
     classes: KeyClasses,
     forest: Forest,
-    near: Small,
-    order: Longs,
+    near: Int32s,
+    order: Int64s,
     journal: Journal,
     limits: MoveLimits,
     looked_at: NDArray[np.bool_],
@@ -361,3 +563,195 @@ def improve(
                 break
             again[group] = again[group] or changed[classes.class_of[near[group, i]]]
     return again
+
+
+# Moves of key groups that lower the total price, proposed for a judge to accept or refuse.
+
+Truths = NDArray[np.bool_]
+
+
+@njit(cache=True)
+def cheapest_classes(
+    classes: KeyClasses, forest: Forest, some: Int64s, count: int, most: int
+) -> tuple[Int32s, Int64s]:
+    """Per group the classes in which it costs least, by rising costs, and those costs; NOBODY where fewer."""
+    target = np.full((len(some), most), NOBODY, np.int32)
+    rises = np.full((len(some), most), FAR, np.int64)
+    for i in range(len(some)):
+        for c in range(count):
+            if classes.size[c] == 0 or c == classes.class_of[some[i]]:
+                continue
+            rise = growth(classes, forest, some[i], c, rises[i, most - 1])
+            if rise >= rises[i, most - 1]:
+                continue
+            place = most - 1
+            while place > 0 and rises[i, place - 1] > rise:
+                target[i, place], rises[i, place] = target[i, place - 1], rises[i, place - 1]
+                place -= 1
+            target[i, place], rises[i, place] = c, rise
+    return target, rises
+
+
+@njit(cache=True, inner=True, borrows=True)
+def _relief(classes: KeyClasses, forest: Forest, group: int, witness: Int32s, known: Truths) -> int:
+    """How much the total falls when a group leaves its class; witnesses of a class are looked for once."""
+    home = classes.class_of[group]
+    if home == NOBODY:
+        return relief(classes, forest, group)
+    if not known[home]:
+        find_witnesses(classes, forest, home, witness[home])
+        known[home] = True
+    return relief(classes, forest, group, witness[home])
+
+
+@njit(cache=True)
+def reliefs(classes: KeyClasses, forest: Forest) -> Int64s:
+    """How much the total falls when each group leaves its class."""
+    freed = np.empty(len(classes.class_of), np.int64)
+    witness = np.empty(classes.box.shape, np.int32)
+    known = np.zeros(len(classes.size), np.bool_)
+    for group in range(len(freed)):
+        freed[group] = _relief(classes, forest, group, witness, known)
+    return freed
+
+
+@njit(cache=True)
+def propose(
+    classes: KeyClasses, forest: Forest, near: Int32s, least: int, dirty: Truths, target: Int32s, gain: Int64s
+) -> None:
+    """Writes per dirty group the neighbours' class in which it lowers the total most, and by how much.
+
+    NOBODY if there is none; a class that it leaves must keep `least` rows or none.
+    """
+    witness = np.empty(classes.box.shape, np.int32)
+    known = np.zeros(len(classes.size), np.bool_)
+    for group in range(len(dirty)):
+        if not dirty[group]:
+            continue
+        target[group], gain[group] = NOBODY, 0
+        home = classes.class_of[group]
+        left = classes.size[home] - classes.weight[group]
+        if classes.cost[home] == 0 or 0 < left < least:
+            continue
+        freed = _relief(classes, forest, group, witness, known)
+        bound = freed
+        for i in range(near.shape[1]):
+            if near[group, i] == NOBODY:
+                break
+            other = classes.class_of[near[group, i]]
+            if other != home:
+                rise = growth(classes, forest, group, other, bound)
+                if rise < bound:
+                    target[group], bound = other, rise
+        gain[group] = freed - bound
+
+
+@njit(cache=True)
+def independent(order: Int64s, classes: KeyClasses, target: Int32s) -> Int64s:
+    """The proposals, first come first served, of which no two concern the same class."""
+    busy = np.zeros(len(classes.size), np.bool_)
+    chosen = np.empty(len(order), np.int64)
+    count = 0
+    for i in range(len(order)):
+        home, other = classes.class_of[order[i]], target[order[i]]
+        if busy[other] or (home != NOBODY and busy[home]):
+            continue
+        busy[other] = True
+        if home != NOBODY:
+            busy[home] = True
+        chosen[count] = order[i]
+        count += 1
+    return chosen[:count].copy()
+
+
+@njit(cache=True)
+def classes_after(chosen: Int64s, classes: KeyClasses, target: Int32s) -> tuple[Int64s, Int32s]:
+    """Two lists per proposal: the class that a group leaves, without it, and the one it joins, with it.
+
+    Returns where the lists start, and their members. A group without a class leaves an empty list.
+    """
+    start = np.zeros(2 * len(chosen) + 1, np.int64)
+    members = np.empty(16, np.int32)
+    held = 0
+    for i in range(len(chosen)):
+        group = chosen[i]
+        for side in range(2):
+            owner = target[group] if side else classes.class_of[group]
+            if side:
+                members = _with_room(members, held)
+                members[held] = group
+                held += 1
+            member = classes.first[owner] if owner != NOBODY else NOBODY
+            while member != NOBODY:
+                if member != group:
+                    members = _with_room(members, held)
+                    members[held] = member
+                    held += 1
+                member = classes.after[member]
+            start[2 * i + side + 1] = held
+    return start, members[:held].copy()
+
+
+@njit(cache=True)
+def _with_room(members: Int32s, held: int) -> Int32s:
+    """An array with room for one more."""
+    if held < len(members):
+        return members
+    larger = np.empty(2 * len(members), np.int32)
+    larger[:held] = members
+    return larger
+
+
+@njit(cache=True)
+def move_all(chosen: Int64s, classes: KeyClasses, forest: Forest, target: Int32s, changed: Truths) -> None:
+    """Moves groups to their targets, and flags the classes that changed."""
+    for i in range(len(chosen)):
+        group = chosen[i]
+        if classes.class_of[group] != NOBODY:
+            changed[classes.class_of[group]] = True
+            leave(classes, forest, group)
+        changed[target[group]] = True
+        join(classes, forest, group, target[group])
+
+
+@njit(cache=True)
+def near_changes(classes: KeyClasses, near: Int32s, changed: Truths) -> Truths:
+    """The groups that are in a changed class, or have a neighbour in one."""
+    found = np.zeros(len(classes.class_of), np.bool_)
+    for group in range(len(found)):
+        found[group] = changed[classes.class_of[group]]
+        for i in range(near.shape[1]):
+            if found[group] or near[group, i] == NOBODY:
+                break
+            found[group] = changed[classes.class_of[near[group, i]]]
+    return found
+
+
+@njit(cache=True)
+def nearest_class(classes: KeyClasses, forest: Forest, one: int, count: int) -> int:
+    """The class whose union with this one costs least, the first of equals; NOBODY if none may be joined."""
+    best, least = NOBODY, FAR
+    for other in range(count):
+        if other == one or classes.size[other] == 0:
+            continue
+        cost = np.int64(0)
+        for j in range(classes.box.shape[1]):
+            node = classes.box[one, j]
+            while not node <= classes.box[other, j] < forest.end[node]:
+                node = forest.parent[node]
+            cost += forest.price[node]
+        if cost >= BARRED:
+            continue
+        rise = (classes.size[one] + classes.size[other]) * cost - classes.size[other] * classes.cost[other]
+        if rise < least:
+            best, least = other, rise
+    return best
+
+
+@njit(cache=True)
+def merge(classes: KeyClasses, forest: Forest, one: int, other: int) -> None:
+    """Moves every member of a class to another one."""
+    while classes.size[one]:
+        group = classes.first[one]
+        leave(classes, forest, group)
+        join(classes, forest, group, other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.rows.layout import WEIGHT_MASK, Ints, Layout, Longs, PackedRows, Truths
+from sfumato.kernels.rows import WEIGHT_MASK, Int32s, Int64s, Layout, PackedRows, Truths
 
 GROUP_MASK = 0xFFFFFFFF
 """The bits that hold the group of a row, below how many of its group stand before it."""
@@ -33,7 +33,7 @@ def lowest_cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]
 
 
 @njit(cache=True)
-def widen_to_covers(layout: Layout, low: Ints, high: Ints) -> None:
+def widen_to_covers(layout: Layout, low: Int32s, high: Int32s) -> None:
     """Widen the ranges of the unordered columns to the lowest node that covers them, in place."""
     for j in range(low.shape[1]):
         if not layout.ordered[j]:
@@ -44,7 +44,7 @@ def widen_to_covers(layout: Layout, low: Ints, high: Ints) -> None:
 
 
 @njit(cache=True)
-def segment_of(tag: Longs, first: Longs, last: Longs) -> Ints:
+def segment_of(tag: Int64s, first: Int64s, last: Int64s) -> Int32s:
     """The segment of every row, by row number."""
     segments = np.full(len(tag), -1, np.int32)
     for s in range(len(first)):
@@ -54,7 +54,7 @@ def segment_of(tag: Longs, first: Longs, last: Longs) -> Ints:
 
 
 @njit(cache=True, borrows=True)
-def _bounds(layout: Layout, key: Longs, first: int, last: int, low: Ints, high: Ints) -> None:
+def _bounds(layout: Layout, key: Int64s, first: int, last: int, low: Int32s, high: Int32s) -> None:
     """Tighten the bounds of a segment to the codes that occur."""
     for j in range(len(low)):
         if low[j] == high[j]:
@@ -76,7 +76,7 @@ def _bounds(layout: Layout, key: Longs, first: int, last: int, low: Ints, high: 
 
 
 @njit(cache=True, borrows=True)
-def _widest(layout: Layout, low: Ints, high: Ints, tried: Truths) -> int:
+def _widest(layout: Layout, low: Int32s, high: Int32s, tried: Truths) -> int:
     """The column, of those not tried, with the widest span; -1 if every one is a single value."""
     best, widest = -1, 0.0
     for j in range(len(low)):
@@ -154,7 +154,7 @@ def _balance(
 
 
 @njit(cache=True, borrows=True)
-def _move_by_code(line: Longs, moved: Longs, room: Longs, field: int, border: int, take: int) -> int:
+def _move_by_code(line: Int64s, moved: Int64s, room: Int64s, field: int, border: int, take: int) -> int:
     """Move what stands beside codes below a border, and beside the first few at it, to the left; how many."""
     left, right = np.uint64(0), np.uint64(0)
     for i in range(len(moved)):
@@ -190,7 +190,7 @@ def _part_in_two(
 
 
 @njit(cache=True, borrows=True)
-def _move_by_group(group: Longs, moved: Longs, room: Longs, starts: Longs, first: int) -> None:
+def _move_by_group(group: Int64s, moved: Int64s, room: Int64s, starts: Int64s, first: int) -> None:
     """Move everything to where its group starts, behind those of its group that stood before it."""
     for i in range(len(moved)):
         room[starts[group[i] & GROUP_MASK] - first + (group[i] >> 32)] = moved[i]
@@ -207,8 +207,8 @@ def _part_by_child(
     low: int,
     high: int,
     least: int,
-    starts: Longs,
-    weights: Longs,
+    starts: Int64s,
+    weights: Int64s,
 ) -> int:
     """Group the rows by the child of their lowest common node; the number of groups, 0 if one is too light.
 
@@ -255,12 +255,12 @@ def _split(
     layout: Layout,
     rows: PackedRows,
     segment: tuple[int, int, int],
-    low: Ints,
-    high: Ints,
+    low: Int32s,
+    high: Int32s,
     tried: Truths,
     rule: tuple[int, bool],
-    starts: Longs,
-    weights: Longs,
+    starts: Int64s,
+    weights: Int64s,
 ) -> int:
     """Split a segment (first, last, weight) in the widest column that allows it; the number of parts.
 
@@ -298,15 +298,15 @@ def _split(
 def propose(
     layout: Layout,
     rows: PackedRows,
-    first: Longs,
-    last: Longs,
-    weight: Longs,
-    low: Ints,
-    high: Ints,
+    first: Int64s,
+    last: Int64s,
+    weight: Int64s,
+    low: Int32s,
+    high: Int32s,
     tried: Truths,
     fresh: Truths,
     rule: tuple[int, bool],
-) -> tuple[Longs, Longs, Longs]:
+) -> tuple[Int64s, Int64s, Int64s]:
     """For each segment the first admissible split of its widest columns, carried out on the rows.
 
     Tightens the bounds `low`, `high` of fresh segments. Returns how many parts each segment has (1 if no
@@ -328,8 +328,8 @@ def propose(
 
 @njit(cache=True)
 def divide(
-    layout: Layout, rows: PackedRows, weight: int, low: Ints, high: Ints, rule: tuple[int, bool]
-) -> tuple[Longs, Ints, Ints]:
+    layout: Layout, rows: PackedRows, weight: int, low: Int32s, high: Int32s, rule: tuple[int, bool]
+) -> tuple[Int64s, Int32s, Int32s]:
     """Split all rows, and all parts, as long as any split is admissible.
 
     Returns where each final segment starts, in order, and its bounds.

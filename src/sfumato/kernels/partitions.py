@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
 
-Ints = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 
 WHOLE = 0
 """Every row was looked at."""
@@ -27,20 +27,20 @@ SHORT = 12
 
 @njit(cache=True, borrows=True)
 def refine(  # noqa: PLR0917
-    rows: Ints,
+    rows: Int32s,
     at: int,
-    bounds: Ints,
+    bounds: Int32s,
     b_at: int,
     clusters: int,
-    codes: Ints,
+    codes: Int32s,
     k: int,
     drop_limit: int,
     keep_limit: int,
-    count: Ints,
-    local: Ints,
-    out: Ints,
+    count: Int32s,
+    local: Int32s,
+    out: Int32s,
     out_at: int,
-    out_bounds: Ints,
+    out_bounds: Int32s,
     out_b_at: int,
 ) -> tuple[int, int, int]:
     """Split every cluster by the codes of its rows; keep the parts of at least k rows.
@@ -120,7 +120,7 @@ def refine(  # noqa: PLR0917
 
 
 @njit(cache=True)
-def mark_rare(codes: Ints, sizes: NDArray[np.int64], k: int, out: Ints) -> NDArray[np.int64]:
+def mark_rare(codes: Int32s, sizes: NDArray[np.int64], k: int, out: Int32s) -> NDArray[np.int64]:
     """In every column, codes that fewer than k rows hold become -1, the others are numbered anew.
 
     Returns for each column how many codes occur, how many are frequent, the rows that hold those, and the
@@ -150,7 +150,7 @@ def mark_rare(codes: Ints, sizes: NDArray[np.int64], k: int, out: Ints) -> NDArr
 
 @njit(cache=True)
 def join_alike(
-    codes: Ints, shapes: NDArray[np.int64], order: NDArray[np.int64]
+    codes: Int32s, shapes: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], int, int]:
     """Put columns in an order: of those that group the rows alike the first; the others and constants last.
 
@@ -180,7 +180,7 @@ def join_alike(
 
 
 @njit(cache=True)
-def _permute(codes: Ints, source: NDArray[np.int64]) -> None:
+def _permute(codes: Int32s, source: NDArray[np.int64]) -> None:
     """Put column `source[i]` in place i, for every i, with room for one column; `source` is used up."""
     spare = np.empty(codes.shape[1], np.int32)
     for start in range(len(source)):
@@ -198,7 +198,7 @@ def _permute(codes: Ints, source: NDArray[np.int64]) -> None:
 
 
 @njit(cache=True, borrows=True)
-def _same_partition(codes: Ints, shapes: NDArray[np.int64], i: int, j: int, image: Ints) -> bool:
+def _same_partition(codes: Int32s, shapes: NDArray[np.int64], i: int, j: int, image: Int32s) -> bool:
     """Whether equal codes in one column mean equal codes in the other, and negative codes the same rows.
 
     `image` has room for every code.
@@ -223,16 +223,16 @@ def _same_partition(codes: Ints, shapes: NDArray[np.int64], i: int, j: int, imag
 
 @njit(cache=True)
 def split_by_each(
-    rows: Ints,
-    bounds: Ints,
-    codes: Ints,
-    columns: Ints,
+    rows: Int32s,
+    bounds: Int32s,
+    codes: Int32s,
+    columns: Int32s,
     k: int,
     drop_limit: int,
-    count: Ints,
-    local: Ints,
-    out: Ints,
-    out_bounds: Ints,
+    count: Int32s,
+    local: Int32s,
+    out: Int32s,
+    out_bounds: Int32s,
 ) -> NDArray[np.bool_]:
     """For each of these columns, whether splitting by it alone drops at least `drop_limit` rows."""
     clusters = len(bounds) - 1

@@ -10,8 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from sfumato.kernels.machine_code import PORTABLE, PREBUILT, MachineCode
-from sfumato.kernels.numba_parts import NumbaError
+from sfumato.kernels.machine_code import PORTABLE, PREBUILT, MachineCode, NumbaError
 from sfumato.kernels.signatures import as_type, kernel_named, recorded
 
 

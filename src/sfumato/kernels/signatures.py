@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sfumato.kernels.compiled import Kernel, Subroutine
-from sfumato.kernels.numba_parts import from_dtype, types
+from sfumato.kernels.machine_code import from_dtype, types
 
 Plain: TypeAlias = "str | list[Plain] | dict[str, list[Plain]]"
 RECORDED = Path(__file__).with_name("signatures.json")
@@ -76,7 +76,7 @@ def asked() -> dict[str, list[list[Plain]]]:
     return {
         name_of(kernel): [[as_plain(each) for each in kinds] for kinds in several]
         for kernel, several in Kernel.asked.items()
-        if not isinstance(kernel, Subroutine) and kernel.py_func.__module__.startswith("sfumato.kernels.")
+        if not isinstance(kernel, Subroutine) and kernel.py_func.__module__.startswith("sfumato.")
     }
 
 

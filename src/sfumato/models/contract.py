@@ -9,32 +9,348 @@ class in order to treat it differently.
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.classes import Classes
-from sfumato.core.conflicts import Conflicts
-from sfumato.core.cut import Cut
-from sfumato.core.demand import Demand
-from sfumato.core.derivation import DerivesPromises
-from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.limits import AttackLimit, AttackLimits
-from sfumato.core.looks_back import LooksBack
-from sfumato.core.microdata import Codes, Counts, Microdata, Role
-from sfumato.core.plain_words import InPlainWords
-from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
-from sfumato.core.prior import KeptPrior
-from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Evidence, Verdict
-from sfumato.core.watch import Watch
-from sfumato.core.weights import WeightedClass
+from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.json_object import InPlainWords
+from sfumato.system.verdict import AttackLimit, AttackLimits, Demand, Evidence, Verdict
+from sfumato.table.classes import Classes, WeightedClass
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Codes, Counts, DerivesPromises, JointColumn, Microdata, Role
+from sfumato.table.release_summary import Imprint, ProvedCandidates
+from sfumato.table.taxonomy import ROOT, Label, Taxonomy, TaxonomyRule
+
+# What a search asks before each step: a promise about the whole table, at work on one table.
+
+
+class Answer(Enum):
+    """What a table promise says to a proposed recoding."""
+
+    YES = "keeps the promise"
+    LATER = "breaks it now; may be proposed again after another step"
+    NEVER = "breaks it now and after any further specialization"
+
+
+class Watch(ABC):
+    """A table promise at work on one table; may remember the recoding it last accepted."""
+
+    in_full: str = ""
+    """The last objection with its values, for somebody who asks to see them."""
+
+    @abstractmethod
+    def ask(self, cuts: Mapping[str, Cut], step: tuple[str, int] | None = None) -> tuple[Answer, str]:
+        """Returns a judgement of a recoding, and why.
+
+        `step` is (column, node) if the recoding is the last accepted one with that node specialized, so that
+        an incremental check need not start over.
+        """
+
+    @abstractmethod
+    def accept(self, cuts: Mapping[str, Cut]) -> None:
+        """The search moved here."""
+
+
+@runtime_checkable
+class Deliberate(Protocol):
+    """A watch that answers by a bound while a search runs, because the truth takes longer to find."""
+
+    def settle(self, cuts: Mapping[str, Cut]) -> bool:
+        """Whether the promise is kept for certain under these cuts."""
+        ...
+
+    def deliberate(self, most: int | None = None) -> None:
+        """Answer exactly from now on; after `most` such answers, LATER where a bound does not say NEVER."""
+        ...
+
+
+# Conflicts: what cannot all stay in a table that keeps its promises.
+#
+# A conflict holds one node per key column (the root where a column does not matter). Wherever all of them
+# are
+# published, or lie above what is published, a promise is broken; so a recoding that keeps it must lose at
+# least
+# one. Both kinds of promises have them. A freeform breach is one: supports of values at or above a cut do
+# not
+# depend on the cut. A class that breaks a monotone class promise is one: if something finer is published,
+# the
+# class is a union of finer classes, and they cannot all keep what their union breaks.
+
+Conflict = NDArray[np.int64]
+"""A node per key column."""
+
+
+class Conflicts(Protocol):
+    """Where the conflicts of a promise come from."""
+
+    def of(self, cuts: Mapping[str, Cut]) -> list[Conflict] | None:
+        """Conflicts that these cuts hold; `[]` if they hold none, `None` if they do but cannot be told."""
+        ...
+
+
+def most_general(
+    values: Conflict, trees: list[Taxonomy], still: Callable[[Conflict], bool], *, turns: int | None = None
+) -> list[Conflict]:
+    """Conflicts above a conflict that cannot be raised any further, by the column that is raised first."""
+    found = {tuple(some.tolist()): some for some in _raised(values, trees, still, turns)}
+    return list(found.values())
+
+
+def _raised(
+    values: Conflict, trees: list[Taxonomy], still: Callable[[Conflict], bool], turns: int | None
+) -> Iterator[Conflict]:
+    columns = np.arange(len(values))
+    for turn in range(len(values) if turns is None else min(turns, len(values))):
+        some, moved = values.copy(), True
+        while moved:
+            moved = False
+            for j in np.roll(columns, -turn).tolist():
+                while some[j] != ROOT:
+                    raised = some.copy()
+                    raised[j] = trees[j].parent[some[j]]
+                    if not still(raised):
+                        break
+                    some, moved = raised, True
+        yield some
+
+
+def below(tree: Taxonomy, shown: NDArray[np.integer], node: int) -> NDArray[np.bool_]:
+    """Which of the shown nodes are this one or below it."""
+    found: NDArray[np.bool_] = (shown >= node) & (shown < tree.end[node])
+    return found
+
+
+# A policy as promises see it: the columns they are about, and how the table is to be protected.
+#
+# The policy itself is defined further up. What stands here is all that a promise may ask of it.
+
+
+class ColumnOptions(Protocol):
+    """What a policy says of a column beyond role and taxonomy, for the promise that its role belongs to."""
+
+    schema: ClassVar[Mapping[str, Any]]
+    """The keys as fragments of JSON Schema, whose values are of any kind."""
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> Self:
+        """From the keys of one column, as YAML gives them; raises `BadPolicy` that names the key."""
+        ...
+
+    def words(self) -> dict[str, object]:
+        """The keys as a policy writes them."""
+        ...
+
+
+class ColumnView(Protocol):
+    """What a policy says of one column."""
+
+    @property
+    def role(self) -> Role: ...
+
+    @property
+    def taxonomy(self) -> TaxonomyRule | None: ...
+
+    @property
+    def options(self) -> ColumnOptions | None: ...
+
+
+class ProtectView(Protocol):
+    """How a policy wants its table to be protected."""
+
+    @property
+    def search(self) -> str: ...
+
+    @property
+    def suppress(self) -> Fraction:
+        """The largest share of the rows that may be left out."""
+        ...
+
+
+class PolicyView(Protocol):
+    """What a policy says, apart from its promises."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnView]: ...
+
+    @property
+    def protect(self) -> ProtectView: ...
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells people apart where somebody has several rows."""
+        ...
+
+    @property
+    def by_profile(self) -> bool:
+        """Whether outsiders are taken to know all rows of a person."""
+        ...
+
+
+# Who puts several tables about the same people together, and what they know besides.
+
+
+class Adversary(StrEnum):
+    """Somebody who holds several tables about the same people; `register` knows more than `target`."""
+
+    REGISTER = "register"
+    TARGET = "target"
+
+    @property
+    def knows(self) -> str:
+        """What this adversary has, for reports and messages.
+
+        >>> Adversary.TARGET.knows
+        "these tables and the key values of one person, nobody else's"
+        """
+        if self is Adversary.REGISTER:
+            return "these tables and everybody's key values"
+        return "these tables and the key values of one person, nobody else's"
+
+
+# What a promise says of earlier releases: whether it looks at them, and how it tells people apart.
+
+
+class LooksBack:
+    """The part of a promise that is about earlier releases; by default it looks at none."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it is judged beside earlier releases."""
+        return False
+
+    @property
+    def earlier(self) -> tuple[Imprint, ...]:
+        """The earlier releases that it was given, oldest first."""
+        return ()
+
+    @property
+    def batch_column(self) -> str | None:
+        """The column that tells the rows of earlier releases from new ones; it is not published."""
+        return None
+
+    @property
+    def tells_people(self) -> bool:
+        """Whether that column says who a row is about, not which batch it came with."""
+        return False
+
+    def candidates(self, verdict: Verdict) -> ProvedCandidates | None:
+        """Returns what its verdict proves of everybody's candidates, for later releases; `None`: nothing."""
+        del verdict
+        return None
+
+    @property
+    def adversary(self) -> Adversary | None:
+        """Whom it is kept against beside earlier releases; `None` where it does not look back."""
+        return None
+
+    @property
+    def asks_others(self) -> bool:
+        """Whether it asks the policy's class promises beside earlier releases, too."""
+        return False
+
+
+# A prior: what outsiders believe about labels before anything is published.
+
+HEADER = ["label", "share"]
+LONGEST = 4096
+"""Bits of a number that is written in decimal digits; longer ones in hexadecimal."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The share of every label, exactly; labels that are not listed have none.
+
+    `rule` says how it was made from a table, if it was.
+
+    >>> Prior.of({"Flu": Fraction(5, 8), "Cold": Fraction(1, 4)}).total
+    Fraction(7, 8)
+    """
+
+    shares: tuple[tuple[str, Fraction], ...]
+    file: str | None = field(default=None, compare=False)
+    rule: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if any(share < 0 for _, share in self.shares) or self.total > 1:
+            raise BadPolicy(
+                "a prior gives every label a share of at least 0, at most 1 in all", where="prior"
+            )
+
+    @classmethod
+    def of(cls, shares: Mapping[str, Fraction], *, file: str | None = None, rule: str = "") -> Prior:
+        listed = sorted((label, Fraction(share)) for label, share in shares.items() if share)
+        return cls(tuple(listed), file, rule)
+
+    def to_csv(self) -> str:
+        """The prior as a file, to be named in policies that judge what was published."""
+        out = io.StringIO()
+        lines = csv.writer(out, lineterminator="\n")
+        lines.writerow(HEADER)
+        lines.writerows((label, share_text(share)) for label, share in self.shares)
+        return out.getvalue()
+
+    @cached_property
+    def total(self) -> Fraction:
+        return sum((share for _, share in self.shares), Fraction(0))
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the shares."""
+        return hashlib.sha256(self.to_csv().encode()).hexdigest()
+
+    def on(self, labels: Sequence[str]) -> list[Fraction]:
+        """The share of each of these labels."""
+        known = dict(self.shares)
+        return [known.get(label, Fraction(0)) for label in labels]
+
+    def __repr__(self) -> str:
+        return f"Prior({len(self.shares)} labels)"
+
+
+@dataclass(frozen=True)
+class KeptPrior:
+    """A prior, and what it is the prior of: a column, by which rule, under which knowledge (its digest)."""
+
+    of: str
+    rule: str
+    knowledge: str
+    prior: Prior
+
+    @property
+    def names(self) -> dict[str, str]:
+        """All but the shares, with the digest of these."""
+        return {"of": self.of, "rule": self.rule, "knowledge": self.knowledge, "digest": self.prior.digest}
+
+
+def share_text(share: Fraction) -> str:
+    """A share as files hold it.
+
+    >>> share_text(Fraction(5, 8)), share_of("5/8") == share_of("0x5/0x8") == Fraction(5, 8)
+    ('5/8', True)
+    """
+    if share.denominator.bit_length() <= LONGEST:
+        return str(share)
+    return f"{share.numerator:#x}/{share.denominator:#x}"
+
+
+def share_of(text: str) -> Fraction:
+    """The share that a file holds."""
+    if text.startswith("0x"):
+        above, below = text.split("/")
+        return Fraction(int(above, 16), int(below, 16))
+    return Fraction(text)
+
 
 Cuts = Mapping[str, Cut]
 """For every key column, by name, how it is published."""
@@ -392,3 +708,20 @@ class Promises:
 
     def verdicts(self, classes: Classes) -> tuple[Verdict, ...]:
         return tuple(p.verdict(classes) for p in self.of_class)
+
+
+# Derived promises: what has to be kept because several promises are made, and no policy writes.
+
+
+def with_derived(promises: Promises) -> Promises:
+    """Returns the promises with what follows from several of them; as they are, where that is there."""
+    if any(p.derived for p in promises):
+        return promises
+    derived = (new for p in promises for new in p.derived_with(promises.members))
+    more = dict.fromkeys(new for new in derived if isinstance(new, Promise))
+    return Promises((*promises.members, *more)) if more else promises
+
+
+def joint_columns_of(promises: Promises) -> tuple[JointColumn, ...]:
+    """Returns the columns that any promise looks at together, each group once."""
+    return tuple(dict.fromkeys(joint for p in promises for joint in p.joint_columns))

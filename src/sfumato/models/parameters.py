@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import json
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, SupportsIndex
 
-from sfumato.core.classes import Classes, Histogram
-from sfumato.core.demand import Demand, Order, fingerprint
-from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.exact_numbers import fraction, written
-from sfumato.core.promise import Promise
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.models.contract import ClassPromise, Promise, Truth
+from sfumato.system.disk import LARGEST_LIST, read_document
+from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.verdict import Demand, Measure, Order, Verdict, fingerprint
+from sfumato.table.arrays import fraction, written
+from sfumato.table.classes import Classes, Histogram
+from sfumato.table.microdata import Counts
+from sfumato.table.taxonomy import Label, Taxonomy
 
 LARGEST = 2**31 - 1
 
@@ -317,3 +327,189 @@ def values_of(classes: Classes, column: str) -> Histogram:
 
 def _opened(key: Parameter, value: object, folder: Path | None) -> Any:
     return key.open(value, folder) if key.names_file and folder and isinstance(value, str) else value
+
+
+# What verdicts have in common: who is in violation, and which class is worst.
+
+NOTHING = "nothing is published"
+
+NEAR = 1e-12
+"""Far more than a product or a quotient of two whole numbers loses in floating point."""
+
+OVERFLOW = 2**63
+"""What 64-bit counts must stay below."""
+
+
+def verdict(
+    promise: ClassPromise,
+    classes: Classes,
+    truth: Truth,
+    *,
+    limit: Measure,
+    worst: int | None,
+    measured: Measure | None,
+    reason: str = "",
+) -> Verdict:
+    """Put together what a promise found; a table without classes keeps every promise."""
+    broken = ~truth
+    return Verdict(
+        promise=str(promise),
+        holds=bool(truth.all()),
+        measured=measured,
+        limit=limit,
+        worst=worst,
+        people=exact_sum(classes.people[broken]),
+        classes=int(broken.sum()),
+        evidence=promise.evidence,
+        reason=reason if len(classes) else NOTHING,
+    )
+
+
+def exact_sum(counts: Counts) -> int:
+    """The sum of non-negative counts, also where it exceeds 64 bits.
+
+    >>> exact_sum(np.array([2**62, 2**62, 2**62])) == 3 * 2**62
+    True
+    """
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+def product_less(a: Counts, x: int, b: Counts, y: int) -> Truth:
+    """Whether a * x < b * y, element by element, for non-negative whole numbers of any size.
+
+    >>> product_less(np.array([2**62, 5]), 3, np.array([2**62 + 1, 5]), 3).tolist()
+    [True, False]
+    """
+    if max(int(a.max(initial=1)) * x, int(b.max(initial=1)) * y) < OVERFLOW:
+        small: Truth = a * x < b * y
+        return small
+    left, right = a.astype(np.float64) * float(x), b.astype(np.float64) * float(y)
+    truth: Truth = left < right
+    for i in np.flatnonzero(abs(left - right) <= NEAR * left).tolist():
+        truth[i] = int(a[i]) * x < int(b[i]) * y
+    return truth
+
+
+def segment_sums(numbers: NDArray[Any], start: NDArray[np.int64]) -> NDArray[Any]:
+    """The sum of each run start[i] .. start[i+1]-1; no run is empty."""
+    return np.add.reduceat(numbers, start[:-1])
+
+
+def largest_ratio(above: NDArray[Any], below: NDArray[Any]) -> tuple[int, Fraction]:
+    """The largest of some ratios of whole numbers, exactly, and where it stands first."""
+    close = above.astype(np.float64) / below.astype(np.float64)
+    found: dict[tuple[int, int], int] = {}
+    for i in np.flatnonzero(close >= close.max() * (1 - NEAR)).tolist():
+        found.setdefault((int(above[i]), int(below[i])), i)
+    exact = {pair: Fraction(*pair) for pair in found}
+    largest = max(exact.values())
+    return min(i for pair, i in found.items() if exact[pair] == largest), largest
+
+
+# A reference: the distribution of a sensitive column that everybody is assumed to know.
+
+HEADER = ["value", "count"]
+MOST = 2**63
+
+
+@dataclass(frozen=True)
+class ReferenceDistribution:
+    """How often each value occurs in a population, with a digest of where that was read.
+
+    >>> ReferenceDistribution.of({"flu": 3, "TB": 1}).total
+    4
+    """
+
+    counts: tuple[tuple[Label, int], ...]
+    digest: str
+    file: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        numbers = [n for _, n in self.counts]
+        if not all(type(n) is int and n >= 0 for n in numbers) or not 0 < sum(numbers) < MOST:
+            raise BadPolicy(
+                "reference must give every value a whole number from 0 on, not all 0, below 2**63 in all",
+                where="reference",
+            )
+
+    @classmethod
+    def of(cls, counts: Mapping[Label, int]) -> ReferenceDistribution:
+        """A reference given in place."""
+        pairs = sorted(counts.items(), key=lambda pair: (pair[0] is not None, pair[0] or ""))
+        text = json.dumps(pairs, ensure_ascii=False, separators=(",", ":"), default=str)
+        return cls(tuple(pairs), hashlib.sha256(text.encode()).hexdigest())
+
+    @classmethod
+    def load(cls, path: Path) -> ReferenceDistribution:
+        """Read a CSV file with the header `value,count`; an empty value is a missing cell."""
+        try:
+            data = read_document(path, most=LARGEST_LIST)
+            lines = list(csv.reader(data.decode("utf-8-sig").splitlines()))
+        except FileNotFoundError:
+            raise BadPolicy("the reference file is not there", where=str(path)) from None
+        except (OSError, UnicodeDecodeError, csv.Error) as problem:
+            raise BadPolicy(
+                f"the reference cannot be read as a UTF-8 CSV file: {type(problem).__name__}", where=str(path)
+            ) from None
+        if not lines or lines[0] != HEADER:
+            raise BadPolicy("a reference file starts with the line value,count", where=f"{path}, line 1")
+        counts: dict[Label, int] = {}
+        for number, line in enumerate(lines[1:], start=2):
+            if len(line) != 2 or not line[1].strip().isdecimal() or len(line[1]) > 20:
+                raise BadPolicy("a value and a whole number are expected", where=f"{path}, line {number}")
+            if (line[0] or None) in counts:
+                raise BadPolicy("the value stands in an earlier line too", where=f"{path}, line {number}")
+            counts[line[0] or None] = int(line[1])
+        return cls(tuple(cls.of(counts).counts), hashlib.sha256(data).hexdigest(), str(path))
+
+    @property
+    def total(self) -> int:
+        return sum(n for _, n in self.counts)
+
+    def on(self, taxonomy: Taxonomy) -> tuple[Counts, tuple[Label, ...]]:
+        """Counts by leaf rank, and the values that the taxonomy lacks."""
+        return _counts_on(taxonomy, self.counts)
+
+
+@lru_cache(maxsize=8)
+def _counts_on(taxonomy: Taxonomy, counts: tuple[tuple[Label, int], ...]) -> tuple[Counts, tuple[Label, ...]]:
+    overall = np.zeros(len(taxonomy.leaves), dtype=np.int64)
+    lacking = []
+    for label, count in counts:
+        rank = taxonomy.rank(label)
+        if rank is not None:
+            overall[rank] += count
+        elif count:
+            lacking.append(label)
+    return overall, tuple(lacking)
+
+
+@dataclass(frozen=True)
+class ReferenceFile(Parameter):
+    """The name of a reference file, or the counts themselves."""
+
+    required: ClassVar[bool] = False
+    names_file: ClassVar[bool] = True
+
+    def read(self, value: object) -> ReferenceDistribution:
+        if isinstance(value, ReferenceDistribution):
+            return value
+        if isinstance(value, Mapping):
+            return ReferenceDistribution.of(value)
+        if isinstance(value, str | Path):
+            return ReferenceDistribution.load(Path(value))
+        raise BadPolicy(f"{self.name} must be the name of a CSV file with value,count", where=self.name)
+
+    def open(self, name: str, folder: Path) -> ReferenceDistribution:
+        return replace(ReferenceDistribution.load(folder / name), file=name)
+
+    def write(self, value: ReferenceDistribution) -> object:
+        return dict(value.counts) if value.file is None else value.file
+
+    def plain(self, value: ReferenceDistribution | None) -> object:
+        return None if value is None else value.counts
+
+    @property
+    def schema(self) -> Schema:
+        counts = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
+        return {"oneOf": [{"type": "string", "minLength": 1}, counts]}

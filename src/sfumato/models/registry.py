@@ -11,19 +11,18 @@ from threading import local
 from types import ModuleType
 from typing import TypeVar
 
-from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.microdata import Role
-from sfumato.core.policy_view import ColumnOptions
-from sfumato.core.promise import ClassPromise, Promise, TablePromise
-from sfumato.promises.parameters import Declared, Schema
+from sfumato.models.contract import ClassPromise, ColumnOptions, Promise, TablePromise
+from sfumato.models.parameters import Declared, Schema
+from sfumato.system.errors import BadPolicy, WrongCall
 from sfumato.system.plugins import offers
+from sfumato.table.microdata import Role
 
 ENTRY_POINTS = "sfumato.promises"
 """Other packages add promises here: policy key = module:Class."""
 
 
-PACKAGE = "sfumato.promises"
-"""Where the built-in definitions are: one module each, or one folder with a module `definition`."""
+PACKAGE = "sfumato.models"
+"""Where the built-in models are: a folder each, with its definition in the module `promise`."""
 
 BUILT_IN = "built in"
 
@@ -194,10 +193,10 @@ def _load_all() -> None:
 
 
 def load_definitions(package: ModuleType) -> None:
-    """Import every module of a package, and of its folders the module `definition`: each registers itself."""
-    for module in sorted(iter_modules(package.__path__), key=lambda found: found.name):
-        ending = ".definition" if module.ispkg else ""
-        import_module(f"{package.__name__}.{module.name}{ending}")
+    """Import the module `promise` of every folder of a package: each registers itself."""
+    for folder in sorted(iter_modules(package.__path__), key=lambda each: each.name):
+        if folder.ispkg:
+            import_module(f"{package.__name__}.{folder.name}.promise")
 
 
 def _load_plugins() -> None:
@@ -229,3 +228,9 @@ def _taken(name: str, kind: str | None, maker: type[Declared]) -> bool:
 def _home(maker: type[Declared]) -> tuple[str, str]:
     """Where a class is defined: a module that is loaded twice defines the same one again."""
     return maker.__module__, maker.__qualname__
+
+
+# The promises: one definition, one file or folder, all registered under their policy key.
+#
+# A new definition is found by being here; nothing has to be added to this file. Its class can be taken from
+# this package by name, as any other.

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import cast
 
-from sfumato.core.exact_numbers import fraction, written
-from sfumato.core.json_object import JsonObject
+from sfumato.models.contract import PolicyView
+from sfumato.models.quasi_sensitive.promise import options_of
+from sfumato.system.disk import read_start
+from sfumato.system.errors import BadPolicy
+from sfumato.system.json_object import JsonObject
+from sfumato.table.arrays import fraction, written
+from sfumato.table.microdata import Role, SetForm
 
 LEVEL: JsonObject = {"type": "integer", "minimum": 0}
 SCHEMA: JsonObject = {
@@ -73,3 +82,175 @@ class ColumnControls:
 
 def _level(word: object) -> int | None:
     return None if word is None else int(cast("int", word))
+
+
+# Words in the names of columns that suggest what a column is.
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+IDENTIFIERS = _set("""
+    id ids uid uuid guid name firstname forename surname lastname fullname email mail phone telephone mobile
+    fax ssn nhs mrn iban bic passport address street url ip mac account username login license licence plate
+    vin serial token
+""")
+PEOPLE = _set("id ids uid uuid guid ssn nhs mrn person patient subject participant member customer")
+ONE_PERSON = _set("ssn nhs mrn person patient subject participant member customer")
+"""Words of columns in which equal values mean the same person, and different ones different people."""
+SENSITIVE = _set("""
+    diagnosis diagnoses disease illness condition icd icd9 icd10 income salary wage wages earnings pay debt
+    credit hiv drug drugs medication treatment therapy symptom symptoms religion faith party offence offense
+    conviction disability pregnancy result outcome
+""")
+PLACES = _set("zip zipcode postcode postal plz postalcode")
+AGES = _set("age ages")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
+
+
+def words(name: str) -> frozenset[str]:
+    """Returns the words of a column's name.
+
+    >>> sorted(words("patientID")), sorted(words("zip-code"))
+    (['id', 'patient', 'patientid'], ['code', 'zip', 'zip-code'])
+    """
+    return frozenset(word.lower() for word in _WORD.findall(name)) | {name.lower()}
+
+
+# Texts of the JSON Schema that are put together from what the code knows.
+
+
+def each_told(choices: Mapping[str, str]) -> str:
+    """Returns one sentence that says what each choice means.
+
+    >>> each_told({"count": "every removal costs the same", "keep": "nothing is removed"})
+    'count: every removal costs the same; keep: nothing is removed.'
+    """
+    return "; ".join(f"{name}: {meaning}" for name, meaning in choices.items()) + "."
+
+
+# Set-valued columns in a policy: which there are, and how terms are to be removed from their rows.
+
+METHODS = {
+    "exact": "the cheapest removal, with proof, as far as time allows",
+    "adaptive": "depth-first over removed cells, most promising first",
+    "plain": "depth-first over removed cells",
+    "keep": "no term is removed: generalization alone keeps the promise",
+}
+COSTS = {
+    "inverse": "a removal from a row that still holds w terms costs 1/w",
+    "count": "every removal costs the same",
+    "pairs": "a removal costs the terms and pairs of terms that its row no longer shows",
+    "rarity": "a removal costs one over the number of rows with this term: rare terms are dear",
+}
+
+
+SCOPES = {
+    "row": "a term is removed from single rows: cheaper",
+    "class": "a term that goes from one row goes from all rows of its class: the method tells less",
+}
+
+
+@dataclass(frozen=True)
+class TermRule:
+    """The method, the seconds all classes share, the cost, a share of terms to remove beyond need, and from
+    which rows a term goes."""
+
+    method: str = "exact"
+    seconds: int = 60
+    cost: str = "inverse"
+    margin: Fraction = Fraction(0)
+    scope: str = "row"
+
+    @property
+    def words(self) -> dict[str, object]:
+        """The rule as a policy file holds it; what stands at its default is left out."""
+        plain = TermRule()
+        words: dict[str, object] = {}
+        if self.method != plain.method:
+            words["method"] = self.method
+        if self.seconds != plain.seconds:
+            words["seconds"] = self.seconds
+        if self.cost != plain.cost:
+            words["cost"] = self.cost
+        if self.scope != plain.scope:
+            words["scope"] = self.scope
+        return {**words, "margin": written(self.margin)} if self.margin else words
+
+
+def schema() -> JsonObject:
+    """Returns the rule as a fragment of JSON Schema."""
+    plain = TermRule()
+    return {
+        "type": "object",
+        "description": "How terms are removed where a quasi-sensitive promise asks for it.",
+        "properties": {
+            "method": {
+                "enum": list(METHODS),
+                "default": plain.method,
+                "description": each_told(METHODS),
+            },
+            "seconds": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 86_400,
+                "default": plain.seconds,
+                "description": "How long all classes together may take.",
+            },
+            "cost": {"enum": list(COSTS), "default": plain.cost, "description": each_told(COSTS)},
+            "margin": {
+                "$ref": "#/$defs/fraction",
+                "default": written(plain.margin),
+                "description": "A share of the remaining terms to remove at random, beyond need.",
+            },
+            "scope": {"enum": list(SCOPES), "default": plain.scope, "description": each_told(SCOPES)},
+        },
+        "additionalProperties": False,
+    }
+
+
+def forms_of(policy: PolicyView) -> dict[str, SetForm]:
+    """Returns the set-valued columns, by the name that promises use: a column, or a set of columns."""
+    forms: dict[str, SetForm] = {}
+    for name, rule in policy.columns.items():
+        if rule.role is not Role.QUASI_SENSITIVE:
+            continue
+        options = options_of(rule)
+        if options.set is None:
+            forms[name] = SetForm(options.separator or ";")
+        else:
+            before = forms.get(options.set, SetForm())
+            forms[options.set] = SetForm(
+                parts=(*before.parts, name), part_forms=(*before.part_forms, options.part_form)
+            )
+    return forms
+
+
+# Files of numbers that a policy names: a label and a number on every line.
+
+MOST_BYTES = 4 << 20
+"""A file of numbers is at most so long."""
+
+
+def numbers_in(path: Path) -> dict[str, str]:
+    """Returns what a file says of nodes: a label and a number on every line, separated by `;` or `,`."""
+    try:
+        content = read_start(path, MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise BadPolicy(
+            f"the file of numbers {path.name!r} cannot be read as UTF-8 text",
+            remedy="Paths are relative to the policy file.",
+        ) from None
+    if len(content) > MOST_BYTES:
+        raise BadPolicy(f"the file {path.name!r} is larger than {MOST_BYTES >> 20} MiB")
+    separator = ";" if ";" in text else ","
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+    except csv.Error:
+        raise BadPolicy(f"the file {path.name!r} is no list of labels and numbers") from None
+    for line, row in enumerate(rows, 1):
+        if len(row) != 2:
+            raise BadPolicy(f"line {line} of {path.name!r} is not a label and a number")
+    return {label.strip(): number.strip() for label, number in rows}

@@ -7,25 +7,566 @@ it) and `objections(policy)`, sentences about whatever else it cannot go with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from sfumato import promises
-from sfumato.core.microdata import Missing, Role
-from sfumato.core.policy_view import ColumnOptions
-from sfumato.core.problem import Problem, did_you_mean, short
-from sfumato.policy import safe_harbor
-from sfumato.policy.compatibility import controls
-from sfumato.policy.compatibility.promise_places import with_places
-from sfumato.policy.compatibility.search_fit import search_problems
-from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
-from sfumato.policy.compatibility.term_sets import (
-    joint_knowledge,
-    one_knowledge,
-    set_columns,
-)
-from sfumato.policy.content import Knows, PolicyContent
-from sfumato.policy.set_columns import forms_of
-from sfumato.policy.taxonomies.spelled_leaves import LISTING, lists_values
+from sfumato.models import registry as promises
+from sfumato.models.contract import Adversary, ColumnOptions, Promises, TablePromise
+from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge, merged_rows
+from sfumato.models.quasi_sensitive.promise import MOST_MERGED_ROWS, MOST_TABLES, SetOptions
+from sfumato.models.quasi_sensitive.promise import options_of as set_options_of
+from sfumato.policy import presets as safe_harbor
+from sfumato.policy import searches
+from sfumato.policy.columns import forms_of
+from sfumato.policy.content import Knows, PolicyContent, ProtectRule, with_places
+from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
+from sfumato.policy.searches import BEST, COMPARED, LOSSES, Ability
+from sfumato.policy.taxonomies.texts import LISTING, Flat, lists_values
+from sfumato.system.errors import Place, Problem, WrongCall, did_you_mean, short
+from sfumato.table.microdata import VALUE_MARK, Missing, Role
+from sfumato.table.spelling import meaning
+
+# Compatibility of controls: weights, levels, columns that move together, rows that are never suppressed.
+
+ABOUT: Mapping[str, str] = {
+    "weight": "a weight",
+    "at-most": "a coarsest level",
+    "fixed": "a fixed level",
+    "never-suppress": "rows that are never suppressed",
+}
+
+
+def weights(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields weights of columns that have none to have, or two, and a loss in which nothing counts."""
+    for name in policy.protect.weights:
+        place: Place = ("protect", "weights", name)
+        rule = policy.columns.get(name)
+        if rule is None:
+            yield Problem(place, "there is no such column.", did_you_mean(name, list(policy.columns)))
+        elif not rule.role.is_key:
+            yield Problem(place, f"only key columns have a weight; this one is {rule.role}")
+        elif rule.controls.weight is not None:
+            yield Problem(place, "the column itself says its weight, too.", "Say it once.")
+    given = policy.weights
+    keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
+    for name, weight in given.items():
+        if weight < 0:
+            place = ("protect", "weights", name) if name in policy.protect.weights else ("columns", name)
+            yield Problem(place, "a weight must not be negative")
+    if keys and all(given.get(name, 1) == 0 for name in keys):
+        yield Problem(
+            ("columns", keys[0], "weight"),
+            "every key column has the weight 0, so that no table is better than another.",
+            "Leave out the weight of a column that matters.",
+        )
+
+
+def of_keys(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields controls of columns that are published as they are, or not at all."""
+    for name, rule in policy.columns.items():
+        for key in rule.controls.words:
+            if not rule.role.is_key:
+                yield Problem(
+                    ("columns", name, key), f"only key columns have {ABOUT[key]}; this one is {rule.role}"
+                )
+            elif key == "fixed" and rule.role is not Role.QUASI:
+                yield Problem(
+                    ("columns", name, key),
+                    f"only a quasi-identifier has {ABOUT[key]}; this one is {rule.role}.",
+                    "Use at-most.",
+                )
+
+
+def levels(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields levels of one column that contradict each other."""
+    for name, rule in policy.columns.items():
+        controls = rule.controls
+        if controls.fixed is not None:
+            for key, said in (("at-most", controls.at_most is not None), ("start", rule.start > 0)):
+                if said:
+                    yield Problem(
+                        ("columns", name, key),
+                        f"the column is fixed at level {controls.fixed}, which says it all.",
+                        f"Drop fixed or {key}.",
+                    )
+        elif controls.at_most is not None and controls.at_most < rule.start:
+            yield Problem(
+                ("columns", name, "at-most"),
+                f"the column starts at level {rule.start}, so it is never as fine as level"
+                f" {controls.at_most}.",
+                f"Use a level from {rule.start} on, or an earlier start.",
+            )
+
+
+def never_suppressed(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields rows that are never suppressed, where rows with empty cells are."""
+    for name, rule in policy.columns.items():
+        if rule.controls.never_suppress and policy.missing is Missing.SUPPRESS:
+            yield Problem(
+                ("columns", name, "never-suppress"),
+                "rows with an empty key cell are suppressed, whatever else they hold (missing: suppress).",
+                "Use missing: own-value.",
+            )
+
+
+def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields rows that are never suppressed, where everybody gets a version of their own."""
+    for name, rule in policy.columns.items():
+        if rule.controls.never_suppress and policy.recipients is not None and policy.protect.suppress > 0:
+            yield Problem(
+                ("columns", name, "never-suppress"),
+                "versions for recipients are chosen by how many rows they suppress, not by which.",
+                "Leave protect.suppress out, so that no row is suppressed, or never-suppress.",
+            )
+
+
+def together(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields groups of columns that cannot move together."""
+    seen: set[str] = set()
+    for i, group in enumerate(policy.protect.together):
+        place: Place = ("protect", "together", i)
+        if len(group) < 2:
+            yield Problem(place, "a group has at least two columns")
+        for name in group:
+            rule = policy.columns.get(name)
+            if rule is None:
+                near = did_you_mean(name, list(policy.columns))
+                yield Problem(place, f"there is no column {short(name)}.", near)
+            elif not rule.role.is_key:
+                yield Problem(place, f"only key columns have levels; {short(name)} is {rule.role}")
+            if name in seen:
+                yield Problem(place, f"{short(name)} is in two groups, or twice in one.", "Join the groups.")
+            seen.add(name)
+        yield from _no_common_level(policy, place, group)
+
+
+def _no_common_level(policy: PolicyContent, place: Place, group: tuple[str, ...]) -> Iterator[Problem]:
+    rules = [policy.columns[name] for name in group if name in policy.columns]
+    least = max((rule.finest for rule in rules), default=0)
+    most = min((c for rule in rules if (c := rule.controls.ceiling) is not None), default=least)
+    if most < least:
+        yield Problem(
+            place,
+            f"one of the columns is never finer than level {least}, another never coarser than level {most}.",
+            "Change start, at-most or fixed of one of them.",
+        )
+
+
+CONTROL_CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
+    weights,
+    of_keys,
+    levels,
+    never_suppressed,
+    for_recipients,
+    together,
+]
+
+
+# The searches that a policy can be followed by, with the reason for every other.
+#
+# `best` compares the searches that fit, and is refused only where none does.
+
+
+def search_problems(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields why the search of a policy cannot follow it; of `best`, what the nearest search lacks."""
+    if policy.protect.search == BEST:
+        against = against_compared(policy)
+        if all(against.values()):
+            yield from min(against.values(), key=len)
+        return
+    yield from of_search(policy.protect, policy.missing)
+    ability = _ability(policy.protect.search)
+    if ability is not None:
+        yield from _against(policy, policy.protect.search, ability)
+
+
+def against_compared(policy: PolicyContent) -> dict[str, list[Problem]]:
+    """Returns the searches that `best` compares, each with what stands against it under this policy.
+
+    That Mondrian may be relaxed is no reason against the others, which do not ask.
+    """
+    against = {}
+    for name in COMPARED:
+        ability = searches.BUILT_IN[name]
+        alone = replace(policy.protect, search=name, relaxed=False)
+        problems = [
+            *_losses(alone, ability),
+            *_against(policy, name, ability),
+            *_unlisted_orders(policy, name),
+        ]
+        against[name] = problems
+    return against
+
+
+def searches_of(policy: PolicyContent) -> tuple[str, ...]:
+    """Returns the searches that may be run: the one that is named or, for `best`, those that fit."""
+    if policy.protect.search != BEST:
+        return (policy.protect.search,)
+    return tuple(name for name, problems in against_compared(policy).items() if not problems)
+
+
+def recodes_columns(policy: PolicyContent) -> bool:
+    """Whether every value of a column becomes the same, or would if the policy were for recipients."""
+    return policy.protect.search in (*GLOBAL_SEARCHES, BEST)
+
+
+def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
+    """Yields what the search itself cannot do, whatever the columns and promises are."""
+    try:
+        ability = searches.ability_of(protect.search)
+    except WrongCall as refused:
+        yield Problem(("protect", "search"), refused.message, refused.remedy)
+        return
+    if ability is None:
+        names = searches.known()
+        hint = did_you_mean(protect.search, names)
+        yield Problem(("protect", "search"), f"the searches are {', '.join(names)}.", hint)
+        return
+    yield from _losses(protect, ability)
+    if protect.suppress > 0 and not ability.can_suppress(protect.price) and missing is not Missing.SUPPRESS:
+        weighs = " or give suppressed rows a price, as in `price: 3`" if ability.weighs else ""
+        yield Problem(
+            ("protect", "suppress"),
+            f"{protect.search} has nothing to suppress: it never makes a class that breaks a promise.",
+            f"Leave suppress out{weighs}.",
+        )
+
+
+def _losses(protect: ProtectRule, ability: Ability) -> Iterator[Problem]:
+    losses = searches.known_losses()
+    if protect.loss not in losses:
+        hint = did_you_mean(protect.loss, list(losses))
+        yield Problem(("protect", "loss"), f"the losses are {', '.join(losses)}.", hint)
+    elif protect.loss not in LOSSES and not ability.can_keep_small(protect.loss):
+        yield Problem(
+            ("protect", "loss"),
+            f"{protect.loss} does not work: {protect.search} keeps small what is built in alone.",
+            _searches_that(lambda a: a.any_loss),
+        )
+    elif not ability.can_keep_small(protect.loss):
+        remedy = f"Use {' or '.join(ability.losses)}, or search: lattice."
+        reason = ability.why_not or f"{protect.search} cannot keep it small"
+        yield Problem(("protect", "loss"), f"{protect.loss} does not work: {reason}.", remedy)
+    if protect.relaxed and not ability.relaxes:
+        yield Problem(("protect", "relaxed"), f"only Mondrian can be relaxed, not {protect.search}")
+
+
+def _against(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
+    """Yields why a search cannot follow the policy, beyond its loss."""
+    yield from _promises(policy, search, ability)
+    yield from _profiles(policy, search, ability)
+    yield from _recipients(policy, search)
+    yield from _terms(policy, search, ability)
+    yield from _together(policy, search, ability)
+
+
+def _promises(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
+    for place, promise in with_places(policy):
+        whole, named = isinstance(promise, TablePromise), promise.searches
+        able = ability.whole_table or not whole if named is None else search in named
+        if not able:
+            reason = "it is about the recoded table as a whole" if whole else "it says so itself"
+            remedy = _searches_that(lambda a: a.whole_table) if named is None else _search_remedy(named)
+            yield Problem(place, f"{search} cannot keep it: {reason}.", remedy)
+        elif whole and policy.protect.suppress > 0:
+            yield Problem(
+                ("protect", "suppress"),
+                f"{promise.name} is about the recoded table as a whole, with every row in it.",
+                "Leave suppress out.",
+            )
+        elif not whole and not promise.monotone and not ability.any_promise:
+            reason = (
+                "a step that breaks it may be followed by one that mends it"
+                if ability.whole_columns
+                else "somebody whose key fits several classes sees their union, which may break it"
+            )
+            yield Problem(
+                place,
+                f"{search} cannot keep it: it is not monotone, so {reason}.",
+                _searches_that(lambda a: a.any_promise),
+            )
+
+
+def _profiles(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
+    if policy.by_profile and not ability.whole_columns:
+        yield Problem(
+            ("protect", "search"),
+            f"{search} recodes every class by itself, and what all rows of a person show is"
+            " judged only where a value becomes the same everywhere.",
+            _searches_that(lambda a: a.whole_columns),
+        )
+
+
+def _recipients(policy: PolicyContent, search: str) -> Iterator[Problem]:
+    if policy.recipients is not None and search not in GLOBAL_SEARCHES:
+        yield Problem(
+            ("protect", "search"),
+            f"{search} recodes every class by itself: versions have no pattern to be told apart by.",
+            f"Use search: {' or '.join((*GLOBAL_SEARCHES, BEST))}.",
+        )
+
+
+def _terms(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
+    """Yields a search that publishes nodes class by class where terms are removed and classes merged."""
+    if ability.beside_others or policy.protect.terms.method == "keep":
+        return
+    if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
+        yield Problem(
+            ("protect", "search"),
+            f"{search} cannot be followed by the removal of terms: classes that are merged for"
+            " it might publish what is no node of a taxonomy.",
+            "Use search: top-down or lattice, or set protect.terms.method to keep.",
+        )
+
+
+def _together(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
+    if policy.protect.together and not ability.levels:
+        yield Problem(
+            ("protect", "together"),
+            f"{search} does not publish a column at one level, so columns cannot have the same one.",
+            f"Use search: {' or '.join(n for n, a in searches.usable().items() if a.levels or n == BEST)}.",
+        )
+
+
+def _unlisted_orders(policy: PolicyContent, search: str) -> Iterator[Problem]:
+    """Yields columns in an order that nobody listed, where a search would publish ranges of single values."""
+    if not searches.BUILT_IN[search].ranges:
+        return
+    for name, rule in policy.columns.items():
+        flat = rule.taxonomy
+        if rule.role.is_key and isinstance(flat, Flat) and flat.ordered and flat.domain is None:
+            yield Problem(
+                ("columns", name, "taxonomy"),
+                f"{search} would publish the least and the greatest value of every class of {short(name)}.",
+                "List the values in their order, or give intervals.",
+            )
+
+
+def _ability(name: str) -> Ability | None:
+    try:
+        return searches.ability_of(name)
+    except WrongCall:  # `of_search` says so
+        return None
+
+
+def _searches_that(fits: Callable[[Ability], bool]) -> str:
+    return _search_remedy([name for name, ability in searches.usable().items() if fits(ability)])
+
+
+def _search_remedy(names: Sequence[str]) -> str:
+    return f"Use search: {' or '.join(names)}."
+
+
+# Compatibility with several tables in one hand: versions for recipients, and earlier releases.
+
+
+def several_tables_for_recipients(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what versions for several recipients cannot go with."""
+    rule = policy.recipients
+    if rule is None:
+        return
+    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
+        yield Problem(
+            ("recipients", "coalition"),
+            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
+            " is not judged.",
+            "Leave protect.suppress out.",
+        )
+    if policy.protect.terms.margin:
+        yield Problem(
+            ("protect", "terms", "margin"),
+            "terms beyond need are drawn at random, and versions for recipients show the same terms, also to"
+            " those who come later.",
+            "Leave the margin out.",
+        )
+    if not rule.tolerance <= 10:
+        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
+    if len(set(rule.overriders)) < len(rule.overriders):
+        yield Problem(("recipients", "overriders"), "a key is named twice")
+
+
+def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields promises that cannot be judged on several versions put together."""
+    rule = policy.recipients
+    if rule is None or rule.coalition is Coalition.NONE:
+        return
+    for place, promise in with_places(policy):
+        if not promise.looks_back and not promise.cone:
+            yield Problem(
+                place,
+                "what recipients believe who put their versions together cannot be judged: it is not known"
+                " whether sums and multiples of histograms that keep it keep it, too.",
+                "Leave it out, or say coalition: none.",
+            )
+    if rule.adversary is Adversary.TARGET and policy.promises.about_beliefs:
+        yield Problem(
+            ("recipients", "adversary"),
+            "target counts the people and the values that are left for somebody; how likely a value is, as"
+            f" {policy.promises.about_beliefs[0].name} bounds it, is judged against a register alone.",
+            "Say adversary: register, or promise k-anonymity and distinct l-diversity alone.",
+        )
+    for place, promise in with_places(policy):
+        if promise.adversary is not None and promise.adversary is not rule.adversary:
+            yield Problem(
+                (*place, "adversary"),
+                f"recipients who put their versions together are judged as {rule.adversary}, and beside"
+                f" earlier releases as {promise.adversary}: what is accepted for one tells the other.",
+                f"Say adversary: {rule.adversary} here, or adversary: {promise.adversary} for recipients.",
+            )
+        of_values = any(not p.by_size for p in policy.promises.of_class)
+        if promise.looks_back and not promise.asks_others and of_values:
+            yield Problem(
+                (*place, "survivors"),
+                "recipients who put releases of several times together learn about values, too.",
+                "Say survivors: true, or coalition: none.",
+            )
+
+
+def beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields promises that cannot be judged on what earlier releases leave of them."""
+    for place, promise in with_places(policy):
+        if not (promise.looks_back and promise.asks_others):
+            continue
+        if promise.adversary is Adversary.TARGET and policy.promises.about_beliefs:
+            yield Problem(
+                (*place, "survivors"),
+                "against somebody who knows one target, what remains beside earlier releases decides how many"
+                f" people and values are left, not how likely one is, as"
+                f" {policy.promises.about_beliefs[0].name} bounds it.",
+                "Say adversary: register, or leave survivors out.",
+            )
+        for other in policy.promises.of_class if promise.adversary is Adversary.REGISTER else ():
+            if not other.cone:
+                yield Problem(
+                    (*place, "survivors"),
+                    f"{other.name} is not known to be kept by sums and multiples of what keeps it: what is"
+                    " believed beside earlier releases cannot be judged.",
+                    "Leave survivors out.",
+                )
+            elif other.relative:
+                yield Problem(
+                    (*place, "survivors"),
+                    f"{other.name} compares with the whole table, which differs from release to release.",
+                    "Give it a fixed reference, or leave survivors out.",
+                )
+
+
+# Compatibility of what a policy says of term sets: columns, knowledge, and what tables say together.
+
+
+def set_columns(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what is wrong about set-valued columns."""
+    for name, rule in policy.columns.items():
+        if rule.role is not Role.QUASI_SENSITIVE:
+            continue
+        options = set_options_of(rule)
+        if options.separator is not None and options.set is not None:
+            yield Problem(("columns", name, "separator"), "a column that is part of a set has no separator")
+        yield from _part_of_a_set(policy, name, options)
+        if options.set is not None and options.set in policy.columns:
+            yield Problem(("columns", name, "set"), f"{short(options.set)} is the name of a column")
+        if rule.taxonomy is not None:
+            yield Problem(
+                ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
+            )
+    if not 0 <= policy.protect.terms.margin < 1:
+        yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")
+
+
+def _part_of_a_set(policy: PolicyContent, name: str, options: SetOptions) -> Iterator[Problem]:
+    """Yields what is wrong about a column that stands for terms of a set."""
+    for key, said in (("marks", options.marks is not None), ("values", options.values)):
+        if said and options.set is None:
+            yield Problem(
+                ("columns", name, key), "only a column that is part of a set has it.", "Say which set."
+            )
+    if options.marks is not None and options.values:
+        yield Problem(("columns", name, "marks"), "a column whose values are terms has no marks")
+    form = forms_of(policy).get(options.set or "")
+    if form is not None and VALUE_MARK in name and any(one.values for one in form.part_forms):
+        yield Problem(
+            ("columns", name, "set"),
+            f"the name holds {VALUE_MARK}, which stands between a column and its value in terms of this set.",
+            "Rename the column.",
+        )
+
+
+def one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields columns whose terms would be removed for more than one knowledge."""
+    if policy.protect.terms.method == "keep":
+        return
+    known: dict[str, str] = {}
+    for i, promise in enumerate(policy.promises):
+        for limit in Promises((promise,)).limits.of_kind(BeliefLimit):
+            digest = limit.knowledge.digest
+            if known.setdefault(limit.column, digest) != digest:
+                yield Problem(
+                    ("promises", str(i)),
+                    f"terms of {short(limit.column)} are removed for one knowledge, and the promises name"
+                    " several.",
+                    "Join them into one knowledge table, or set protect.terms.method to keep.",
+                )
+
+
+def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields tables of knowledge that cannot be judged together although they are about the same labels."""
+    tables: dict[tuple[str, str], Knowledge] = {}
+    places: dict[tuple[str, str], Place] = {}
+    for place, promise in with_places(policy):
+        for limit in Promises((promise,)).limits.of_kind(BeliefLimit):
+            if not limit.parts:
+                tables.setdefault((limit.column, limit.knowledge.digest), limit.knowledge)
+                places.setdefault((limit.column, limit.knowledge.digest), place)
+    if spelled := _label_spelled_twice(tables):
+        yield Problem(
+            places[spelled],
+            "labels of the knowledge differ in nothing but their spelling (case, blanks, points): they would"
+            " count as different ones.",
+            "Write every label in one way, in all tables of knowledge.",
+        )
+        return
+    seen: dict[frozenset[str], list[Knowledge]] = {}
+    for table, knowledge in tables.items():
+        labels = frozenset(knowledge.labels)
+        if any(labels & others and labels != others for others in seen):
+            yield Problem(
+                places[table],
+                "its knowledge shares some labels with that of another promise, and not all: what both say"
+                " together is not judged.",
+                "Give both tables the same labels, or no label in common.",
+            )
+            return
+        alike = seen.setdefault(labels, [])
+        if alike and alike[0].weights != knowledge.weights:
+            yield Problem(
+                (*places[table], "prevalence"),
+                "another promise is about the same labels and says otherwise how common they are.",
+                "Give both promises the same prevalence.",
+            )
+            return
+        alike.append(knowledge)
+    for group in seen.values():
+        if len(group) > MOST_TABLES:
+            what = (
+                f"{len(group)} tables of knowledge are about the same labels, and at most {MOST_TABLES} are"
+            )
+            yield Problem(("promises",), f"{what} judged together.", "Join some of them into one.")
+        elif merged_rows(group) > MOST_MERGED_ROWS:
+            what = (
+                f"what {len(group)} tables of knowledge say together has {merged_rows(group):,} rows, and at"
+            )
+            remedy = "Give labels fewer rows, or join the tables into one."
+            yield Problem(("promises",), f"{what} most {MOST_MERGED_ROWS:,} are judged.", remedy)
+
+
+def _label_spelled_twice(tables: Mapping[tuple[str, str], Knowledge]) -> tuple[str, str] | None:
+    """Returns the first of these tables with another spelling of a label, of its own or of one before it."""
+    written: dict[str, str] = {}
+    for table, knowledge in tables.items():
+        if any(written.setdefault(meaning(label) or label, label) != label for label in knowledge.labels):
+            return table
+    return None
+
 
 MOST_PRICE = 1000
 """A suppressed row counts as at most so many fully generalized ones."""
@@ -292,14 +833,14 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _folded_keys,
     search_problems,
     _limits,
-    *controls.CHECKS,
+    *CONTROL_CHECKS,
     _named_patterns,
     _person,
     _knows,
     set_columns,
     one_knowledge,
     joint_knowledge,
-    for_recipients,
+    several_tables_for_recipients,
     for_colluders,
     beside_earlier,
     safe_harbor.objections,

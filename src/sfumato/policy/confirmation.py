@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.json_object import JsonObject
-from sfumato.core.problem import Problem, did_you_mean, short
 from sfumato.policy.content import PolicyContent
 from sfumato.policy.yaml import compose
+from sfumato.system.errors import BadPolicy, Problem, WrongCall, did_you_mean, short
+from sfumato.system.json_object import JsonObject
 
 KEY = "confirm"
 MOST_NAMED = 8
@@ -61,7 +60,7 @@ def check_confirmed(policy: PolicyContent) -> None:
     )
 
 
-def remaining(policy: PolicyContent, columns: Sequence[str]) -> dict[str, str]:
+def remaining_columns(policy: PolicyContent, columns: Sequence[str]) -> dict[str, str]:
     """Returns what still waits when these columns are confirmed; raises where one of them does not wait."""
     for name in columns:
         if name not in policy.confirm:

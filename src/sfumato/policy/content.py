@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -13,26 +13,19 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.core import rounded_number
-from sfumato.core.coarsest_level import never_above
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import BadPolicy, BadTaxonomy
-from sfumato.core.exact_numbers import written
-from sfumato.core.microdata import Coding, Missing, Role
-from sfumato.core.policy_view import ColumnOptions
-from sfumato.core.problem import Origin, did_you_mean, short
-from sfumato.core.promise import Promises
-from sfumato.core.spelling import Spelling
-from sfumato.core.taxonomy import ANY, Label, Taxonomy
-from sfumato.core.taxonomy_rule import TaxonomyRule
-from sfumato.core.term_sets import SetForm
-from sfumato.policy.column_controls import ColumnControls
+from sfumato.models.contract import ColumnOptions, Promise, Promises
+from sfumato.policy.columns import ColumnControls, TermRule, forms_of
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
-from sfumato.policy.set_columns import TermRule, forms_of
-from sfumato.policy.taxonomies.flat import Flat
-from sfumato.policy.taxonomies.range_ends import check_range_ceiling, check_range_ends
-from sfumato.policy.taxonomies.spelled_leaves import in_one_spelling
+from sfumato.policy.taxonomies.intervals import check_range_ceiling, check_range_ends
+from sfumato.policy.taxonomies.texts import Flat, in_one_spelling
+from sfumato.system.errors import BadPolicy, BadTaxonomy, Origin, Place, did_you_mean, short
+from sfumato.table import published_texts as rounded_number
+from sfumato.table.arrays import written
+from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.microdata import Coding, Missing, Role, SetForm
+from sfumato.table.spelling import Spelling
+from sfumato.table.taxonomy import ANY, Label, Taxonomy, TaxonomyRule, never_above
 
 FLAT = Flat()
 ONE_SPELLING = "spellings of one value are written as one"
@@ -346,3 +339,12 @@ def _protect(rule: ProtectRule) -> dict[str, object]:
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(short(name) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+# The places of promises in a policy, for messages.
+
+
+def with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
+    """Yields every promise with its place."""
+    for i, promise in enumerate(policy.promises):
+        yield ("promises", i, promise.name), promise

@@ -2,31 +2,284 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from pathlib import Path
+from textwrap import wrap
+from typing import Any, cast
 
-from sfumato.core.derived_promises import with_derived
-from sfumato.core.errors import BadPolicy
-from sfumato.core.problem import Origin, refuse
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy_rule import TaxonomyRule
-from sfumato.policy import reader, writer, yaml
-from sfumato.policy.changed_policy import (
-    CONTROLS,
-    Names,
-    RoleNames,
-    changed_columns,
-    changed_promises,
-    changed_protect,
-    controlled_columns,
-)
-from sfumato.policy.compatibility.objections import objections
-from sfumato.policy.confirmation import remaining, unknown_columns
-from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
-from sfumato.policy.policy_card import policy_card
-from sfumato.show.card import Card
+from sfumato.models.contract import Adversary, Promise, Promises, with_derived
+from sfumato.models.registry import make
+from sfumato.policy import reader, yaml
+from sfumato.policy.compatibility import objections
+from sfumato.policy.confirmation import KEY, remaining_columns, unknown_columns
+from sfumato.policy.content import NO_PRICE, ColumnRule, PolicyContent, ProtectRule
+from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.system.disk import read_start
+from sfumato.system.errors import BadInput, BadPolicy, Origin, WrongCall, did_you_mean, refuse, short
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import Card, several
+from sfumato.table.arrays import fraction, written
+from sfumato.table.microdata import Role
+from sfumato.table.taxonomy import TaxonomyRule
+
+# A policy on a card: what is promised in plain words, and what each column is.
+
+ROLES = {
+    Role.IDENTIFIER: "identifies somebody",
+    Role.QUASI: "others may know it",
+    Role.FREE: "known or secret, value by value",
+    Role.SENSITIVE: "secret",
+    Role.QUASI_SENSITIVE: "terms that may tell a secret",
+    Role.INSENSITIVE: "harmless",
+}
+"""What a role says of a column, for people."""
+
+
+def policy_card(policy: PolicyContent) -> Card:
+    """Returns the policy in a few lines; of its hierarchies only the kind, since they may hold values."""
+    stated = [promise for promise in policy.promises if not promise.derived]
+    lines: list[tuple[str, ...]] = [(str(promise), promise.in_words()) for promise in stated]
+    columns = [(name, ROLES[rule.role], _published(rule)) for name, rule in policy.columns.items()]
+    search = f"searched by {policy.protect.search}, at most {float(policy.protect.suppress):.1%} of the rows"
+    notes = [f"{search} suppressed", f"digest {policy.digest}"]
+    if policy.preset is not None:
+        notes.insert(0, f"keeps the rules of {policy.preset} for columns")
+    if policy.confirm:
+        notes.insert(0, f"waiting for confirmation: {', '.join(policy.confirm)}")
+    counts = f"{several(len(stated), 'promise')}, {several(len(policy.columns), 'column')}"
+    return Card(f"policy: {counts}", [*lines, (), *columns], notes)
+
+
+def _published(rule: ColumnRule) -> str:
+    if rule.role is Role.IDENTIFIER:
+        return "not published"
+    if not rule.role.is_key:
+        return f"published {rule.rewritten or 'as it is'}"
+    kinds = [] if rule.taxonomy is None else [key for key in rule.taxonomy.spec if key in KINDS]
+    said = f"made less exact by {KINDS[kinds[0]]}" if kinds else "published as it is, or as *"
+    return f"{said}; {rule.rewritten}" if rule.rewritten else said
+
+
+KINDS = {
+    "intervals": "intervals",
+    "prefix": "leading characters",
+    "mask": "masked characters",
+    "date": "parts of the calendar",
+    "tree": "a hierarchy",
+    "rows": "a hierarchy",
+    "file": "a hierarchy from a file",
+    "ready": "a ready hierarchy",
+    "arx": "a hierarchy",
+}
+"""What taxonomies do, by their keys in a policy."""
+
+
+# Changed policies: another k, another role of a column, another search, and everything else as it was.
+
+Names = str | Sequence[str]
+"""The name of a column, or several of them."""
+CONTROLS = ("at_most", "fixed", "never_suppress")
+"""The controls that a column has in its own rule."""
+
+
+@dataclass(frozen=True)
+class RoleNames:
+    """The columns that a caller gives a role to."""
+
+    identifier: Names = ()
+    quasi: Names = ()
+    sensitive: Names = ()
+    insensitive: Names = ()
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The role of each named column; raises `WrongCall` where one is named twice."""
+        given = {
+            Role.IDENTIFIER: self.identifier,
+            Role.QUASI: self.quasi,
+            Role.SENSITIVE: self.sensitive,
+            Role.INSENSITIVE: self.insensitive,
+        }
+        roles: dict[str, Role] = {}
+        for role, names in given.items():
+            for name in [names] if isinstance(names, str) else names:
+                if roles.setdefault(name, role) is not role:
+                    raise WrongCall(f"column {short(name)} is named as {roles[name]} and as {role}")
+        return roles
+
+
+def changed_columns(policy: PolicyContent, names: RoleNames) -> dict[str, ColumnRule]:
+    """Returns the columns with other roles; a taxonomy stays, for whoever makes the column a key again."""
+    columns = dict(policy.columns)
+    for name, role in names.roles.items():
+        if name not in columns:
+            raise BadPolicy(
+                f"there is no column {short(name)}", where="columns", remedy=did_you_mean(name, list(columns))
+            )
+        if columns[name].role is not role:
+            columns[name] = ColumnRule(role, columns[name].taxonomy)
+    return columns
+
+
+def controlled_columns(
+    columns: Mapping[str, ColumnRule], controls: Mapping[str, object]
+) -> dict[str, ColumnRule]:
+    """Returns the columns with other controls: for each of `CONTROLS`, what every named column gets."""
+    changed = dict(columns)
+    for key, given in controls.items():
+        if not isinstance(given, Mapping):
+            raise WrongCall(f"{key} takes names of columns and what each gets", remedy=f"{key}={{'age': …}}")
+        for name, value in given.items():
+            if name not in changed:
+                raise BadPolicy(
+                    f"there is no column {short(name)}",
+                    where="columns",
+                    remedy=did_you_mean(name, list(changed)),
+                )
+            rule = changed[name]
+            made = replace(rule.controls, **{key: _control(key, value)})  # type: ignore[arg-type]  # read by its key
+            changed[name] = replace(rule, controls=made)
+    return changed
+
+
+def _control(key: str, value: object) -> int | tuple[str, ...] | None:
+    if key == "never_suppress":
+        return (value,) if isinstance(value, str) else tuple(map(str, cast("Sequence[object]", value)))
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise WrongCall(f"{key} is a level", remedy="Give a whole number: 0 is the column as it is.")
+    return value
+
+
+def changed_promises(
+    policy: PolicyContent, columns: Mapping[str, ColumnRule], numbers: Mapping[str, object]
+) -> Promises:
+    """Returns the promises with other numbers (`k`, `l`, `t`), without those about columns that left.
+
+    Where no promise has a number that is asked for, it is promised: k-anonymity, or l-diversity or
+    t-closeness of each sensitive column.
+    """
+    kept = [
+        promise
+        for promise in policy.promises
+        if not promise.derived and all(_stays(policy, columns, name) for name in promise.sensitive)
+    ]
+    for key, value in numbers.items():
+        if any(key in promise.parameters() for promise in kept):
+            kept = [_with_number(promise, key, value, policy) for promise in kept]
+        else:
+            kept += _new_promises(key, value, columns)
+    return Promises(tuple(kept))
+
+
+def _stays(policy: PolicyContent, columns: Mapping[str, ColumnRule], name: str) -> bool:
+    return name not in policy.columns or columns[name].role is policy.columns[name].role
+
+
+def _with_number(promise: Promise, key: str, value: object, policy: PolicyContent) -> Promise:
+    parameters = promise.parameters()
+    return make(promise.name, {**parameters, key: value}, policy.folder) if key in parameters else promise
+
+
+def _new_promises(key: str, value: object, columns: Mapping[str, ColumnRule]) -> list[Promise]:
+    if key == "k":
+        return [make("k-anonymity", {"k": value})]
+    secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
+    if not secret:
+        raise WrongCall(f"{key} is about sensitive columns, and there is none", remedy="Name one.")
+    name = {"l": "l-diversity", "t": "t-closeness"}[key]
+    return [make(name, {"of": column, key: value}) for column in secret]
+
+
+def changed_protect(rule: ProtectRule, changes: Mapping[str, object]) -> ProtectRule:
+    """Returns another way to search; raises `WrongCall` for a word that is none of `protect`."""
+    known = [field.name for field in fields(ProtectRule)]
+    for name in changes:
+        if name not in known:
+            words = ", ".join([*CONTROLS, *known])
+            hint = did_you_mean(name, known, otherwise=f"There are k, l, t, roles and {words}.")
+            raise WrongCall(f"a policy has no {short(name)} to change", remedy=hint)
+    read: dict[str, object] = {}
+    for name, value in changes.items():
+        exact = name in ("suppress", "price") and value not in (None, NO_PRICE)
+        read[name] = fraction(value, key=name) if exact else None if value == NO_PRICE else value
+        if name == "weights" and isinstance(value, Mapping):
+            read[name] = {column: fraction(weight, key=column) for column, weight in value.items()}
+    return replace(rule, **read)  # type: ignore[arg-type]  # names were compared, values are checked with the policy
+
+
+# The writer of policies: YAML as a person would write it.
+
+
+def as_yaml(policy: PolicyContent) -> str:
+    """Returns the policy as a file: one line per column, reasons as comments."""
+    from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is written
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # as above
+
+    words: JsonObject = policy.to_dict()
+    columns = CommentedMap()
+    for name, rule in words.pop("columns").items():
+        columns[_text(name)] = flowing(rule)
+        if reason := policy.columns[name].reason:
+            columns.yaml_add_eol_comment(" ".join(reason.split()), name)
+    asked = words.pop("promises")
+    promises = CommentedSeq(CommentedMap((name, flowing(p)) for name, p in one.items()) for one in asked)
+    whole = CommentedMap(columns=columns, promises=promises)
+    words["protect"]["suppress"] = _share(policy.protect.suppress)
+    for key, value in words.items():
+        whole[key] = (
+            flowing(value) if key != KEY else CommentedMap((_text(n), _text(w)) for n, w in value.items())
+        )
+    if policy.note:
+        whole.yaml_set_start_comment(_wrapped(policy.note))
+    writer = YAML()
+    writer.width = 2**30
+    writer.indent(mapping=2, sequence=4, offset=2)
+    out = io.StringIO()
+    writer.dump(whole, out)
+    return out.getvalue()
+
+
+def _share(share: Fraction) -> object:
+    """Returns a share as a person would write it: a whole percentage, or a fraction.
+
+    >>> _share(Fraction(1, 20)), _share(Fraction(1, 3)), _share(Fraction(0))
+    ('5%', '1/3', 0)
+    """
+    percent = share * 100
+    return f"{percent}%" if share and percent.denominator == 1 else written(share)
+
+
+def _wrapped(note: str) -> str:
+    """Returns the lines of a note, none too long to read."""
+    return "\n".join(part for line in note.splitlines() for part in wrap(line, 108))
+
+
+def flowing(value: object) -> object:
+    """Returns the value on one line, in brackets and braces."""
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # as above
+
+    line: CommentedMap | CommentedSeq
+    if isinstance(value, dict):
+        line = CommentedMap((_text(key), flowing(child)) for key, child in value.items())
+    elif isinstance(value, list):
+        line = CommentedSeq(flowing(child) for child in value)
+    else:
+        return _text(value)
+    line.fa.set_flow_style()
+    return line
+
+
+def _text(value: object) -> object:
+    """Returns the value; text with line breaks or invisible characters in double quotes, escaped."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString  # noqa: PLC0415  # as above
+
+    if not isinstance(value, str) or (value.isprintable() and value.strip() == value):
+        return value
+    return DoubleQuotedScalarString(value)
+
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
@@ -113,7 +366,7 @@ class Policy(PolicyContent):
 
         Raises `WrongCall` where a column does not wait for that.
         """
-        return replace(self, confirm=remaining(self, columns))
+        return replace(self, confirm=remaining_columns(self, columns))
 
     def confirm_all(self) -> Policy:
         """Returns the policy in which somebody has confirmed every column that waited."""
@@ -165,4 +418,128 @@ class Policy(PolicyContent):
 
     def to_yaml(self) -> str:
         """Returns the policy as a file, with the reasons of guesses as comments."""
-        return writer.as_yaml(self)
+        return as_yaml(self)
+
+
+# Edited policy files: what changed is written, and every other line stays as somebody wrote it.
+
+
+def policy_of_text(text: str, *, name: str, folder: Path | None = None) -> Policy:
+    """Returns the policy that a text holds; raises `BadPolicy` that names keys and lines."""
+    document = yaml.read(text.encode(), name=name)
+    words: Any = document.data  # whatever the text holds; checked as a whole
+    return Policy.from_dict(words, folder, origin=Origin(name, document.lines))
+
+
+def edited_text(text: str, before: Policy, after: Policy, *, name: str = "policy.yaml") -> str:
+    """Returns the text of a policy that changed: comments and order stay where nothing changed.
+
+    `before` is what the text holds. Where the text cannot be edited so that it holds `after`, which is
+    found out by reading it again, it is written anew.
+    """
+    try:
+        edited = _merged_text(text, before.to_dict(), after.to_dict())
+        again = policy_of_text(edited, name=name, folder=after.folder)
+    except (BadInput, KeyError, TypeError, ValueError, AttributeError):
+        return after.to_yaml()
+    same = again.digest == after.digest and dict(again.confirm) == dict(after.confirm)
+    return edited if same and again.source == after.source else after.to_yaml()
+
+
+def _merged_text(text: str, before: JsonObject, after: JsonObject) -> str:
+    from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is written
+
+    editor = YAML()
+    editor.preserve_quotes = True
+    editor.width = 2**30
+    editor.indent(mapping=2, sequence=4, offset=2)
+    document = editor.load(text)
+    _merge(document, before, after)
+    out = io.StringIO()
+    editor.dump(document, out)
+    return out.getvalue()
+
+
+def _merge(document: dict[Any, Any], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Puts what differs into the document; what is equal in both may be written there in any way."""
+    for key in before:
+        if key not in after and key in document:
+            del document[key]
+    for key, value in after.items():
+        if key in before and before[key] == value:
+            continue
+        held, was = document.get(key), before.get(key)
+        if isinstance(held, dict) and isinstance(was, Mapping) and isinstance(value, Mapping):
+            _merge(held, was, value)
+        elif isinstance(held, list) and isinstance(was, Sequence) and len(held) == len(was):
+            _merge_list(held, list(was), list(value))
+        else:
+            document[key] = flowing(value)
+
+
+def _merge_list(document: list[Any], before: list[Any], after: list[Any]) -> None:
+    """Puts what differs into a list: entries are changed in their places, removed, or added at the end."""
+    kept = [position for position, value in enumerate(before) if value in after]
+    if [before[position] for position in kept] == after[: len(kept)] and len(before) != len(after):
+        for position in reversed(range(len(before))):
+            if position not in kept:
+                del document[position]
+        document.extend(flowing(value) for value in after[len(kept) :])
+        return
+    if len(before) != len(after):
+        document[:] = [flowing(value) for value in after]
+        return
+    for position, (was, value) in enumerate(zip(before, after, strict=True)):
+        if was != value:
+            held = document[position]
+            if isinstance(held, dict) and isinstance(was, Mapping) and isinstance(value, Mapping):
+                _merge(held, was, value)
+            else:
+                document[position] = flowing(value)
+
+
+def column_comments(text: str) -> dict[str, str]:
+    """Returns what a policy file says behind columns that stand on one line: there drafts give reasons."""
+    try:
+        root = yaml.compose(text)
+    except BadInput:
+        return {}
+    lines = text.splitlines()
+    pairs = [] if root is None else root.value
+    columns: object = next((value.value for key, value in pairs if key.value == "columns"), [])
+    if not isinstance(columns, list):
+        return {}
+    ends = {key.value: value.end_mark for key, value in columns if value.flow_style}
+    behind = {str(name): lines[end.line][end.column :].strip() for name, end in ends.items()}
+    return {name: said[1:].strip() for name, said in behind.items() if said.startswith("#")}
+
+
+# What a policy says of several tables in one hand: against whom they are judged, what is asked of them.
+
+BY_POSITIONS = "asked of every position of people, on the data"
+"""The reason of verdicts that nobody can repeat who sees the tables alone."""
+
+
+def is_for_colluders(policy: Policy) -> bool:
+    """Tells whether recipients who put their versions together are promised anything."""
+    return policy.recipients is not None and policy.recipients.coalition is not Coalition.NONE
+
+
+def against_register(policy: Policy) -> bool:
+    """Tells whether several tables are judged against somebody who has everybody's key values."""
+    beside = [p.adversary for p in policy.promises if p.adversary is not None]
+    if beside:
+        return Adversary.REGISTER in beside
+    rule = policy.recipients
+    return rule is not None and is_for_colluders(policy) and rule.adversary is Adversary.REGISTER
+
+
+def asks_of_several(policy: Policy) -> bool:
+    """Tells whether what is promised of values is promised of several tables together, too."""
+    return is_for_colluders(policy) or any(p.asks_others for p in policy.promises)
+
+
+def together_sentence(policy: Policy) -> str:
+    """Returns how verdicts name that versions keep every promise when they are put together."""
+    rule = policy.recipients or RecipientRule()
+    return f"every promise, {rule.coalition} of versions together, against a {rule.adversary}"

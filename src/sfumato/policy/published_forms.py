@@ -13,13 +13,11 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import chain
 
-from sfumato.core.errors import BadTaxonomy
-from sfumato.core.interval_texts import PLAIN_NUMBER, numeric_ends
-from sfumato.core.range_texts import RANGE
-from sfumato.core.taxonomy import ANY, Label, Taxonomy
-from sfumato.core.taxonomy_rule import TaxonomyRule
-from sfumato.policy.taxonomies.literals import sequence
-from sfumato.policy.taxonomies.ready import ReadyTaxonomy
+from sfumato.policy.taxonomies.levels import sequence
+from sfumato.policy.taxonomies.ready.catalogue import ReadyTaxonomy
+from sfumato.system.errors import BadTaxonomy
+from sfumato.table.published_texts import PLAIN_NUMBER, RANGE, numeric_ends
+from sfumato.table.taxonomy import ANY, Label, Taxonomy, TaxonomyRule
 
 
 class ValueForm(StrEnum):
@@ -181,7 +179,7 @@ def example_of(rule: TaxonomyRule | None, value: str = "") -> tuple[str, ...]:
     No value of a table is used; nothing where the policy gives no taxonomy. A `value` that is given is tried
     first.
 
-    >>> from sfumato.policy.taxonomies.prefix import Prefix
+    >>> from sfumato.policy.taxonomies.texts import Prefix
     >>> example_of(Prefix((3, 1)))
     ('12345', '123**', '1****', '*')
     """

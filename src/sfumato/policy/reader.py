@@ -7,32 +7,22 @@ from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
-from sfumato import promises as known_promises
-from sfumato.core.data_file import SourceForm
-from sfumato.core.errors import BadInput, WrongCall
-from sfumato.core.exact_numbers import fraction
-from sfumato.core.microdata import Missing, Role
-from sfumato.core.policy_view import ColumnOptions
-from sfumato.core.problem import Origin, Place, Problem, refuse
-from sfumato.core.promise import Promise, Promises
-from sfumato.core.spelling import Spelling
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.policy import (
-    column_controls,
-    confirmation,
-    recipients,
-    schema,
-    schema_check,
-    searches,
-    source_words,
-)
-from sfumato.policy.column_controls import ColumnControls
-from sfumato.policy.compatibility.objections import options_of, roles
-from sfumato.policy.compatibility.search_fit import of_search
+from sfumato.models import registry as known_promises
+from sfumato.models.contract import ColumnOptions, Promise, Promises
+from sfumato.policy import columns as column_controls
+from sfumato.policy import confirmation, recipients, schema, searches
+from sfumato.policy import schema as schema_check
+from sfumato.policy import schema as source_words
+from sfumato.policy.columns import ColumnControls, TermRule, numbers_in
+from sfumato.policy.compatibility import of_search, options_of, roles
 from sfumato.policy.content import NO_PRICE, ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
-from sfumato.policy.number_file import numbers_in
-from sfumato.policy.set_columns import TermRule
-from sfumato.policy.taxonomies import TaxonomyRule, rule_from
+from sfumato.policy.taxonomies import rule_from
+from sfumato.system.errors import BadInput, Origin, Place, Problem, WrongCall, refuse
+from sfumato.table.arrays import fraction
+from sfumato.table.data_file import SourceForm
+from sfumato.table.microdata import Missing, Role
+from sfumato.table.spelling import Spelling
+from sfumato.table.taxonomy import Taxonomy, TaxonomyRule
 
 Words = Mapping[str, object]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from sfumato.core.adversary import Adversary
-from sfumato.core.exact_numbers import written
-from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.models.contract import Adversary
 from sfumato.policy.searches import LOSSES
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.table.arrays import written
 
 QUALITIES: Mapping[str, str] = {
     **LOSSES,

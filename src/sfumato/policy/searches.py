@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from sfumato.core.errors import WrongCall
 from sfumato.system import plugins
+from sfumato.system.errors import WrongCall
 
 GROUP = "sfumato.searches"
 """The entry-point group of other packages: name = "module:function", the function with an `ability`."""

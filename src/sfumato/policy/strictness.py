@@ -15,16 +15,16 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.arrays import packed, unpacked
-from sfumato.core.demand import Demand, fingerprint, missing_demands
-from sfumato.core.freeform.published_nodes import written_down
-from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.core.marks import tree_marks
-from sfumato.core.microdata import Role
-from sfumato.policy import column_controls
+from sfumato.models.freeform.inference import is_written_down
+from sfumato.policy import columns as column_controls
 from sfumato.policy.content import ColumnRule, PolicyContent
 from sfumato.policy.recipients import RecipientRule
-from sfumato.policy.taxonomies.flat import Flat
+from sfumato.policy.taxonomies.texts import Flat
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.verdict import Demand, fingerprint, missing_demands
+from sfumato.table.arrays import packed, unpacked
+from sfumato.table.keyed_hashes import tree_marks
+from sfumato.table.microdata import Role
 
 VERSION = 1
 RANKS: Mapping[str, Sequence[str]] = {
@@ -125,7 +125,7 @@ def _tree(rule: ColumnRule) -> JsonObject:
     taxonomy = rule.taxonomy or Flat()
     spec = {key: word for key, word in taxonomy.spec.items() if key != "file"}
     tree: JsonObject = {"digest": fingerprint([spec, taxonomy.digest])}
-    if rule.role is Role.QUASI and written_down(taxonomy):
+    if rule.role is Role.QUASI and is_written_down(taxonomy):
         built = taxonomy.build([])
         marks = tree_marks(built)
         tree["form"] = fingerprint(bool(taxonomy.ordered))

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import BadPolicy
-from sfumato.core.problem import Place, short
-from sfumato.policy.taxonomies.numbers import number
+from sfumato.policy.taxonomies.levels import number
+from sfumato.system.errors import BadPolicy, Place, short
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node

@@ -12,7 +12,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.tracing.leak import Flags
+from sfumato.recipients.leak import Flags
 
 LARGEST_COALITION = 8
 """Larger coalitions are not looked for."""
@@ -103,7 +103,7 @@ class Coalitions:
     @cached_property
     def _needed(self) -> Flags:
         """The demands that contain no other one: whoever meets these meets all."""
-        from sfumato.kernels.sets.coalitions import without_supersets  # noqa: PLC0415  # compiled code waits
+        from sfumato.kernels.sample_uniques import without_supersets  # noqa: PLC0415  # compiled code waits
 
         sets = np.unique(self.demands, axis=0)
         sets = sets[np.argsort(sets.sum(axis=1), kind="stable")]
@@ -160,7 +160,7 @@ class Coalitions:
 
     @staticmethod
     def _search(kinds: Flags, most: int, room: int) -> tuple[list[list[int]], bool]:
-        from sfumato.kernels.sets.coalitions import DONE, hitting_sets  # noqa: PLC0415  # compiled code waits
+        from sfumato.kernels.sample_uniques import DONE, hitting_sets  # noqa: PLC0415  # compiled code waits
 
         if not kinds.any(axis=0).all():
             return [], True

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.marks import Marks, joined_marks
-from sfumato.core.microdata import Codes, Coding, Counts, Microdata, Role
-from sfumato.core.progress import Progress, silent
-from sfumato.core.reading_tree import UNKNOWN, ReadingTree, folded
-from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
-from sfumato.engine.source import Source
-from sfumato.tracing.versions import IssuedVersions
+from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.keyed_hashes import Marks, joined_marks
+from sfumato.table.microdata import Codes, Coding, Counts, Microdata, Role
+from sfumato.table.release_summary import UNKNOWN, Imprint, ReadingTree, folded
+from sfumato.table.source import Source
+from sfumato.table.taxonomy import ROOT, Label, Nodes, Taxonomy
 
 LEAST_READABLE = 0.05
 """A column with a name of ours is ours if this share of its cells that say something can be read."""
@@ -271,3 +271,255 @@ def _count(source: Source, names: Sequence[str], progress: Progress) -> Microdat
     if names and not table.rows:
         raise BadData("the leak has no rows", remedy="There is nothing to trace in it.")
     return table
+
+
+# Which rows of a leak exist: in the imprint of a version, or in the original table.
+
+FEW_TEXTS = 64
+"""Columns with at most so many texts are compared text by text."""
+
+Span = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Per text of a column: the lowest code that fits it, and the first one after."""
+
+
+def rows_held_by(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> Flags | None:
+    """Flags the rows of the leak that a version may be the source of: it has a class on a path with each.
+
+    Other rows than these are not looked at. Returns `None` if the imprint is not of this version.
+    """
+    found = _columns_and_spans(leak, version, imprint)
+    if found is None:
+        return None
+    columns, spans, places = found
+    return _rows_with_a_point(leak, columns, spans, imprint.nodes[:, places], rows)
+
+
+def rows_shown_with(leak: Leak, imprint: Imprint, *, instead: tuple[str, int] | None = None) -> Flags | None:
+    """Flags the rows whose texts in unchanged columns a version shows together; `None` if one is missing.
+
+    `instead` names one of these columns, and the place of the column of the leak that is taken for it.
+    """
+    marks = leak.joint_marks(imprint.unchanged, instead=instead)
+    return None if marks is None else np.isin(marks[:, 0], imprint.values[:, 0])
+
+
+def rows_held_jointly(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> Flags:
+    """Flags those of the rows that a class on a path with them holds with their unchanged texts.
+
+    The version shows these texts together (`rows_shown_with`).
+    """
+    from sfumato.kernels.rows import boxes_with_points_of_kind  # noqa: PLC0415  # compiled code waits
+
+    found, marks = _columns_and_spans(leak, version, imprint), leak.joint_marks(imprint.unchanged)
+    held = np.zeros(len(rows), dtype=bool)
+    if found is None or marks is None:
+        return rows.copy()
+    columns, spans, places = found
+    order = np.argsort(imprint.values[:, 0], kind="stable")
+    kinds, start = np.unique(imprint.values[order, 0], return_index=True)
+    points = imprint.nodes[imprint.owner[order]][:, places]
+    held[rows] = boxes_with_points_of_kind(
+        *_sides(leak, columns, spans, rows),
+        np.searchsorted(kinds, marks[rows, 0]),
+        np.ascontiguousarray(points, dtype=np.int32),
+        np.append(start, len(order)).astype(np.int64),
+    )
+    return held
+
+
+def _columns_and_spans(
+    leak: Leak, version: HeldVersion, imprint: Imprint
+) -> tuple[list[int], list[Span], list[int]] | None:
+    """Returns the columns that the version has, the nodes that fit their texts, and their places there."""
+    trees = {tree.name: tree for tree in _trees(leak, version)}
+    places = {key.name: i for i, key in enumerate(imprint.keys)}
+    if version.cuts is None or any(
+        imprint.keys[places[name]].digest != tree.digest if name in places else True
+        for name, tree in trees.items()
+    ):
+        return None
+    columns = [j for j, name in enumerate(leak.names) if name in trees]
+    spans = []
+    for j in columns:
+        tree = trees[leak.names[j]]
+        spans.append(_spans(tree, leak.nodes(j, tree), version.cuts[version.columns.index(tree.name)]))
+    return columns, spans, [places[leak.names[j]] for j in columns]
+
+
+def withheld_columns(leak: Leak, version: HeldVersion, imprint: Imprint) -> list[str]:
+    """Returns the columns of a leak that a version is known not to have shown."""
+    shown = {*version.columns, *imprint.unchanged}
+    return [name for name in leak.names if name not in shown]
+
+
+def rows_in_original(leak: Leak, original: Microdata, rows: Flags) -> Flags:
+    """Flags the rows of the leak that generalize a row of the original, in all columns that it has."""
+    keys = {column.name: column.taxonomy for column in original.keys}
+    columns = [j for j, name in enumerate(leak.names) if name in keys]
+    spans = []
+    for j in columns:
+        taxonomy = keys[leak.names[j]]
+        nodes = ReadingTree.of(leak.names[j], taxonomy).read(leak.texts[j])
+        known = nodes != UNKNOWN
+        low = np.where(known, taxonomy.low[nodes], 0).astype(np.int32)
+        spans.append((low, np.where(known, taxonomy.high[nodes], 0).astype(np.int32)))
+    points = [original.codes(leak.names[j]) for j in columns]
+    if not points:
+        return np.zeros(len(rows), dtype=bool)
+    return _rows_with_a_point(leak, columns, spans, np.stack(points, axis=1), rows)
+
+
+def _trees(leak: Leak, version: HeldVersion) -> list[ReadingTree]:
+    """Returns the version's own trees, of the columns that the leak has."""
+    return [tree for name in leak.names for tree in leak.trees[name] if version.cut_of(tree) is not None]
+
+
+def _spans(tree: ReadingTree, nodes: NDArray[np.int32], cut: Sequence[int]) -> Span:
+    """Returns, per text, the nodes of the cut that are on a path with its node."""
+    known = nodes != UNKNOWN
+    shape = tree.shape
+    shown = tree.node_of(cut)[shape.low[nodes]]
+    finer = tree.knows(cut)[nodes]
+    low = np.where(finer, nodes, shown)
+    high = np.where(finer, shape.end[nodes], shown + 1)
+    return np.where(known, low, 0).astype(np.int32), np.where(known, high, 0).astype(np.int32)
+
+
+def _rows_with_a_point(
+    leak: Leak, columns: Sequence[int], spans: Sequence[Span], points: Codes, rows: Flags
+) -> Flags:
+    """Flags those of the rows that have a point that fits all their texts."""
+    from sfumato.kernels.rows import boxes_with_points  # noqa: PLC0415  # compiled code waits
+
+    matched = np.zeros(len(rows), dtype=bool)
+    matched[rows] = boxes_with_points(
+        *_sides(leak, columns, spans, rows), np.ascontiguousarray(points, dtype=np.int32)
+    )
+    return matched
+
+
+def _sides(
+    leak: Leak, columns: Sequence[int], spans: Sequence[Span], rows: Flags
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Returns the rows as boxes: the numbers of their sides, and the lowest and first higher code of each."""
+    sides = np.zeros((int(rows.sum()), len(columns)), np.int32)
+    low, high = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    begin = 0
+    for place, (j, span) in enumerate(zip(columns, spans, strict=True)):
+        (first, end), which = _distinct(span)
+        sides[:, place] = begin + which[leak.codes[j][rows]]
+        low.append(first)
+        high.append(end)
+        begin += len(first)
+    return sides, np.concatenate(low), np.concatenate(high)
+
+
+def _distinct(span: Span) -> tuple[Span, NDArray[np.intp]]:
+    """Returns the different spans, and which of them each text has; few texts stay as they are."""
+    first, end = span
+    if len(first) <= FEW_TEXTS:
+        return span, np.arange(len(first))
+    distinct, which = np.unique((first.astype(np.int64) << 32) | end, return_inverse=True)
+    return ((distinct >> 32).astype(np.int32), (distinct & 0xFFFFFFFF).astype(np.int32)), which.ravel()
+
+
+# Columns that are published unchanged, compared jointly: what versions show in all of them together.
+
+VERSIONS_PER_EVENT = 4
+"""So many versions of an event are compared in their unchanged columns: all show the same table."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnchangedColumns:
+    """What the versions that were looked at say about columns that are published unchanged.
+
+    An imprint knows the texts of all such columns of a row together. Per event, `shown` flags the rows of the
+    leak whose texts occur in its table, and `held` those that it has a record for with these texts. An event
+    is in neither if the leak lacks one of the columns, or if next to nothing in them is as published: then
+    they were changed, and are left aside. `taken[j]` flags the rows in which column j of the leak, under the
+    name of a key column, may be one of the unchanged columns, which is not where it should be.
+    `exchangeable` are columns, and names of unchanged ones, that some rows show if the one is taken for the
+    other.
+    """
+
+    shown: Mapping[str, Flags] = field(default_factory=dict)
+    held: Mapping[str, Flags] = field(default_factory=dict)
+    taken: Mapping[int, Flags] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    looked_at: Mapping[str, int] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
+    exchangeable: frozenset[tuple[int, str]] = frozenset()
+
+    def learn(self, leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> UnchangedColumns:
+        """Returns the same after a version was looked at that holds records for these rows."""
+        event, before = version.event, self.looked_at.get(version.event, 0)
+        if not imprint.unchanged or before >= VERSIONS_PER_EVENT:
+            return self
+        shown = rows_shown_with(leak, imprint)
+        taken, exchangeable = self._taken(leak, imprint, shown)
+        known = replace(
+            self,
+            looked_at={**self.looked_at, event: before + 1},
+            taken=taken,
+            exchangeable=self.exchangeable | exchangeable,
+        )
+        if shown is None or not _mostly_known(leak, shown):
+            return known
+        held = rows_held_jointly(leak, version, imprint, rows & shown)
+        before_it = self.held.get(event)
+        if before_it is not None:
+            held = _in_all_whole(held, before_it, whole=(version.whole, event in self.whole))
+        return replace(
+            known,
+            shown={**self.shown, event: shown | self.shown.get(event, np.zeros_like(shown))},
+            held={**self.held, event: held},
+            names=self.names | set(imprint.unchanged),
+            whole=self.whole | {event} if version.whole else self.whole,
+        )
+
+    def _taken(
+        self, leak: Leak, imprint: Imprint, shown: Flags | None
+    ) -> tuple[Mapping[int, Flags], set[tuple[int, str]]]:
+        """Flags, per column, rows that this version shows if the column is taken for an unchanged one; and
+        says which columns can be taken for which.
+
+        Rows whose unchanged columns are where they should be are not flagged.
+        """
+        taken, exchangeable = dict(self.taken), set[tuple[int, str]]()
+        for j, own in enumerate(leak.names):
+            for name in imprint.unchanged if own not in leak.fixed else ():
+                rows = rows_shown_with(leak, imprint, instead=(name, j))
+                if rows is not None:
+                    exchangeable |= {(j, name)} if rows.any() else set()
+                    rows = rows if shown is None else rows & ~shown
+                    taken[j] = rows | taken.get(j, np.zeros_like(rows))
+        return taken, exchangeable
+
+    def never_shown(self, events: frozenset[str], rows: int) -> Flags:
+        """Flags the rows with texts that no event shows; none where some event cannot say."""
+        if not events or not events <= set(self.shown):
+            return np.zeros(rows, dtype=bool)
+        return ~self._any_shown
+
+    @cached_property
+    def _any_shown(self) -> Flags:
+        shown: Flags = np.logical_or.reduce(list(self.shown.values()))
+        return shown
+
+    def may_hold(self, event: str, rows: int) -> Flags:
+        """Flags the rows that an event has a record for with these texts; all where it cannot say."""
+        return self.held.get(event, np.ones(rows, dtype=bool))
+
+
+def _in_all_whole(held: Flags, before: Flags, *, whole: tuple[bool, bool]) -> Flags:
+    """Returns the rows that every whole version holds; while there is none, those that some version holds."""
+    now, earlier = whole
+    if now != earlier:
+        return held if now else before
+    return held & before if now else held | before
+
+
+def _mostly_known(leak: Leak, shown: Flags) -> bool:
+    """Whether enough of the rows that can be read have unchanged texts as published."""
+    total = int(leak.counts[leak.legible].sum())
+    return bool(total) and int(leak.counts[leak.legible & shown].sum()) >= LEAST_READABLE * total

@@ -9,16 +9,13 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.classes import Classes
-from sfumato.core.microdata import Counts, Microdata
-from sfumato.core.progress import Progress
-from sfumato.core.promise import Promises, Truth
-from sfumato.core.watch import Answer
-from sfumato.kernels.lattice import walk as walking
-from sfumato.protection.loss import Reals, shuffled_bits
-from sfumato.protection.searches.frontier import Levels, levels_at
-from sfumato.protection.searches.node_judge import NodeJudge
-from sfumato.protection.searches.rollup import NodeClasses, RollUp
+from sfumato.kernels import lattice as walking
+from sfumato.models.contract import Answer, Promises, Truth
+from sfumato.search.frontier import Levels, NodeClasses, NodeJudge, RollUp, levels_at
+from sfumato.search.loss import Reals, shuffled_bits
+from sfumato.system.progress import Progress
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Counts, Microdata
 
 PROGRESS_EVERY = 64
 """Progress is reported after so many patterns that are judged one by one."""

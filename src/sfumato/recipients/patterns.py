@@ -10,26 +10,29 @@ pattern and 16 per key column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 
 import numpy as np
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import WrongCall
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promises
-from sfumato.protection.controls import permitted_levels, spared_rows, spares_all
-from sfumato.protection.patterns.figures import count_sizes, judge_further
-from sfumato.protection.patterns.pattern_table import PatternTable, shape_of
-from sfumato.protection.patterns.summary import as_dict, card
-from sfumato.protection.searches.frontier import levels_at
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.step_check import budget_of
-from sfumato.protection.suppression import recoded
-from sfumato.show.card import Card, Printable
+from sfumato.models.contract import Promises
+from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import RecipientRule
+from sfumato.recipients.pattern_figures import count_sizes, judge_further
+from sfumato.recipients.pattern_quality import METRICS, PatternTable, as_dict, card, shape_of
+from sfumato.search.contract import Aim
+from sfumato.search.controls import permitted_levels, spared_rows, spares_all
+from sfumato.search.frontier import levels_at
+from sfumato.search.plan import aim_of, check_people, key_promises, with_original
+from sfumato.search.step_check import budget_of
+from sfumato.search.suppression import recoded
+from sfumato.system.errors import WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import Card, Printable
+from sfumato.system.progress import Progress, silent
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
 
 MOST_PATTERNS = 1_000_000
 """Larger lattices are not classified."""
@@ -79,3 +82,35 @@ def classify(
         cuts = {c.name: Cut.level(c.taxonomy, level) for c, level in levels}
         allowed[at] = spares_all(recoded(table, cuts, promises), spared)
     return Patterns(table, promises, wanted, figures, allowed, wanted.loss)
+
+
+# The patterns of a table under a policy.
+
+
+def patterns_of(
+    table: Microdata,
+    policy: Policy,
+    *,
+    quality: str | None = None,
+    tolerance: Fraction | None = None,
+    progress: Progress = silent,
+) -> Patterns:
+    """Returns every pattern of the policy's key columns, judged by its promises.
+
+    Versions are equally good by `quality`, a metric, up to `tolerance`; where these are not given, as the
+    policy says of recipients, else equal in the loss that it keeps small. Where terms are removed
+    for a quasi-sensitive promise, that comes after a pattern is chosen: here only the promises that levels
+    decide are judged.
+    """
+    rule = policy.recipients or RecipientRule()
+    metric = quality or rule.quality or policy.protect.loss
+    share = rule.tolerance if tolerance is None else tolerance
+    if metric not in METRICS:
+        raise WrongCall(f"patterns have no metric '{metric}'", remedy=f"Known: {', '.join(METRICS)}.")
+    if share < 0:
+        raise WrongCall("a tolerance is not negative", remedy="0 means equal quality.")
+    check_people(table, policy.promises)
+    meant = with_original(policy, table)
+    promises = meant.promises if policy.protect.terms.method == "keep" else key_promises(meant.promises)
+    patterns = classify(table, promises, aim_of(policy), progress=progress)
+    return replace(patterns, quality=metric, tolerance=share)

@@ -8,21 +8,21 @@ from itertools import islice
 
 import numpy as np
 
-from sfumato.core.imprint import Imprint
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Microdata
-from sfumato.core.reading_tree import UNKNOWN, text_marks
-from sfumato.core.taxonomy import ROOT, Label
-from sfumato.tracing.content import (
+from sfumato.recipients.evidence import LeakEvidence
+from sfumato.recipients.leak import (
+    Flags,
+    Leak,
     rows_held_by,
     rows_held_jointly,
     rows_in_original,
     rows_shown_with,
     withheld_columns,
 )
-from sfumato.tracing.evidence import LeakEvidence
-from sfumato.tracing.leak import Flags, Leak
-from sfumato.tracing.versions import HeldVersion, IssuedVersions
+from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
+from sfumato.system.json_object import JsonObject
+from sfumato.table.microdata import Microdata
+from sfumato.table.release_summary import UNKNOWN, Imprint, text_marks
+from sfumato.table.taxonomy import ROOT, Label
 
 MOST_READINGS = 120
 """If there are more ways to exchange columns, none of the columns concerned counts against anybody."""

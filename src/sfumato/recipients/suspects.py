@@ -8,12 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from sfumato.core.imprint import Imprint
-from sfumato.core.json_object import JsonObject
-from sfumato.core.reading_tree import UNKNOWN, ReadingTree
-from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition
-from sfumato.tracing.evidence import LeakEvidence, MarkedTexts, RecipientKnowledge
-from sfumato.tracing.versions import HeldVersion, IssuedVersions
+from sfumato.recipients.collusion import Coalitions, Explanations, SmallestCoalition
+from sfumato.recipients.evidence import LeakEvidence, MarkedTexts, RecipientKnowledge
+from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
+from sfumato.system.json_object import JsonObject
+from sfumato.table.release_summary import UNKNOWN, Imprint, ReadingTree
 
 MOST_COLUMNS = 3
 """Combinations of more columns are not looked through."""

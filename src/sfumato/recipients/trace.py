@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.engine.source import Source
-from sfumato.show.card import Card, Printable
-from sfumato.show.chart import Figure
-from sfumato.tracing.charts import charts
-from sfumato.tracing.coalition import LARGEST_COALITION, Coalitions, Explanations
-from sfumato.tracing.content import rows_held_by, rows_in_original, withheld_columns
-from sfumato.tracing.evidence import LeakEvidence
-from sfumato.tracing.leak import Flags, Leak, read_leak
-from sfumato.tracing.readings import with_other_readings
-from sfumato.tracing.report import card, document
-from sfumato.tracing.result import TraceResult
-from sfumato.tracing.versions import HeldVersion, IssuedVersions
+from sfumato.recipients.collusion import LARGEST_COALITION, Coalitions, Explanations
+from sfumato.recipients.evidence import LeakEvidence
+from sfumato.recipients.leak import Flags, Leak, read_leak, rows_held_by, rows_in_original, withheld_columns
+from sfumato.recipients.readings import with_other_readings
+from sfumato.recipients.trace_report import TraceResult, card, charts, document
+from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import Card, Printable
+from sfumato.system.presentation.charts import Figure
+from sfumato.system.progress import Progress, silent
+from sfumato.table.microdata import Microdata
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import Source
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
+    from sfumato.release.ledger.record import Record
 
 SAMPLED_VERSIONS = 8
 """So many versions, spread over the ledger, say which rows exist at all."""

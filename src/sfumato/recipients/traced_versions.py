@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadInput, WrongCall
-from sfumato.core.reading_tree import ReadingTree, trees_in
+from sfumato.system.errors import BadInput, WrongCall
+from sfumato.table.release_summary import ReadingTree, trees_in
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
+    from sfumato.release.ledger.record import Record
 
 UNNAMED = "(unnamed)"
 """Whoever received a release that names no recipient: anybody, perhaps."""

@@ -3,23 +3,121 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import Field, asdict, dataclass, fields, replace
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any, ClassVar, Self, get_type_hints
 
-from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonMapping, JsonObject, read_json
-from sfumato.releases import manifest
-from sfumato.releases.ledger.entry import WITHDRAWAL, Entry, seal_fault
-from sfumato.releases.ledger.keys import DatedKey
-from sfumato.releases.ledger.record import REMARKS
-from sfumato.releases.ledger.seals import canonical
-from sfumato.releases.receipt import remarks_on
-from sfumato.show.card import Card
+from sfumato.release.ledger.keys import DatedKey, Key, canonical, signed
+from sfumato.release.ledger.record import REMARKS
+from sfumato.release.ledger.records import WITHDRAWAL, Entry, seal_fault
+from sfumato.release.receipt import remarks_on
 from sfumato.system.disk import LARGEST_NOTE, digest_of, read_document
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.json_object import JsonMapping, JsonObject, read_json
+from sfumato.system.presentation.cards import Card
+from sfumato.verify.tables import FileForm, header, rows
+
+# Manifests: the files that make up a release, so that a reader can tell a whole one from a cut one.
+
+MANIFEST = "manifest.json"
+VERSION = 1
+DOCUMENTS = (".json", ".html")
+"""Files that hold no rows: a dictionary, the list of a table's parts."""
+
+
+def describe(files: Sequence[Path], *, release: str, form: Mapping[str, str] | None = None) -> JsonObject:
+    """Returns the manifest of some files, from their bytes.
+
+    `form` names the encoding and the delimiter of CSV files, where these are not UTF-8 and commas.
+    """
+    listed = [_describe(part, below=file, form=form or {}) for file in files for part in files_of(file)]
+    return {"sfumato": VERSION, "release": release, "files": listed}
+
+
+def files_of(path: Path) -> list[Path]:
+    """Returns a file, or the files of a folder of parts."""
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+def _describe(file: Path, *, below: Path, form: Mapping[str, str]) -> JsonObject:
+    described = {
+        "name": file.name if file == below else f"{below.name}/{file.name}",
+        "format": file.suffix.lstrip("."),
+        "bytes": file.stat().st_size,
+        "sha256": digest_of(file),
+    }
+    if file.suffix in DOCUMENTS:
+        return described
+    told = FileForm.of(form)
+    counted = {"rows": rows(file, form=told), "columns": list(header(file, form=told))}
+    return {**described, **(form if file.suffix == ".csv" else {}), **counted}
+
+
+def manifest_bytes(manifest: JsonObject) -> bytes:
+    """Returns the bytes of the manifest file."""
+    return (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def read_manifest(path: Path) -> JsonObject:
+    """Reads a manifest file; raises where it is none."""
+    try:
+        found = read_json(read_document(path))
+    except FileNotFoundError:
+        raise BadData("there is no manifest: this is no published release", where=path.name) from None
+    except (OSError, ValueError):
+        raise BadData("the manifest cannot be read", where=path.name) from None
+    if not isinstance(found, dict) or not isinstance(found.get("files"), list):
+        raise BadData("this is no manifest", where=path.name)
+    return found
+
+
+def manifest_faults(folder: Path, manifest: JsonObject) -> list[str]:
+    """Returns what is wrong with the files beside a manifest; nothing if all are there, byte by byte."""
+    wrong = []
+    for file in manifest["files"]:
+        name = str(file.get("name", ""))
+        path = folder / name
+        if not is_inside(name):
+            wrong.append("the manifest names a file outside its folder")
+        elif not path.is_file():
+            wrong.append(f"{name} is missing")
+        elif path.stat().st_size != file.get("bytes"):
+            wrong.append(f"{name} has another size than when it was published")
+        elif digest_of(path) != file.get("sha256"):
+            wrong.append(f"{name} was changed")
+    return wrong + _unnamed_files(folder, [str(file.get("name", "")) for file in manifest["files"]])
+
+
+def strange_files(folder: Path, manifest: JsonObject, known: Collection[str]) -> list[str]:
+    """Returns a fault per file or folder beside a manifest that it does not name, apart from `known` ones.
+
+    Whoever finds such a file beside a certificate may take it for one that was judged.
+    """
+    named = {str(file.get("name", "")).partition("/")[0] for file in manifest["files"]}
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in named | set(known))
+    return [f"{name} was not published with it" for name in strange]
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name stays in its folder: a file, or a file in a folder of parts."""
+    steps = name.split("/")
+    return len(steps) <= 2 and all(step and step != ".." and Path(step).name == step for step in steps)
+
+
+def _unnamed_files(folder: Path, named: Sequence[str]) -> list[str]:
+    """Returns a fault per folder of parts that holds a file the manifest does not name."""
+    parts = sorted({name.split("/")[0] for name in named if "/" in name and is_inside(name)})
+    return [
+        f"{part} holds a file that was not published"
+        for part in parts
+        if (folder / part).is_dir()
+        and any(f"{part}/{path.name}" not in named for path in (folder / part).iterdir())
+    ]
+
 
 CERTIFICATE = "certificate.json"
-VERSION = 1
 
 
 def certificate(entry: Entry) -> JsonObject:
@@ -28,12 +126,12 @@ def certificate(entry: Entry) -> JsonObject:
     return {"sfumato": VERSION, "entry": shown, "hash": entry.hash, "signature": entry.signature}
 
 
-def as_bytes(content: JsonMapping) -> bytes:
+def certificate_bytes(content: JsonMapping) -> bytes:
     """Returns the bytes of the certificate file."""
     return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def read(path: Path) -> JsonObject:
+def read_certificate(path: Path) -> JsonObject:
     """Reads a certificate file; does not look at its signature."""
     try:
         return parse(read_document(path), path.name)
@@ -203,7 +301,7 @@ def examine(
     `notices` are of withdrawals: a certificate whose release was withdrawn does not hold.
     """
     file = Path(path)
-    content = read(file)
+    content = read_certificate(file)
     entry, faults = content["entry"], list[str]()
     if wrong := seal_fault(content):
         faults.append(wrong)
@@ -211,13 +309,115 @@ def examine(
     if key is not None:
         faults += _signer_faults(entry, keys)
     faults += _withdrawal_faults(content, notices, keys)
-    listed = file.with_name(manifest.MANIFEST)
+    listed = file.with_name(MANIFEST)
     if not listed.is_file():
         faults.append("the manifest is missing")
     elif digest_of(listed) != entry["body"]["manifest"]:
         faults.append("the manifest is not the one that was published")
     else:
-        named = manifest.read(listed)
-        faults += manifest.faults(file.parent, named)
-        faults += manifest.strange_files(file.parent, named, {manifest.MANIFEST, file.name})
+        named = read_manifest(listed)
+        faults += manifest_faults(file.parent, named)
+        faults += strange_files(file.parent, named, {MANIFEST, file.name})
     return Examination(content, key is not None, tuple(faults))
+
+
+# The second signature: what every override is held to, whatever it allows.
+
+
+class OverrideDocument:
+    """What a second person allows, for one policy and chain, until a day (inclusive).
+
+    A kind of override is a frozen dataclass of texts and whole numbers. All of them but the signature are
+    signed, together with its `kind`: no override can be passed off as one of another kind.
+    """
+
+    kind: ClassVar[str]
+    """What tells it from other kinds, in files and signatures; empty for the kind that was first."""
+    policy: str
+    chain: str
+    until: str
+    public_key: str
+    signature: str
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # those of any dataclass
+
+    def sign(self, key: Key) -> Self:
+        """Returns the same override, signed by its author."""
+        named = replace(self, public_key=key.public)
+        return replace(named, signature=key.sign(named.message))
+
+    @property
+    def message(self) -> bytes:
+        """The bytes that are signed: all of it."""
+        content = {name: value for name, value in asdict(self).items() if name != "signature"}
+        return " ".join(filter(None, ("sfumato override", self.kind, canonical(content)))).encode()
+
+    def as_dict(self) -> JsonObject:
+        """Returns the override as JSON."""
+        named = {"kind": self.kind} if self.kind else {}
+        return {"sfumato-override": VERSION, **named, **asdict(self)}
+
+    def as_bytes(self) -> bytes:
+        return (json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n").encode()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Reads an override of this kind from its file; `check` looks at the signature."""
+        return cls.from_words(read_words(path), where=Path(path).name)
+
+    @classmethod
+    def from_words(cls, words: Mapping[str, object], *, where: str) -> Self:
+        """Returns the override that a file holds; raises `BadData` where it is none of this kind."""
+        kinds = get_type_hints(cls)
+        told = {field.name: words.get(field.name) for field in fields(cls)}
+        named = words.get("sfumato-override"), words.get("kind", "")
+        if named != (VERSION, cls.kind) or any(type(word) is not kinds[name] for name, word in told.items()):
+            raise BadData("this is no override", where=where)
+        return cls(**told)
+
+
+def read_words(path: str | Path) -> Mapping[str, object]:
+    """Returns what the file of an override holds, of whatever kind."""
+    file = Path(path)
+    try:
+        words = read_json(read_document(file, most=LARGEST_NOTE))
+    except OSError:
+        raise BadData("the override cannot be read", where=file.name) from None
+    except ValueError:
+        raise BadData("this is no override", where=file.name) from None
+    if not isinstance(words, Mapping):
+        raise BadData("this is no override", where=file.name)
+    return words
+
+
+def check_day(until: str) -> None:
+    """Raises unless an override ends on a day."""
+    try:
+        date.fromisoformat(until)
+    except ValueError:
+        raise WrongCall("an override ends on a day such as 2026-12-31") from None
+
+
+def check_author(
+    given: OverrideDocument, *, overriders: Collection[str], ledger_keys: Collection[str], unlisted: WrongCall
+) -> None:
+    """Raises unless the document is as its author signed it, who is listed and not the one who releases.
+
+    `unlisted` is what to raise where they are not listed.
+    """
+    if not signed(given.message, given.signature, given.public_key):
+        raise BadData("the override was changed after it was signed, or signed by another key")
+    if given.public_key in ledger_keys:
+        raise WrongCall(
+            "the override is signed by the key of the ledger",
+            remedy="It takes a second person, with a key of their own.",
+        )
+    if given.public_key not in overriders:
+        raise unlisted
+
+
+def check_purpose(given: OverrideDocument, *, policy: str, chain: str, now: datetime) -> None:
+    """Raises unless the document is for this policy and chain, and has not ended."""
+    if given.policy != policy or given.chain != chain:
+        raise WrongCall("the override is for another policy or chain", remedy="Have a new one signed.")
+    if now.date() > date.fromisoformat(given.until):
+        raise WrongCall(f"the override ended on {given.until}", remedy="Have a new one signed.")

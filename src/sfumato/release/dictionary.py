@@ -4,20 +4,78 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
 
-from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.core.microdata import Role
-from sfumato.judge.column_texts import ColumnTexts, FileTexts, file_texts
-from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.published_forms import PublishedForm, PublishedForms
-from sfumato.releases.dictionary.words import (
-    GENERALIZED,
-    PER_PERSON,
-    SEVERAL_ROWS,
-    TERMS_REMOVED,
-    UNCHANGED,
+from sfumato.policy.content import ColumnRule
+from sfumato.policy.policy import Policy
+from sfumato.policy.published_forms import READINGS, PublishedForm, PublishedForms
+from sfumato.system.errors import BadData
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.presentation.article import (
+    Article,
+    Cell,
+    Facts,
+    Listing,
+    Paragraph,
+    Phrase,
+    Section,
+    fragments,
 )
+from sfumato.system.presentation.pages import AllowList, article_page
+from sfumato.table.microdata import Role
+from sfumato.verify.file import ColumnTexts, FileTexts, dictionary_faults, file_texts
+
+# Where the two files of a dictionary are: in the folder of a release, and beside a single file.
+
+DOCUMENT, PAGE = "dictionary.json", "dictionary.html"
+"""The names of both files in the folder of a release."""
+
+
+def beside(file: Path) -> dict[str, Path]:
+    """Returns where the dictionary of a single file is: `safe.csv` has `safe.dictionary.json` and `.html`."""
+    return {name: file.with_name(f"{file.stem}.{name}") for name in (DOCUMENT, PAGE)}
+
+
+# The fixed words of data dictionaries.
+
+
+class DictionaryWording(StrEnum):
+    """Every sentence of a dictionary's page that does not come from the table or the policy."""
+
+    NAME = "Data dictionary"
+    KICKER = "Data dictionary"
+    TITLE = "What {file} means"
+    VERDICT = "{rows} rows in {columns} columns, published under {promises} promises"
+    ONE_ROW = "1 row in {columns} columns, published under {promises} promises"
+    SUMMARY = "Values were made less exact before they were published. This page says how to read them."
+    PROMISED = "What is promised of this table"
+    PROMISE = "Promise"
+    IN_WORDS = "In plain words"
+    LEFT_OPEN = "What it leaves open"
+    COLUMNS = "Columns"
+    ENCODING = "Encoding"
+    DELIMITER = "Between cells"
+    COLUMN = "Column"
+    TYPE = "Type"
+    PUBLISHED = "Published"
+    EMPTY = "Empty cells"
+    VALUES = "How values are written"
+    VALUES_LEAD = "Only texts that stand in the table are listed here."
+    FORM = "Form"
+    READING = "How to read it"
+    TEXTS = "Texts of this form"
+    MANY = "too many to list"
+    NOTE = "This dictionary was made from the published file, and holds nothing that the file does not show."
+    AND = ", "
+
+
+PER_PERSON = "Each row is taken to be about another person."
+SEVERAL_ROWS = "Somebody may have several rows; promises count people, not rows."
+GENERALIZED = "made less exact"
+UNCHANGED = "as in the source"
+TERMS_REMOVED = "as in the source, some terms may be left out"
+
 
 VERSION = 1
 MOST_TEXTS = 100_000
@@ -148,3 +206,162 @@ def _forms(column: ColumnTexts, rule: ColumnRule) -> list[JsonObject]:
         }
         for form in ranked
     ]
+
+
+# The dictionary of a published table as a page for people.
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+def dictionary_page(document: JsonMapping) -> str:
+    """Returns the page of a dictionary: nothing that the document does not hold."""
+    (notes,) = document["notes"]
+    columns = notes["columns"]
+    counts = {"rows": f"{notes['rows']:,}", "columns": str(len(columns))}
+    counts["promises"] = str(len(notes["promises"]))
+    verdict = DictionaryWording.ONE_ROW if notes["rows"] == 1 else DictionaryWording.VERDICT
+    article = Article(
+        DictionaryWording.NAME,
+        Phrase(DictionaryWording.TITLE, {"file": document["url"]}),
+        "plain",
+        Phrase(verdict, counts),
+        (Phrase(DictionaryWording.SUMMARY), str(notes["rows_are"])),
+        (
+            Section(Phrase(DictionaryWording.COLUMNS), [*_written(document), _page_columns(document)]),
+            Section(
+                Phrase(DictionaryWording.VALUES),
+                list(_values(columns)),
+                Phrase(DictionaryWording.VALUES_LEAD),
+            ),
+            Section(Phrase(DictionaryWording.PROMISED), [_page_promises(notes["promises"])]),
+        ),
+        kicker=Phrase(DictionaryWording.KICKER),
+        footer=Phrase(DictionaryWording.NOTE),
+    )
+    return article_page(article)
+
+
+def _written(document: JsonMapping) -> list[Facts]:
+    """Returns how a CSV file is written."""
+    dialect = document.get("dialect")
+    if dialect is None:
+        return []
+    pairs = [(Phrase(DictionaryWording.ENCODING), str(dialect["encoding"]))]
+    pairs.append(
+        (Phrase(DictionaryWording.DELIMITER), DELIMITERS.get(dialect["delimiter"], str(dialect["delimiter"])))
+    )
+    return [Facts(pairs)]
+
+
+def allow_list(document: JsonMapping) -> AllowList:
+    """Returns what the page of a dictionary may hold: its fixed words, and the texts of the document."""
+    (notes,) = document["notes"]
+    counts = {str(len(notes["columns"])), str(len(notes["promises"])), "yes", "no"}
+    counts.add(DELIMITERS.get(document.get("dialect", {}).get("delimiter", ","), ""))
+    return AllowList({*fragments(list(DictionaryWording))}, {*texts_in(dict(document)), *counts})
+
+
+def _page_columns(document: JsonMapping) -> Listing:
+    (notes,) = document["notes"]
+    schemas = document["tableSchema"]["columns"]
+    lines = [
+        (
+            Cell(column["column"]),
+            Cell(schema["datatype"]),
+            Cell(column["published"]),
+            Cell("yes" if column["empty_cells"] else "no"),
+        )
+        for schema, column in zip(schemas, notes["columns"], strict=True)
+    ]
+    return Listing(
+        [
+            Phrase(head)
+            for head in (
+                DictionaryWording.COLUMN,
+                DictionaryWording.TYPE,
+                DictionaryWording.PUBLISHED,
+                DictionaryWording.EMPTY,
+            )
+        ],
+        lines,
+    )
+
+
+def _values(columns: list[JsonMapping]) -> Iterator[Listing | Paragraph]:
+    lines = [
+        (
+            Cell(column["column"]),
+            Cell(Phrase("{form}, {detail}" if form["detail"] else "{form}", form)),
+            Cell(form["reading"]),
+            Cell(_texts(form["texts"])),
+        )
+        for column in columns
+        for form in column.get("forms") or ()
+    ]
+    if lines:
+        yield Listing(
+            [
+                Phrase(head)
+                for head in (
+                    DictionaryWording.COLUMN,
+                    DictionaryWording.FORM,
+                    DictionaryWording.READING,
+                    DictionaryWording.TEXTS,
+                )
+            ],
+            lines,
+        )
+
+
+def _texts(texts: list[str] | None) -> Phrase:
+    if texts is None:
+        return Phrase(DictionaryWording.MANY)
+    return Phrase(
+        DictionaryWording.AND.join(f"{{t{i}}}" for i in range(len(texts))),
+        {f"t{i}": t for i, t in enumerate(texts)},
+    )
+
+
+def _page_promises(promises: list[JsonMapping]) -> Listing:
+    lines = [(Cell(p["promise"]), Cell(p["in_words"]), Cell(p["leaves_open"])) for p in promises]
+    return Listing(
+        [
+            Phrase(head)
+            for head in (DictionaryWording.PROMISE, DictionaryWording.IN_WORDS, DictionaryWording.LEFT_OPEN)
+        ],
+        lines,
+    )
+
+
+# The files of a dictionary beside a published table, checked before anybody sees them.
+
+
+def dictionary_files(
+    file: Path, policy: Policy, form: Mapping[str, str] | None = None
+) -> Mapping[str, bytes]:
+    """Returns the two files of a published table's dictionary, by their names in a release.
+
+    The judge reads the table again and holds the document against it; the page may say what the document
+    says. Raises `BadData` where anything else is found: nothing is to be published then.
+    """
+    document = dictionary(file, policy, form)
+    page = dictionary_page(document)
+    wrong = dictionary_faults(file, document, known=_known(policy), form=form)
+    wrong += allow_list(document).faults(page)
+    if wrong:
+        raise BadData(
+            f"the data dictionary would say what is not published: {wrong[0]}",
+            where=file.name,
+            remedy="Please report this; nothing was published.",
+        )
+    return {DOCUMENT: as_bytes(document), PAGE: page.encode()}
+
+
+def _known(policy: Policy) -> frozenset[str]:
+    """Returns the sentences that a dictionary may hold, whatever is in the table."""
+    said = {PER_PERSON, SEVERAL_ROWS, GENERALIZED, UNCHANGED}
+    said |= {TERMS_REMOVED, *READINGS.values(), *(rule.rewritten for rule in policy.columns.values())}
+    said |= {f"{GENERALIZED}; {rule.rewritten}" for rule in policy.columns.values() if rule.rewritten}
+    for promise in policy.promises:
+        said |= {str(promise), promise.in_words(), promise.silent_on}
+    return frozenset(said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from sfumato.core.errors import WrongCall
+from sfumato.system.errors import WrongCall
 
 INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn"])
 """Categories of characters that nobody sees, or that change how others are seen."""

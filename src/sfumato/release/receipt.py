@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.ledger.record import REMARKS, Record
-from sfumato.show.card import Card, Printable, figure, several
-from sfumato.show.document import json_ready
-from sfumato.system.address import Address
+from sfumato.release.ledger.erasure import ErasedEntries
+from sfumato.release.ledger.record import REMARKS, Record
+from sfumato.release.ledger.records import Entry
+from sfumato.system.disk import Address
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.presentation.cards import Card, Printable, figure, json_ready, several
 
 FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
 """The figures that are shown first, in this order."""
@@ -213,3 +215,163 @@ def history_card(
         if (count := erased.get(record.number, 0))
     ]
     return Card(title, [head, *lines] if lines else [], notes)
+
+
+# Events: a release in several versions, one for each recipient.
+
+
+@dataclass(frozen=True)
+class Event(Printable):
+    """The receipts of all versions, in the order in which recipients were named.
+
+    `capacity` says how many recipients the policy serves, where that was asked, as in a rehearsal.
+    """
+
+    receipts: tuple[Receipt, ...]
+    capacity: JsonMapping | None = field(default=None, repr=False)
+
+    @property
+    def published(self) -> bool:
+        return all(receipt.published for receipt in self.receipts)
+
+    @property
+    def folder(self) -> Path | Address | None:
+        """Where the versions are."""
+        one = self.receipts[0].folder
+        return one.parent if one is not None and self.receipts[0].record.place else one
+
+    @property
+    def named(self) -> Path | Address | None:
+        """The same, as the caller named it."""
+        one = self.receipts[0].named
+        return one.parent if one is not None and self.receipts[0].record.place else one
+
+    def __getitem__(self, recipient: str) -> Receipt:
+        return next(r for r in self.receipts if r.record.recipient == recipient)
+
+    def as_dict(self) -> JsonObject:
+        """Returns the event as JSON."""
+        first = self.receipts[0].record
+        capacity = {} if self.capacity is None else {"capacity": dict(self.capacity)}
+        return {
+            "published": self.published,
+            "event": first.event or None,
+            "chain": first.chain,
+            "policy": first.policy,
+            "folder": None if self.folder is None else str(self.folder),
+            **capacity,
+            "versions": [receipt.as_dict() for receipt in self.receipts],
+        }
+
+    def card(self) -> Card:
+        """Returns the event in a few lines."""
+        first, last = self.receipts[0].record, self.receipts[-1].record
+        title = f"releases {first.sequence}–{last.sequence} of chain {first.chain}"
+        if not self.published:
+            title = "nothing was released" if self.capacity is None else str(self.capacity["sentence"])
+        lines = [_line(receipt) for receipt in self.receipts]
+        notes = remarks_on(first.weaker, first.despite)
+        if self.folder is not None:
+            notes.append(
+                f"in {self.named or self.folder.name}, entries {first.number}–{last.number} of the ledger"
+            )
+        return Card(title, lines, notes)
+
+
+def _line(receipt: Receipt) -> tuple[str, ...]:
+    record = receipt.record
+    figures = "  ".join(
+        f"{name} {figure(record.figures[name])}" for name in ("rows", "k", "loss") if name in record.figures
+    )
+    broken = [v["promise"] for v in record.verdicts if v["holds"] is not True]
+    held = "every promise holds" if not broken else f"BROKEN: {', '.join(broken)}"
+    why = "" if record.override is None else f"by override of {record.override['by']}"
+    told = receipt.identifying_rows
+    return (record.recipient or "–", held, figures, why, "" if told is None else str(told["sentence"]))
+
+
+# What an erasure did, and what the owner of the table has to delete: nothing of it names anybody.
+
+MOST_ROWS_NAMED = 20
+"""So many rows of a table are named by their numbers."""
+
+
+@dataclass(frozen=True)
+class Erasure(Printable):
+    """People who were erased from what a ledger keeps: where the ledger says so, and what is left to do."""
+
+    number: int
+    people: int
+    releases: tuple[tuple[str, int], ...]
+    remains: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, entry: Entry, erased: ErasedEntries, *, rows: Sequence[int] | None, postgresql: bool
+    ) -> Erasure:
+        """Returns the report of an erasure; `rows` are those of the table to delete, where it was given."""
+        counts: dict[str, int] = {}
+        for one in erased.records:
+            counts[one.chain] = counts.get(one.chain, 0) + 1
+        remains = [_table_sentence(rows), *_copies(erased), *_database(postgresql)]
+        return cls(entry.number, erased.request.people, tuple(sorted(counts.items())), tuple(remains))
+
+    def beside_unsettled(self, releases: int) -> Erasure:
+        """Returns the same, where so many releases were under way: what they staged may hold people."""
+        if not releases:
+            return self
+        told = f"{several(releases, 'release is', 'releases are')} under way or blocked, and may hold them in"
+        return replace(self, remains=(*self.remains, f"{told} staged files: run `sfumato ledger recover`"))
+
+    def as_dict(self) -> JsonObject:
+        """Returns the report as JSON."""
+        return {
+            "entry": self.number,
+            "people": self.people,
+            "releases": [{"chain": chain, "entries": count} for chain, count in self.releases],
+            "remains": list(self.remains),
+        }
+
+    def card(self) -> Card:
+        """Returns what was erased, and what is left to delete."""
+        title = f"{several(self.people, 'person is', 'people are')} erased from what the ledger keeps"
+        lines = [
+            (f"chain {chain}", f"{several(count, 'entry', 'entries')}: marks deleted, published counts stay")
+            for chain, count in self.releases
+        ]
+        left = [f"left to you: {sentence}" for sentence in self.remains]
+        return Card(title, lines, (*left, f"entry {self.number} of the ledger says so, and names nobody"))
+
+
+def _table_sentence(rows: Sequence[int] | None) -> str:
+    if rows is None:
+        return "delete their rows from the table, and from copies of it"
+    named = ", ".join(map(str, rows[:MOST_ROWS_NAMED])) + (", …" if len(rows) > MOST_ROWS_NAMED else "")
+    which = f"{'row' if len(rows) == 1 else 'rows'} {named} of the table (counted without its header)"
+    return f"delete {which}, and of copies of it" if rows else "nothing in the table: it has no row of theirs"
+
+
+def _copies(erased: ErasedEntries) -> list[str]:
+    """Says what others hold, what was left uncounted, and what a next release makes of it."""
+    holders = {json.loads(entry.body)["recipient"] for entry in erased.records}
+    named = ", ".join(sorted(name for name in holders if name is not None))
+    whom = "anybody" if None in holders else named
+    told = [
+        f"released tables hold their row, recoded, in the hands of {whom or 'nobody'}: ask for deletion, and"
+        " count on copies",
+        "delete backups of the ledger from before: whoever restores one brings the marks back",
+        "the next release counts them as having left, and is refused where that leaves somebody too few"
+        " candidates; nothing is kept by which they would be known again, if they came back",
+    ]
+    others = sorted(erased.uncounted - {erased.request.chain})
+    told += [
+        f"chain {chain} tells by batches which rows it released: run this with its table, too"
+        for chain in others
+    ]
+    return told
+
+
+def _database(postgresql: bool) -> list[str]:
+    if not postgresql:
+        return []
+    return ["the log, replicas and backups of the database server hold what was there until they are removed"]

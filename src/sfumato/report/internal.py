@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sfumato.attacks.audit import Audit
-from sfumato.attacks.registry import make_all
-from sfumato.core.verdict import Finding
-from sfumato.policy.policy import Policy
-from sfumato.policy.policy_card import ROLES
+from sfumato.audit.audit import Audit
+from sfumato.models.attack_contract import make_all
+from sfumato.policy.policy import ROLES, Policy
 from sfumato.policy.published_forms import example_of
-from sfumato.reports import parts
-from sfumato.reports.evidence import InternalEvidence
-from sfumato.reports.words import ReportWords as W
-from sfumato.show.article import (
+from sfumato.report import report as parts
+from sfumato.report.report import InternalEvidence
+from sfumato.report.report import ReportWords as W
+from sfumato.report.usefulness import Usefulness
+from sfumato.system.presentation.article import (
     Article,
     BarFigure,
     Block,
@@ -29,9 +28,9 @@ from sfumato.show.article import (
     Text,
     Verbatim,
 )
-from sfumato.show.article_page import article_page
-from sfumato.show.chart import Chart, PairedBars
-from sfumato.usefulness.usefulness import Usefulness
+from sfumato.system.presentation.charts import Chart, PairedBars
+from sfumato.system.presentation.pages import article_page
+from sfumato.system.verdict import Finding
 
 MOST_BARS = 10
 """So many bars a chart of a report has; the verb `utility` draws all of them."""

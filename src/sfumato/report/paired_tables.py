@@ -2,21 +2,333 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite, nan
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Codes, Coding, Counts, Microdata, Role
-from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.engine.source import Source
+from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
-from sfumato.policy.set_columns import forms_of
-from sfumato.usefulness.paired_column import PairedColumn, Ranks, pair_column
-from sfumato.usefulness.published_texts import BareTexts, PublishedTexts, TreeTexts
+from sfumato.system.errors import BadData
+from sfumato.system.progress import Progress, silent
+from sfumato.table.microdata import Codes, Coding, Counts, Microdata, Role
+from sfumato.table.published_texts import PLAIN_NUMBER, RANGE, numeric_ends
+from sfumato.table.source import Source
+from sfumato.table.taxonomy import ANY, Label, Taxonomy
+
+# Published texts as leaves: which values of the original column a cell of the safe table may stand for.
+
+Reals = NDArray[np.float64]
+
+_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
+
+
+class PublishedTexts(Protocol):
+    """The values of a column in order, and what a published text stands for: neighbours in that order."""
+
+    @property
+    def leaves(self) -> Sequence[Label]:
+        """The values, in order."""
+        ...
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order means something."""
+        ...
+
+    def leaf(self, value: Label) -> int | None:
+        """Returns the place of a value of the original table; `None` where it has none."""
+        ...
+
+    def span(self, text: Label) -> tuple[int, int] | None:
+        """Returns the places `low .. high-1` that a published text stands for; `None` if unknown."""
+        ...
+
+
+class TreeTexts:
+    """Texts that are read through the taxonomy of a policy; `start` is its finest published level.
+
+    Where several nodes carry a text it stands for the leaves of all of them: nobody is taken to learn more
+    than the text shows.
+
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> TreeTexts(tree).span("Viral"), TreeTexts(tree).span("Virus")
+    ((0, 2), None)
+    """
+
+    def __init__(self, tree: Taxonomy, start: int = 0) -> None:
+        self._tree, self._start = tree, min(start, tree.height)
+        self.ordered = tree.ordered
+
+    @property
+    def leaves(self) -> Sequence[Label]:
+        return self._tree.leaf_labels
+
+    def leaf(self, value: Label) -> int | None:
+        return self._tree.rank(value)
+
+    def span(self, text: Label) -> tuple[int, int] | None:
+        if text in self._nodes:
+            return self._nodes[text]
+        between = self._above.span(text)
+        if between is not None:
+            low, high = self._bottom[between[0]], self._bottom[between[1] - 1]
+            return int(self._tree.low[low]), int(self._tree.high[high])
+        rank = self._tree.rank(text)
+        return None if rank is None else (rank, rank + 1)
+
+    @cached_property
+    def _nodes(self) -> dict[Label, tuple[int, int]]:
+        spans: dict[Label, tuple[int, int]] = {}
+        tree = self._tree
+        for node, (low, high) in enumerate(zip(tree.low.tolist(), tree.high.tolist(), strict=True)):
+            label = tree.labels[node]
+            first, last = spans.get(label, (low, high))
+            spans[label] = min(first, low), max(last, high)
+        return spans
+
+    @cached_property
+    def _above(self) -> Taxonomy:
+        return self._tree.from_level(self._start)
+
+    @cached_property
+    def _bottom(self) -> NDArray[np.int32]:
+        return np.unique(self._tree.levels[self._start])
+
+
+class BareTexts:
+    """Texts read without a policy: a value, `*`, a prefix such as `021**`, an interval, a span of dates.
+
+    Values stand in the order of their numbers if all are numbers, else in that of their texts.
+
+    >>> texts = BareTexts(["5", "23", "20", "31"])
+    >>> texts.leaves, texts.span("20-29"), texts.span("[5, 31)"), texts.span("*"), texts.span("young")
+    (('5', '20', '23', '31'), (1, 3), (0, 3), (0, 4), None)
+    """
+
+    def __init__(self, values: Sequence[Label]) -> None:
+        known = [value for value in values if value is not None]
+        self._numeric = bool(known) and all(PLAIN_NUMBER.fullmatch(value) for value in known)
+        known.sort(key=lambda value: (float(value) if self._numeric else 0.0, value))
+        self._known = known
+        self._numbers = [float(value) for value in known] if self._numeric else []
+        self.ordered = self._numeric or (bool(known) and all(_DATE.fullmatch(value) for value in known))
+        self.leaves: Sequence[Label] = (*known, None) if len(known) < len(values) else tuple(known)
+        self._place = {value: place for place, value in enumerate(self.leaves)}
+
+    def leaf(self, value: Label) -> int | None:
+        return self._place.get(value)
+
+    def span(self, text: Label) -> tuple[int, int] | None:
+        if text in self._place:
+            return self._place[text], self._place[text] + 1
+        if text is None:
+            return None
+        if not text.strip(ANY):
+            return 0, len(self.leaves)
+        low, high = self._between(text) if self._numeric else self._beginning(text)
+        return (low, high) if low < high else None
+
+    def _between(self, text: str) -> tuple[int, int]:
+        """Returns the places of the numbers in an interval; an empty span where the text is none."""
+        ends = numeric_ends(text)
+        if ends is None:
+            return 0, 0
+        first, last, closed = ends
+        upper = bisect_right if closed else bisect_left
+        return bisect_left(self._numbers, first), upper(self._numbers, last)
+
+    def _beginning(self, text: str) -> tuple[int, int]:
+        """Returns the places of the values between two beginnings: of a prefix, of a span of dates."""
+        one, _, other = text.partition(RANGE)
+        years = re.fullmatch(r"([0-9]{4})-([0-9]{4})", text)
+        if years:
+            one, other = years[1], years[2]
+        masked = one.endswith(ANY) and not other
+        if not masked and not (self.ordered and _DATE.fullmatch(one)):
+            return 0, 0
+        first, last = one.rstrip(ANY), (other or one).rstrip(ANY)
+        low = bisect_left(self._known, first)
+        return low, bisect_right(self._known, last, key=lambda value: value[: len(last)])
+
+
+def numbers_of(labels: Sequence[Label]) -> Reals | None:
+    """Returns the number of each value, NaN where a cell is missing; `None` unless all are numbers."""
+    known = [label for label in labels if label is not None]
+    if not known or not all(PLAIN_NUMBER.fullmatch(label) for label in known):
+        return None
+    return np.array([nan if label is None else float(label) for label in labels])
+
+
+def leaf_numbers(labels: Sequence[Label]) -> Reals:
+    """Returns a number for each leaf of a numeric column: its own, the middle, or the known end."""
+    return np.array([nan if label is None else _middle(label) for label in labels])
+
+
+def _middle(label: str) -> float:
+    ends = numeric_ends(label)
+    if ends is None:
+        return nan
+    known = [end for end in ends[:2] if isfinite(end)]
+    return sum(known) / len(known)
+
+
+# One column of both tables: the values it had, and what each published text of it stands for.
+
+MOST_GROUPS = 10
+"""Groups of values that a column is looked at in, together with another one."""
+
+Ranks = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PairedColumn:
+    """A column of the original and of the safe table, read by the same leaves.
+
+    `raw_leaf` is the leaf of each original value, `raw_rows` how many rows have it. Published text i stands
+    for the leaves `low[i] .. high[i]-1`, each with the same chance; `safe_rows` counts its rows. `unread`
+    says which texts cannot be read: they stand for every leaf. `numbers` holds a number for each original
+    value and each leaf, where the column is numeric.
+    """
+
+    name: str
+    role: Role | None
+    leaves: int
+    ordered: bool
+    raw_leaf: Ranks
+    raw_rows: Ranks
+    low: Ranks
+    high: Ranks
+    safe_rows: Ranks
+    unread: NDArray[np.bool_]
+    numbers: tuple[Reals, Reals] | None
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the policy generalizes it or, where there is none, whether its texts changed."""
+        if self.role is not None:
+            return self.role.is_key
+        return bool((self.unread | (self.high - self.low > 1)).any())
+
+    @property
+    def values(self) -> int:
+        """How many values the original has."""
+        return len(self.raw_leaf)
+
+    @property
+    def groups(self) -> int:
+        """How many texts the safe table has."""
+        return len(self.low)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a column with several values became one group for everybody."""
+        return self.values > 1 and self.groups <= 1
+
+    @cached_property
+    def lost_rows(self) -> int:
+        """Published rows whose cell tells nothing: any value of the column, or the same as everybody's."""
+        if self.values <= 1:
+            return 0
+        everything = (self.high - self.low == self.leaves) & (self.leaves > 1)
+        return int(self.safe_rows.sum() if self.is_lost else self.safe_rows[everything].sum())
+
+    @cached_property
+    def raw_shares(self) -> Reals:
+        """The share of the original rows at each leaf."""
+        return _shares(self.raw_leaf, self.raw_rows, self.leaves)
+
+    @cached_property
+    def safe_shares(self) -> Reals:
+        """The share of the published rows at each leaf, a text spread evenly over its leaves."""
+        each = self.safe_rows / (self.high - self.low)
+        steps = np.zeros(self.leaves + 1)
+        np.add.at(steps, self.low, each)
+        np.subtract.at(steps, self.high, each)
+        total = max(1, int(self.safe_rows.sum()))
+        return np.asarray(np.maximum(np.cumsum(steps)[:-1], 0.0) / total)
+
+    @cached_property
+    def group_of_leaf(self) -> Ranks:
+        """A group for each leaf, at most `MOST_GROUPS`: of equal shares if ordered, else the most common."""
+        if self.leaves <= MOST_GROUPS:
+            return np.arange(self.leaves)
+        if self.ordered:
+            before = np.cumsum(self.raw_shares) - self.raw_shares
+            return np.minimum((before * MOST_GROUPS).astype(np.int64), MOST_GROUPS - 1)
+        groups = np.full(self.leaves, MOST_GROUPS - 1, np.int64)
+        often = np.argsort(-self.raw_shares, kind="stable")[: MOST_GROUPS - 1]
+        groups[often] = np.arange(MOST_GROUPS - 1)
+        return groups
+
+    @cached_property
+    def raw_group(self) -> Ranks:
+        """The group of each original value."""
+        return self.group_of_leaf[self.raw_leaf]
+
+    @cached_property
+    def group_shares(self) -> Reals:
+        """For each published text, the chance of each group."""
+        before = np.zeros((self.leaves + 1, MOST_GROUPS))
+        np.cumsum(np.eye(MOST_GROUPS)[self.group_of_leaf], axis=0, out=before[1:])
+        return np.asarray((before[self.high] - before[self.low]) / (self.high - self.low)[:, None])
+
+    @cached_property
+    def raw_numbers(self) -> Reals | None:
+        """The number of each original value."""
+        return None if self.numbers is None else self.numbers[0]
+
+    @cached_property
+    def safe_numbers(self) -> Reals | None:
+        """The mean number of the leaves that each published text stands for; NaN where none has a number."""
+        if self.numbers is None:
+            return None
+        known = np.isfinite(self.numbers[1])
+        sums = np.concatenate(([0.0], np.cumsum(np.where(known, self.numbers[1], 0.0))))
+        counts = np.concatenate(([0], np.cumsum(known)))
+        among = counts[self.high] - counts[self.low]
+        mean = (sums[self.high] - sums[self.low]) / np.maximum(among, 1)
+        return np.where(among > 0, mean, np.nan)
+
+
+def pair_column(
+    name: str,
+    role: Role | None,
+    texts: PublishedTexts,
+    raw: tuple[Sequence[Label], Ranks],
+    safe: tuple[Sequence[Label], Ranks],
+) -> PairedColumn:
+    """Returns a column whose values and published texts stand beside their rows."""
+    leaf = [texts.leaf(value) for value in raw[0]]
+    spans = [texts.span(text) for text in safe[0]]
+    whole = (0, len(texts.leaves))
+    ends = np.array([span or whole for span in spans], np.int64).reshape(-1, 2)
+    raw_numbers = numbers_of(raw[0])
+    return PairedColumn(
+        name,
+        role,
+        len(texts.leaves),
+        texts.ordered,
+        np.array([place or 0 for place in leaf], np.int64),
+        raw[1],
+        ends[:, 0],
+        ends[:, 1],
+        safe[1],
+        np.array([span is None for span in spans], bool),
+        None if raw_numbers is None else (raw_numbers, leaf_numbers(texts.leaves)),
+    )
+
+
+def _shares(places: Ranks, rows: Ranks, length: int) -> Reals:
+    sums = np.zeros(length, np.int64)
+    np.add.at(sums, places, rows)
+    return np.asarray(sums / max(1, int(rows.sum())))
 
 
 @dataclass(frozen=True, eq=False)

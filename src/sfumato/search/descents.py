@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from sfumato.core.errors import Infeasible
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress
-from sfumato.core.promise import Promises
-from sfumato.core.watch import Answer, Watch
-from sfumato.protection.searches.branching_nodes import BranchingNodes
-from sfumato.protection.searches.classed_rows import ClassedRows
-from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
-from sfumato.protection.searches.ranks import Ranking
-from sfumato.protection.searches.refinement import Refinement, Specialization, Split
-from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.step_check import StepJudge
+from sfumato.models.contract import Answer, Promises, Watch
+from sfumato.search.contract import Aim, Outcome
+from sfumato.search.group_counts import ClassedRows
+from sfumato.search.key_groups import Ranking
+from sfumato.search.refinement import Refinement, Specialization, Split
+from sfumato.search.step_check import StepJudge
+from sfumato.search.steps import steps_to_ceilings, steps_to_valid
+from sfumato.search.wide_lattice import BranchingNodes
+from sfumato.system.errors import Infeasible
+from sfumato.system.progress import Progress
+from sfumato.table.microdata import Microdata
 
 
 class TopDownDescent:

@@ -14,12 +14,12 @@ from time import process_time
 
 import numpy as np
 
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.protection.searches.best import too_much
-from sfumato.protection.searches.search import MOST_LEVEL_VECTORS, Aim
+from sfumato.models.contract import Promises
+from sfumato.search.best import too_much
+from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import classes_under
 
 SAMPLE = 20_000
 """Rows that are grouped to learn how long a step takes."""
@@ -103,7 +103,7 @@ def expected_times(
 
 def _times_divided_again(table: Microdata) -> int:
     """Returns how often Mondrian may divide the table again, without some rows."""
-    from sfumato.protection.searches.mondrian import MOST_WITHHELD_TRIED  # noqa: PLC0415  # it is compiled
+    from sfumato.search.mondrian import MOST_WITHHELD_TRIED  # noqa: PLC0415  # it is compiled
 
     return min(DESCENTS, MOST_WITHHELD_TRIED // max(1, table.distinct))
 

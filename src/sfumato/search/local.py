@@ -2,26 +2,542 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from math import prod
 
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Codes, Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.kernels.local import proposals
-from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, fill, place_rest
-from sfumato.kernels.local.moves import CHAINED_TARGETS, Journal, MoveLimits, improve
-from sfumato.protection.distinct_rows import distinct_rows
-from sfumato.protection.loss import find_measure
-from sfumato.protection.searches import refusal
-from sfumato.protection.searches.box_walk import LevelLattice, walk_boxes
-from sfumato.protection.searches.group_judge import GroupJudge
-from sfumato.protection.searches.group_neighbours import neighbours_of
-from sfumato.protection.searches.judged_moves import MOVES, improve_with_judge, place_with_judge
-from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
-from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.withheld import with_suppression
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import local_moves as proposals
+from sfumato.kernels.local_boxes import (
+    Half,
+    NodeRows,
+    OtherOrders,
+    SideLevels,
+    accept,
+    add_neighbours,
+    all_free,
+    boxes_at,
+    candidates_in_band,
+    count_meetings,
+    empty_buckets,
+    nearest_groups,
+    walk_band,
+    without_classes,
+)
+from sfumato.kernels.local_moves import (
+    CHAINED_TARGETS,
+    NOBODY,
+    Journal,
+    KeyClasses,
+    MoveLimits,
+    fill,
+    improve,
+    join,
+    place_rest,
+)
+from sfumato.models.contract import Promises, Truth
+from sfumato.search import contract as refusal
+from sfumato.search.best import with_suppression
+from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim, Outcome
+from sfumato.search.group_counts import GroupCounter
+from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
+from sfumato.search.loss import find_measure
+from sfumato.search.suppression import distinct_rows, row_order
+from sfumato.system.errors import WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Codes, Counts, Microdata
+from sfumato.table.recoding import Recoding
+
+# Neighbours of key groups, and the level vectors at which neighbours meet.
+
+REACH = 8
+"""Places that are looked at either way in each order of the groups."""
+MOST_ORDERS = 100
+"""Orders of the groups that are looked through: one for every column, as far as that goes."""
+KEPT = 24
+"""Neighbours that are kept of a group."""
+NEIGHBOURS = "local: neighbours"
+"""What local recoding does first, as progress calls it."""
+FEWEST_IN_COMMON = 1 << 62
+MOST_ENTRIES_AT_ONCE = 48
+"""Numbers of 32 bits per group, for its nodes and its places, that all orders at once may take."""
+MOST_KEYS = 1 << 63
+"""Keys of a price and the number of a group are less."""
+MOST_VECTORS_COUNTED = 1 << 22
+"""Combinations of levels up to which each has a count of its own."""
+
+
+def neighbours_of(groups: KeyGroups, *, progress: Progress = silent) -> Codes:
+    """Returns per group others whose common box with it is cheap, by rising price; NOBODY where fewer.
+
+    Groups are sorted column by column, the dear columns first, and once more with each column moved to the
+    end: those who differ in one column only are then side by side. In tables of very many columns not all
+    are moved.
+    """
+    columns = groups.leaf.shape[1]
+    orders = [
+        [*(j for j in range(columns) if j != last), last]
+        for last in (columns - 1, *range(min(columns, MOST_ORDERS) - 1))
+    ]
+    find = _group_by_group if _fit_at_once(groups, len(orders)) else _order_by_order
+    near = find(groups, orders, progress)
+    progress(NEIGHBOURS, len(orders), len(orders))
+    return near
+
+
+def _fit_at_once(groups: KeyGroups, orders: int) -> bool:
+    """Whether all orders and the nodes of all groups take little memory, and a key has room for any price."""
+    entries = sum(len(levels) - 1 for levels in groups.levels) + 2 * orders
+    dearest = sum(int(groups.forest.price[levels[-1]].max()) for levels in groups.levels)
+    return entries <= MOST_ENTRIES_AT_ONCE and (dearest + 1) * 2 * len(groups) <= MOST_KEYS
+
+
+def _group_by_group(groups: KeyGroups, orders: list[list[int]], progress: Progress) -> Codes:
+    """The neighbours of one group after the other, from all orders at once."""
+    first = row_order(groups.leaf[:, orders[0]]).astype(np.int32)
+    leaf = groups.leaf[first]
+    rows = np.empty((len(orders) - 1, len(groups)), np.int32)
+    places = np.empty_like(rows)
+    for i, order in enumerate(orders[1:]):
+        progress(NEIGHBOURS, i, len(orders))
+        rows[i] = row_order(leaf[:, order])
+        places[i, rows[i]] = np.arange(len(groups), dtype=np.int32)
+    progress(NEIGHBOURS, len(orders) - 1, len(orders))
+    return nearest_groups(
+        _node_rows(groups, first), OtherOrders(rows, places), groups.forest.price, REACH, KEPT
+    )
+
+
+def _order_by_order(groups: KeyGroups, orders: list[list[int]], progress: Progress) -> Codes:
+    """The neighbours of all groups in one order after the other: where all orders would need much memory."""
+    near = np.full((len(groups), KEPT), NOBODY, np.int32)
+    cost = np.full((len(groups), KEPT), FEWEST_IN_COMMON, np.int64)
+    for number, order in enumerate(orders):
+        progress(NEIGHBOURS, number, len(orders))
+        places = row_order(groups.leaf[:, order])
+        add_neighbours(groups.forest, groups.leaf, places, REACH, near, cost)
+    return near
+
+
+def meeting_levels(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
+    """Returns the level vectors of the lowest boxes that neighbours share, and how often each occurs."""
+    heights = [len(levels) for levels in groups.levels]
+    if prod(heights) > MOST_VECTORS_COUNTED or sum(heights) - len(heights) > MOST_ENTRIES_AT_ONCE:
+        return _meeting_levels_of_pairs(groups, near)
+    rows = _node_rows(groups, row_order(groups.leaf).astype(np.int32))
+    steps = [prod(heights[j + 1 :]) for j, height in enumerate(heights) for _ in range(height - 1)]
+    counts = count_meetings(near, rows, np.array(steps, np.int64), prod(heights))
+    found = np.flatnonzero(counts)
+    return np.stack(np.unravel_index(found, heights), axis=1).astype(np.int32), counts[found]
+
+
+def _meeting_levels_of_pairs(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
+    """The same, pair by pair: where combinations of levels are too many to have a count each."""
+    pair = near >= 0
+    one = np.repeat(np.arange(len(groups)), pair.sum(axis=1))
+    two = near[pair]
+    vectors = np.empty((len(one), groups.leaf.shape[1]), np.int32)
+    for j, levels in enumerate(groups.levels):
+        rank = _ranks(groups, j)
+        a, b, level = rank[one], rank[two], np.zeros(len(one), np.int32)
+        for step in range(len(levels) - 1):
+            level[levels[step][a] != levels[step][b]] = step + 1
+        vectors[:, j] = level
+    found, place = distinct_rows(vectors)
+    return found, np.bincount(place, minlength=len(found)).astype(np.int64)
+
+
+def _node_rows(groups: KeyGroups, number: Codes) -> NodeRows:
+    """Returns what groups are at every level but the last, in this order of the groups."""
+    ends = np.cumsum([len(levels) - 1 for levels in groups.levels])
+    nodes, above = np.empty((len(groups), ends[-1]), np.int32), np.full(ends[-1], NOBODY, np.int32)
+    for j, (levels, end) in enumerate(zip(groups.levels, ends.tolist(), strict=True)):
+        if len(levels) > 1:
+            of_leaf = np.ascontiguousarray(levels[:-1].T)
+            nodes[:, end + 1 - len(levels) : end] = of_leaf[_ranks(groups, j)[number]]
+            above[end - 1] = levels[-1, 0]
+    return NodeRows(number, nodes, above)
+
+
+def _ranks(groups: KeyGroups, column: int) -> Codes:
+    """Returns which leaf of a column each group holds, by its place."""
+    leaves, leaf = groups.levels[column][0], groups.leaf[:, column]
+    place = np.empty(int(leaves[-1]) + 1 - int(leaves[0]), np.int32)
+    place[leaves - leaves[0]] = np.arange(len(leaves), dtype=np.int32)
+    found: Codes = place[leaf - leaves[0]]
+    return found
+
+
+# Judgement of classes that are made of key groups.
+
+
+class GroupJudge:
+    """Judges lists of key groups as the classes they would be.
+
+    `least` rows a class must have in any case; `by_size` says that nothing else is promised. Promises that
+    compare with the whole table are told what the whole table holds: every row is published. Where a person
+    may have several rows, that depends on the classes, and only `all_hold` is exact.
+    """
+
+    def __init__(self, groups: KeyGroups, promises: Promises, aim: Aim) -> None:
+        table = groups.table
+        if promises.of_table:
+            raise WrongCall(
+                f"{promises.of_table[0].name} needs one recoding for all classes, and this one is local",
+                remedy="Search top-down.",
+            )
+        if table.profiles:
+            raise WrongCall(
+                "people with several rows are judged by what all their rows show, which needs one recoding"
+                " for all classes, and this one is local",
+                remedy="Search top-down or by lattice.",
+            )
+        if table.dropped > aim.allowed(table):
+            raise refusal.too_many_missing(table, aim.allowed(table))
+        self.least = max([1, *(p.least_people for p in promises)])
+        self.by_size = not table.has_person and all(p.by_size for p in promises)
+        self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
+        self.checked = 1
+        self._groups, self._promises = groups, promises
+        everything = self._classes(np.arange(len(groups)), np.array([0, len(groups)]), {})
+        self._overall = {name: h.overall for name, h in everything.histograms.items()}
+        if not promises.holds_on(everything).all():
+            raise refusal.at_the_root(table, everything, promises, final=self.unions_keep)
+        blocks = int(groups.block_of.max(initial=0)) + 1
+        if blocks > 1 and not (truth := self.all_hold(groups.block_of, blocks)).all():
+            lost = int(groups.weight[~truth[groups.block_of]].sum())
+            raise refusal.at_the_ceilings(promises, lost, 0)
+
+    @cached_property
+    def _counter(self) -> GroupCounter:
+        return GroupCounter(self._groups.table)
+
+    def holds(self, members: NDArray[np.integer], start: Counts) -> Truth:
+        """Returns whether each list of groups keeps the promises; list i begins at `start[i]`."""
+        self.checked += len(start) - 1
+        if len(start) == 1:
+            return np.zeros(0, dtype=bool)
+        return self._promises.holds_on(self._classes(members, start, self._overall))
+
+    def all_hold(self, class_of: Codes, count: int) -> Truth:
+        """Returns whether each class keeps the promises when these are all."""
+        self.checked += count
+        order = np.argsort(class_of, kind="stable")
+        start = np.searchsorted(class_of[order], np.arange(count + 1))
+        return self._promises.holds_on(self._classes(order, start, {}))
+
+    def _classes(self, members: NDArray[np.integer], start: Counts, overall: dict[str, Counts]) -> Classes:
+        sums = np.concatenate(([0], np.cumsum(self._groups.weight[members])))
+        rows = sums[start[1:]] - sums[start[:-1]]
+        if self.by_size:
+            return Classes(rows, rows)
+        member, begin = self._groups.rows_of(members, start)
+        return self._counter.classes(member, begin, rows, self._promises.sensitive, overall)
+
+
+# The box walk: classes from the boxes of a lattice of levels, those first in which rows lose little.
+
+MOST_ENTRIES = 1 << 25
+"""Entries that the tables of both halves may have."""
+JUDGED_TOGETHER = 1 << 18
+"""About so many members of boxes are judged in one call."""
+STEP = 8
+"""Prices of boxes are compared in such steps, so that they fit 32 bits."""
+TOO_DEAR = (1 << 30) - 1
+"""More than any price in steps of a box that may be published."""
+BOXES = "local: boxes"
+"""What local recoding does second, as progress calls it."""
+MOST_REPEATS = 8
+"""How often the same level vectors are looked at again, where boxes that keep the promises shared groups."""
+
+
+def walk_boxes(
+    groups: KeyGroups, lattice: LevelLattice, judge: GroupJudge, *, progress: Progress = silent
+) -> tuple[Codes, int]:
+    """Returns the class of every group, NOBODY where none was found, and the number of classes.
+
+    Boxes are taken band by band of what a row loses, from nothing to everything. In a band, each level
+    vector sorts the free groups that lose so much there into its boxes; a box that keeps the promises
+    becomes a class.
+    """
+    lattice = lattice.without_small(judge.least, groups.weight)
+    class_of = np.full(len(groups), NOBODY, np.int32)
+    one, two = lattice.halves
+    order = np.argsort(one.value, kind="stable").astype(np.int32)
+    free, left = all_free(order, groups.weight, one, two), len(groups)
+    buckets = empty_buckets(len(groups))
+    count, stamp = 0, 0
+    bands = list(_bands(groups.leaf.shape[1]))
+    for number, band in enumerate(bands):
+        progress(BOXES, number, len(bands))
+        nodes = lattice.nodes_in(band)
+        if judge.by_size:
+            left, count, stamp = walk_band(
+                nodes, band, free, left, one, two, judge.least, class_of, count, buckets, stamp
+            )
+            continue
+        done, repeats = 0, 0
+        while done < len(nodes):
+            looked, stamp, start, members = candidates_in_band(
+                nodes[done:], band, free, left, one, two, judge.least, buckets, stamp, JUDGED_TOGETHER
+            )
+            good = judge.holds(members, start)
+            before = count
+            count = accept(start, members, good, class_of, count)
+            left = without_classes(free, left, class_of) if count > before else left
+            repeats = repeats + 1 if count - before < int(good.sum()) else MOST_REPEATS
+            if repeats >= MOST_REPEATS:
+                done, repeats = done + looked, 0
+    progress(BOXES, len(bands), len(bands))
+    return class_of, count
+
+
+def _bands(columns: int) -> Iterator[Counts]:
+    """Yields bounds of the price of a row, above the first and up to the second; narrow where prices are low.
+
+    Bands are a twentieth of a column wide up to one column, then a tenth, from three columns on a quarter.
+    """
+    steps = [*range(0, 20), *range(20, 60, 2), *range(60, 20 * columns + 5, 5)]
+    whole = WHOLE_PRICE // STEP
+    ends = [-1, *(min(whole, step * whole // (20 * columns)) for step in steps), whole]
+    for low, high in pairwise(ends):
+        if low < high:
+            yield np.array([low, high], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelLattice:
+    """Level vectors, as pairs of rows of two tables: one for either half of the columns.
+
+    `nodes` is sorted by what all rows lose there; `least` and `most` bound what a single row loses.
+    """
+
+    halves: tuple[Half, Half]
+    nodes: Counts
+    least: Counts
+    most: Counts
+
+    @classmethod
+    def of(cls, groups: KeyGroups, near: Codes) -> LevelLattice:
+        """Returns the whole lattice where it is small, else those level vectors at which neighbours meet."""
+        sides = _two_sides([top + 1 for top in groups.ceilings])
+        values = [distinct_rows(groups.leaf[:, side]) for side in sides]
+        sizes = [len(found) for found, _ in values]
+        vectors = _level_vectors(groups, near, sides, sizes)
+        halves, nodes = [], []
+        for side, (found, value) in zip(sides, values, strict=True):
+            needed, node = distinct_rows(vectors[:, side])
+            halves.append(_half(groups, side, needed, found, value.astype(np.int32)))
+            nodes.append(node)
+        one, two = halves
+        rows = [np.bincount(half.value, groups.weight).astype(np.int64) for half in halves]
+        total = [half.price @ count for half, count in zip(halves, rows, strict=True)]
+        order = np.argsort(total[0][nodes[0]] + total[1][nodes[1]], kind="stable")
+        first, second = nodes[0][order], nodes[1][order]
+        return cls(
+            (one, two),
+            np.stack((first, second), axis=1).astype(np.int64),
+            one.price.min(axis=1)[first].astype(np.int64) + two.price.min(axis=1)[second],
+            one.price.max(axis=1)[first].astype(np.int64) + two.price.max(axis=1)[second],
+        )
+
+    def without_small(self, least: int, weight: Counts) -> LevelLattice:
+        """Returns the lattice with prices in boxes that half of the columns already make too small.
+
+        A box has no more rows than its values in one half have: fewer than `least` are never a class. Nodes
+        keep their order.
+        """
+        one, two = self.halves
+        return replace(self, halves=(_priced_out(one, least, weight), _priced_out(two, least, weight)))
+
+    def nodes_in(self, band: Counts) -> Counts:
+        """Returns the level vectors at which some row may lose as much as the band says."""
+        chosen: Counts = self.nodes[(self.least <= band[1]) & (self.most > band[0])]
+        return chosen
+
+
+def most_entries(heights: list[int], leaves: list[int], rows: int) -> int:
+    """Returns how many entries the tables of both halves have at most, by the levels and leaves of columns.
+
+    >>> most_entries([2, 3], [5, 4], 1000)
+    22
+    """
+    sizes = [
+        (min(rows, prod(leaves[j] for j in side)), prod(heights[j] for j in side))
+        for side in _two_sides(heights)
+    ]
+    few = 3 * sum(values for values, _ in sizes)  # one level vector at least, and both ends
+    return min(sum(values * levels for values, levels in sizes), MOST_ENTRIES + few)
+
+
+def _priced_out(half: Half, least: int, weight: Counts) -> Half:
+    """Returns a half in which values are too dear where fewer than `least` rows share their box."""
+    rows = np.bincount(half.value, weight, half.price.shape[1]).astype(np.int64)
+    price = half.price.copy()
+    for level, box in enumerate(half.box):
+        sizes = np.bincount(box, rows)
+        price[level, sizes[box] < least] = TOO_DEAR
+    return half._replace(price=price)
+
+
+def _two_sides(levels: list[int]) -> tuple[list[int], list[int]]:
+    """Returns the columns in two parts with about equally many combinations of levels."""
+    sides: tuple[list[int], list[int]] = ([], [])
+    sizes = [1, 1]
+    for j in sorted(range(len(levels)), key=lambda j: -levels[j]):
+        smaller = int(sizes[1] < sizes[0])
+        sides[smaller].append(j)
+        sizes[smaller] *= levels[j]
+    return sorted(sides[0]), sorted(sides[1])
+
+
+def _level_vectors(
+    groups: KeyGroups, near: Codes, sides: tuple[list[int], list[int]], sizes: list[int]
+) -> Codes:
+    """Returns the level vectors to walk; the last one has every column at its ceiling, the root as a rule."""
+    heights = [top + 1 for top in groups.ceilings]
+    entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
+    if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
+        return np.indices(heights, np.int32).reshape(len(heights), -1).T
+    found, counts = meeting_levels(groups, near)
+    found = np.minimum(found, np.array(groups.ceilings, np.int32))
+    most = max(1, min(MOST_LEVEL_VECTORS, MOST_ENTRIES // max(1, sum(sizes))))
+    often = np.sort(np.argsort(-counts, kind="stable")[:most])
+    ends = np.array([[0] * len(heights), [height - 1 for height in heights]], np.int32)
+    return np.unique(np.concatenate((found[often], ends)), axis=0)
+
+
+def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> Half:
+    """Returns the table of one half."""
+    levels = [groups.levels[j] for j in side]
+    rank = np.empty((len(side), len(values)), np.int32)
+    for i, nodes in enumerate(levels):
+        rank[i] = np.searchsorted(nodes[0], values[:, i])
+    flat = np.concatenate([nodes.ravel() for nodes in levels]) if levels else np.empty(0, np.int32)
+    first = np.cumsum([0, *(nodes.size for nodes in levels)])[:-1].astype(np.int64)
+    width = np.array([nodes.shape[1] for nodes in levels], np.int64)
+    whole = [int((nodes.min(axis=1) != nodes.max(axis=1)).sum()) for nodes in levels]
+    columns = SideLevels(
+        rank, flat.astype(np.int32), first, width, np.array(whole, np.int64), groups.forest.price
+    )
+    return Half(value, *boxes_at(np.ascontiguousarray(needed, np.int32), columns, STEP, TOO_DEAR))
+
+
+# Placing and moving key groups where more than sizes is promised: proposals in rounds, judged together.
+
+TARGETS = 8
+"""Classes that a group without one is offered to."""
+MOST_ROUNDS = 400
+"""Rounds of proposals; in each, a class is concerned by one proposal at most."""
+MOST_VISITS = 2_000_000_000
+"""Members of classes that are looked at, at most: what a class is without one of them may ask all others."""
+MOVES = "local: moves"
+"""What local recoding does last, as progress calls it."""
+
+
+def place_with_judge(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, count: int) -> None:
+    """Puts every group without a class into one that keeps the promises with it, as cheaply as may be.
+
+    Groups that none of the cheapest classes takes become a class of their own, one per block; it is merged
+    with the nearest one until the promises hold.
+    """
+    for _ in range(2):
+        rest = np.flatnonzero(classes.class_of == NOBODY)
+        if not len(rest) or not count:
+            break
+        targets, rises = proposals.cheapest_classes(classes, groups.forest, rest, count, TARGETS)
+        _offer(groups, classes, judge, rest, targets, rises)
+    rest = np.flatnonzero(classes.class_of == NOBODY)
+    blocks, block = np.unique(groups.block_of[rest], return_inverse=True)
+    for group, number in zip(rest.tolist(), block.ravel().tolist(), strict=True):
+        join(classes, groups.forest, group, count + number)
+    for number in range(len(blocks)):
+        _merge_until_kept(groups, classes, judge, count + number)
+
+
+def _offer(
+    groups: KeyGroups,
+    classes: KeyClasses,
+    judge: GroupJudge,
+    rest: NDArray[np.int64],
+    targets: Codes,
+    rises: NDArray[np.int64],
+) -> None:
+    """Offers groups to their targets in turn, the cheapest proposals first, until taken or refused by all."""
+    turn, target = np.zeros(len(rest), np.int64), np.full(len(groups), NOBODY, np.int32)
+    place = np.full(len(groups), -1, np.int64)
+    place[rest] = np.arange(len(rest))
+    changed = np.zeros(len(classes.size), dtype=bool)
+    while True:
+        waiting = np.flatnonzero((classes.class_of[rest] == NOBODY) & (turn < TARGETS))
+        goal = targets[waiting, turn[waiting]]
+        turn[waiting[goal == NOBODY]] = TARGETS
+        waiting = waiting[goal != NOBODY]
+        if not len(waiting):
+            return
+        target[rest[waiting]] = targets[waiting, turn[waiting]]
+        order = rest[waiting[np.argsort(rises[waiting, turn[waiting]], kind="stable")]]
+        chosen = proposals.independent(order, classes, target)
+        good = _judged(judge, classes, chosen, target)
+        proposals.move_all(chosen[good], classes, groups.forest, target, changed)
+        turn[place[chosen[~good]]] += 1
+
+
+def improve_with_judge(
+    groups: KeyGroups, classes: KeyClasses, near: Codes, judge: GroupJudge, *, progress: Progress = silent
+) -> None:
+    """Moves single groups to classes where they cost less, as long as both classes keep the promises.
+
+    It ends after a number of rounds, or where so many members of classes would have been looked at.
+    """
+    number, visits = len(groups), 0
+    target, gain = np.full(number, NOBODY, np.int32), np.zeros(number, np.int64)
+    dirty = np.ones(number, dtype=bool)
+    for number_of_round in range(MOST_ROUNDS):
+        progress(MOVES, number_of_round, MOST_ROUNDS)
+        visits += int(np.bincount(classes.class_of)[classes.class_of[dirty]].sum())
+        if visits > MOST_VISITS:
+            return
+        proposals.propose(classes, groups.forest, near, judge.least, dirty, target, gain)
+        order = np.flatnonzero(target != NOBODY)
+        if not len(order):
+            return
+        order = order[np.argsort(-gain[order], kind="stable")]
+        chosen = proposals.independent(order, classes, target)
+        good = _judged(judge, classes, chosen, target)
+        changed = np.zeros(len(classes.size), dtype=bool)
+        proposals.move_all(chosen[good], classes, groups.forest, target, changed)
+        target[chosen] = NOBODY
+        dirty = proposals.near_changes(classes, near, changed)
+
+
+def _judged(judge: GroupJudge, classes: KeyClasses, chosen: NDArray[np.int64], target: Codes) -> Truth:
+    """Returns whether both classes of each proposal would keep the promises; a class may also end empty."""
+    start, members = proposals.classes_after(chosen, classes, target)
+    there = start[1:] > start[:-1]
+    truth = np.ones(len(there), dtype=bool)
+    lists = np.append(start[:-1][there], len(members))
+    truth[there] = judge.holds(members, lists)
+    return truth[0::2] & truth[1::2]
+
+
+def _merge_until_kept(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, one: int) -> None:
+    """Merges a class with the nearest one until it keeps the promises."""
+    while True:
+        members = np.flatnonzero(classes.class_of == one)
+        if judge.holds(members, np.array([0, len(members)]))[0]:
+            return
+        other = proposals.nearest_class(classes, groups.forest, one, len(classes.size))
+        if other == NOBODY:
+            return
+        proposals.merge(classes, groups.forest, other, one)
+
 
 PASSES = 3
 """How often every group is tried; from the second time on only near changes."""

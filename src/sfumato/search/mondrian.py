@@ -8,19 +8,19 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.classes import Classes
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.protection.distinct_rows import distinct_rows
-from sfumato.protection.loss import find_measure
-from sfumato.protection.searches import refusal
-from sfumato.protection.searches.group_counts import GroupCounter
-from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.segments import MovingRows, RowRanges, Segments, SplitProposal
-from sfumato.protection.searches.withheld import with_suppression
+from sfumato.models.contract import Promises
+from sfumato.search import contract as refusal
+from sfumato.search.best import with_suppression
+from sfumato.search.contract import Aim, Outcome
+from sfumato.search.group_counts import GroupCounter
+from sfumato.search.groups import MovingRows, RowRanges, Segments, SplitProposal
+from sfumato.search.loss import find_measure
+from sfumato.search.suppression import distinct_rows
+from sfumato.system.errors import WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Codes, Counts, Microdata
+from sfumato.table.recoding import Recoding
 
 Truths = NDArray[np.bool_]
 

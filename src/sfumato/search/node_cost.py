@@ -1,6 +1,6 @@
 """Costs of nodes of the full-domain lattice: the losses again, from a few counts per node.
 
-`sfumato.protection.loss` defines the measures on any recoding. A lattice search needs them for thousands of
+`sfumato.search.loss` defines the measures on any recoding. A lattice search needs them for thousands of
 nodes, and needs to know early what a node costs at least. Losses that add up columns follow from each
 column alone as long as no row is suppressed; what suppression adds comes from the suppressed rows. Losses
 of class sizes are bounded, for everything more general, by what they would be without suppression.
@@ -16,8 +16,8 @@ from math import expm1, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.microdata import Counts, Microdata
-from sfumato.protection.loss import (
+from sfumato.search.contract import Aim
+from sfumato.search.loss import (
     UNPRICED,
     Reals,
     column_weights,
@@ -26,7 +26,7 @@ from sfumato.protection.loss import (
     share_loss,
     shuffled_bits,
 )
-from sfumato.protection.searches.search import Aim
+from sfumato.table.microdata import Counts, Microdata
 
 SuppressedCounts = Sequence[Counts]
 

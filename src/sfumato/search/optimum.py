@@ -18,29 +18,113 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import count
-from math import inf, lcm
+from itertools import count, product
+from math import inf, lcm, prod
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Cuts, Promise, Promises
-from sfumato.core.recoding import Recoding
+from sfumato.models.contract import Cuts, Promise, Promises
 from sfumato.policy.searches import BUILT_IN
-from sfumato.protection.loss import UNPRICED
-from sfumato.protection.loss import measure as loss_by
-from sfumato.protection.searches.all_recodings import best_of_all
-from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
-from sfumato.protection.searches.conflicts import conflict_sources
-from sfumato.protection.searches.search import Aim, Outcome, Steps, unproved_if_suppressed
-from sfumato.protection.searches.step_check import budget_of
-from sfumato.protection.searches.top_down import top_down
-from sfumato.protection.searches.withheld import with_suppression
+from sfumato.search.best import with_suppression
+from sfumato.search.contract import Aim, Outcome, Steps, unproved_if_suppressed
+from sfumato.search.loss import UNPRICED
+from sfumato.search.loss import measure as loss_by
+from sfumato.search.step_check import budget_of
+from sfumato.search.steps import IMPOSSIBLE, ColumnCuts
+from sfumato.search.suppression import keep
+from sfumato.search.top_down import conflict_sources, top_down
+from sfumato.system.errors import WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.taxonomy import ROOT, Taxonomy, within_ceiling
+
+# All global recodings of a small table, tried one by one: for promises that no step-wise search can follow.
+#
+# Where a promise may be broken by a step and mended by the next, as those beside earlier releases, only
+# trying
+# everything tells what is best. How much may be tried is counted in rows: the same table gives the same
+# result.
+
+MOST_ROWS_RECODED = 4_000_000
+"""Recodings times distinct rows, up to which all are tried."""
+MOST_JUDGED = 300
+"""So many recodings are judged, those that lose least first."""
+
+
+def best_of_all(
+    table: Microdata, promises: Promises, aim: Aim, known: Outcome, *, progress: Progress = silent
+) -> Outcome:
+    """Returns the best global recoding that suppresses nothing; `known` where there are too many to try.
+
+    Recodings that lose less than `known` are judged from the least loss on; the first that keeps the promises
+    is the best. Where too many do not, `known` is returned with the loss that was reached.
+    """
+    trees = [c.taxonomy for c in table.keys]
+    total = prod(count_cuts(tree) for tree in trees)
+    if table.profiles or total * max(1, table.distinct) > MOST_ROWS_RECODED:
+        return known
+    names = [c.name for c in table.keys]
+    better: list[tuple[float, int, Cuts]] = []
+    for number, chosen in enumerate(product(*(list(every_cut(tree)) for tree in trees)), 1):
+        cuts: Cuts = dict(zip(names, chosen, strict=True))
+        loss = aim.loss_of(Recoding.of_cuts(table, cuts))
+        progress("all recodings", number, total)
+        if loss < known.loss:
+            better.append((loss, number, cuts))
+    better.sort(key=lambda one: one[:2])
+    checked = known.checked + total
+    for loss, _, cuts in better[:MOST_JUDGED]:
+        recoding = Recoding.of_cuts(table, cuts)
+        if keeps(table, recoding, cuts, promises):
+            return Outcome(recoding, loss, optimal=True, checked=checked, bound=loss)
+    if len(better) > MOST_JUDGED:
+        return replace(known, checked=checked, bound=better[MOST_JUDGED][0])
+    return replace(known, optimal=True, checked=checked, bound=known.loss)
+
+
+def keeps(table: Microdata, recoding: Recoding, cuts: Cuts, promises: Promises) -> bool:
+    """Whether a recoding keeps every promise with all its classes."""
+    classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)
+    if not keep(classes, promises).all():
+        return False
+    return all(promise.verdict_on(table, cuts).holds is True for promise in promises.of_table)
+
+
+def count_cuts(tree: Taxonomy) -> int:
+    """Returns how many cuts a tree has, none of them above its ceiling.
+
+    >>> count_cuts(Taxonomy.grow(["*", "A", "a", "b", "c"], [-1, 0, 1, 1, 0]))
+    3
+    """
+    ways = [1] * len(tree.labels)
+    allowed = within_ceiling(tree)
+    for node in reversed(range(len(tree.labels))):
+        below = tree.children(node)
+        if len(below):
+            ways[node] = prod(ways[child] for child in below) + int(bool(allowed[node]))
+    return ways[ROOT]
+
+
+def every_cut(tree: Taxonomy) -> Iterator[Cut]:
+    """Yields every cut of a tree, none of them above its ceiling."""
+    allowed = within_ceiling(tree)
+
+    def below(node: int) -> Iterator[tuple[int, ...]]:
+        children = [int(child) for child in tree.children(node)]
+        if not children or allowed[node]:
+            yield (node,)
+        if children:
+            for parts in product(*(list(below(child)) for child in children)):
+                yield tuple(v for part in parts for v in part)
+
+    for nodes in below(ROOT):
+        yield Cut.of_nodes(tree, np.array(sorted(nodes), np.int32))
+
 
 Ints = NDArray[np.int64]
 State = tuple[int, ...]

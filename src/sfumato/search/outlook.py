@@ -10,16 +10,16 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.core.errors import BadPolicy, SfumatoError
-from sfumato.core.exact_numbers import written
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Microdata, Role
-from sfumato.core.recoding import Recoding
 from sfumato.policy.policy import Policy
 from sfumato.policy.searches import BEST, ability_of
-from sfumato.protection.column_shape import lost_columns
-from sfumato.protection.searches.search import MOST_LEVEL_VECTORS
-from sfumato.show.card import figure, several
+from sfumato.search.contract import MOST_LEVEL_VECTORS
+from sfumato.search.loss import lost_columns
+from sfumato.system.errors import BadPolicy, SfumatoError
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import figure, several
+from sfumato.table.arrays import written
+from sfumato.table.microdata import Microdata, Role
+from sfumato.table.recoding import Recoding
 
 SHARES = tuple(Fraction(thousandth, 1000) for thousandth in (1, 5, 10, 20, 50, 100))
 """The limits of suppression that are tried, where they are more than the policy allows."""

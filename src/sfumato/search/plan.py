@@ -2,45 +2,203 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, SfumatoError
-from sfumato.core.imprint import Imprint
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Microdata
-from sfumato.core.positions import judged_groups
-from sfumato.core.progress import Progress, one_step, silent
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import SUPPRESSED, Recoding
-from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Verdict
-from sfumato.engine import AnyTable, open_source
-from sfumato.policy.compatibility.search_fit import against_compared, searches_of
+from sfumato.models.contract import ClassPromise, Promise, Promises
+from sfumato.policy.columns import forms_of
+from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
-from sfumato.protection.boxes import boxes_of, covers_rows
-from sfumato.protection.column_shape import published_nodes, shape_of
-from sfumato.protection.controls import broken_control
-from sfumato.protection.expected_time import Foretell, expected_times
-from sfumato.protection.explanation.explanation import Explanation, explain
-from sfumato.protection.loosened_controls import refusal_under_controls
-from sfumato.protection.outlook import Outlook, outlook_of
-from sfumato.protection.people_check import check_people
-from sfumato.protection.plan_imprint import imprint_of
-from sfumato.protection.same_transformation import NAME as LIKE
-from sfumato.protection.same_transformation import Transformation, no_cuts, search_like
-from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
-from sfumato.protection.suppression import recoded
-from sfumato.protection.two_phases import TermReport, key_promises, search_in_two_phases, with_original
-from sfumato.show.card import Card, Printable, figure, several, verdict_lines
-from sfumato.show.document import json_ready, verdict_document
+from sfumato.search.contract import Aim, ComparedSearch, Outcome, Search, find
+from sfumato.search.controls import broken_control, refusal_under_controls, refuse_broken_controls
+from sfumato.search.expected_time import Foretell, expected_times
+from sfumato.search.explanation import Explanation, explain
+from sfumato.search.loss import ColumnShape, published_nodes, shape_of
+from sfumato.search.outlook import Outlook, outlook_of
+from sfumato.search.reuse_plan import NAME as LIKE
+from sfumato.search.reuse_plan import Transformation, no_cuts, search_like
+from sfumato.search.suppression import boxes_of, covers_rows, recoded
+from sfumato.search.term_removal import TermLimit, TermReport
+from sfumato.system.errors import BadData, Infeasible, SfumatoError
+from sfumato.system.json_object import JsonObject
+from sfumato.system.memory import Memory, coarser_start
+from sfumato.system.presentation.cards import (
+    Card,
+    Printable,
+    figure,
+    json_ready,
+    several,
+    verdict_document,
+    verdict_lines,
+)
+from sfumato.system.progress import Progress, one_step, silent
+from sfumato.system.verdict import Verdict
+from sfumato.table.classes import judged_groups
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Counts, Microdata, Role
+from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
+from sfumato.table.release_summary import Imprint, ProvedCandidates
+from sfumato.table.source import AnyTable, open_source
+from sfumato.table.taxonomy import Label
+
+# The imprint of a plan: what later releases have to know of what it publishes.
+
+
+def imprint_of(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) -> Imprint:
+    """Returns counts and marks of a recoding that a policy allows, and what its verdicts prove."""
+    sets = {part: name for name, form in forms_of(policy).items() for part in form.parts}
+    published = [n for n in policy.published if not policy.columns[n].role.is_key]
+    batch_columns = [p.batch_column for p in policy.promises if p.batch_column]
+    return Imprint.of(
+        recoding,
+        list(dict.fromkeys(sets.get(name, name) for name in published)),
+        since=batch_columns[0] if batch_columns else None,
+        people=any(promise.tells_people for promise in policy.promises),
+        policy=policy.digest,
+        after=[i.digest for p in policy.promises for i in p.earlier],
+        candidates=_candidates(policy, verdicts),
+    )
+
+
+def _candidates(policy: Policy, verdicts: Sequence[Verdict]) -> ProvedCandidates | None:
+    """Returns what was proved of everybody's candidates beside all releases so far."""
+    said = {verdict.promise: verdict for verdict in verdicts}
+    promises = [promise for promise in policy.promises.of_table if str(promise) in said]
+    found = (promise.candidates(said[str(promise)]) for promise in promises)
+    return next((kept for kept in found if kept is not None), None)
+
+
+# The check of people: whether promises can be kept for those who have several rows, or several values.
+
+
+def check_people(table: Microdata, promises: Promises) -> None:
+    """Raises `BadData` where somebody has several rows, or several values, that a promise cannot be kept for.
+
+    Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
+    yet everybody in it has both. Only a promise about how many people have a value (`several_values`) covers
+    them. And whoever knows two rows of a person looks at what both classes leave: unless positions are
+    judged, nothing but a number of people can be promised.
+    """
+    if table.has_person and not table.profiles and table.people != table.rows:
+        _refuse_several_rows(table, promises)
+    for promise in promises:
+        for name in promise.sensitive:
+            people = 0 if promise.several_values else table.people_with_several_values(name)
+            if people:
+                raise BadData(
+                    f"{several(people, 'person has', 'people have')} several values of {name}, and {promise}"
+                    " is sound only where everybody has one.",
+                    where=f"column {name}",
+                    remedy="Bound how many people have a value (confidence-bounding or alpha-k-anonymity),"
+                    " give every person one row, or promise only k-anonymity.",
+                )
+    if table.profiles and promises.of_table:
+        raise BadData(
+            f"{_people_with_several_rows(table)}, and {promises.of_table[0]} judges one row per person.",
+            remedy="Bring each person's rows together in one.",
+        )
+
+
+def _refuse_several_rows(table: Microdata, promises: Promises) -> None:
+    """Raises where anything but a number of people is promised, although rows are judged one by one."""
+    for promise in promises.of_class:
+        if not promise.by_size:
+            raise BadData(
+                f"{_people_with_several_rows(table)}, and {promise} is judged class by class: who knows two"
+                " rows of a person learns what both classes leave.",
+                remedy="Say knows: profile under person, or promise only k-anonymity.",
+            )
+
+
+def _people_with_several_rows(table: Microdata) -> str:
+    return f"{several(table.people_with_several_rows, 'person has', 'people have')} several rows"
+
+
+# Two phases: first the keys are generalized, then terms are removed where a class still says too much.
+
+__all__ = [
+    "TermReport",
+    "is_kept_by_terms",
+    "key_promises",
+    "removes_terms",
+    "search_in_two_phases",
+    "with_original",
+]
+
+
+def with_original(policy: Policy, table: Microdata) -> Policy:
+    """Returns the policy with what its promises take from this table, the original one."""
+    informed = tuple(promise.given_original(table) for promise in policy.promises)
+    same = all(new is old for new, old in zip(informed, policy.promises, strict=True))
+    return policy if same else replace(policy, promises=Promises(informed))
+
+
+def key_promises(promises: Promises) -> Promises:
+    """Returns the promises that phase one keeps."""
+    return Promises(tuple(p for p in promises if not is_kept_by_terms(p)))
+
+
+def is_kept_by_terms(promise: Promise) -> bool:
+    """Whether a promise is about term sets, from which phase two removes terms."""
+    return promise.column_role is Role.QUASI_SENSITIVE
+
+
+def limits_of(promises: Promises) -> list[TermLimit]:
+    """Returns what has to be kept in phase two: column by column, or columns that are judged together."""
+    by_column: dict[str, list[ClassPromise]] = {}
+    for promise in promises.of_class:
+        if is_kept_by_terms(promise) and not promise.derived:
+            by_column.setdefault(promise.sensitive[0], []).append(promise)
+    limits = []
+    while by_column:
+        column, some = by_column.popitem()
+        derived = [p for p in promises.of_class if p.derived and column in p.reads]
+        others = dict.fromkeys(name for p in derived for name in p.reads if name in by_column)
+        for other in others:
+            some += by_column.pop(other)
+        limits.append(
+            TermLimit.jointly(*some, *derived, *_among(promises, others)) if others else TermLimit.of(*some)
+        )
+    return limits[::-1]
+
+
+def _among(promises: Promises, columns: Mapping[str, None]) -> list[ClassPromise]:
+    """Returns what is derived for some of these columns together, and of no other."""
+    return [p for p in promises.of_class if p.derived and set(p.reads) <= set(columns)]
+
+
+def removes_terms(policy: Policy) -> bool:
+    """Whether there is a second phase."""
+    return policy.protect.terms.method != "keep" and bool(limits_of(policy.promises))
+
+
+def search_in_two_phases(
+    search: Search, table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
+) -> tuple[Outcome, TermReport | None]:
+    """Returns what a search finds, after phase two, and the report of that phase, if there was one."""
+    rule = policy.protect.terms
+    limits = limits_of(policy.promises)
+    if not removes_terms(policy):
+        return search(table, policy.promises, aim, progress=progress), None
+    from sfumato.search.term_removal import suppress_terms  # noqa: PLC0415  # most policies have no terms
+
+    outcome = search(table, key_promises(policy.promises), aim, progress=progress)
+    left = aim.allowed(table) - outcome.recoding.suppressed
+    recoding, report = suppress_terms(outcome.recoding, limits, rule, allowed=left, progress=progress)
+    refuse_broken_controls(recoding, aim)
+    loss, levels, optimal = outcome.loss, outcome.levels, outcome.optimal
+    if recoding.count != outcome.recoding.count or recoding.cuts is None:
+        loss = aim.loss_of(recoding, levels if recoding.cuts else None)
+        optimal = optimal and recoding.count == outcome.recoding.count
+    levels = levels if recoding.cuts else None
+    return replace(outcome, recoding=recoding, loss=loss, levels=levels, optimal=optimal), report
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +305,7 @@ class Plan(Printable):
         """
         source = open_source(data, expected=self.policy.form_of_data, digits=self.policy.digits)
         if keep_index:
-            from sfumato.engine.frames.kept_order import recode_in_order  # noqa: PLC0415  # loads Arrow
+            from sfumato.table.kept_order import recode_in_order  # noqa: PLC0415  # loads Arrow
 
             return recode_in_order(source, self.recoding, drop=self.policy.dropped, progress=progress)
         return source.recode(self.recoding, drop=self.policy.dropped, progress=progress)
@@ -363,3 +521,165 @@ def _check_positions(recoding: Recoding) -> None:
     person, gone = recoding.table.person, recoding.class_of == SUPPRESSED
     if person is not None and len(np.intersect1d(person[gone], person[~gone])):
         raise SfumatoError("the search suppressed some rows of a person only", remedy="This is a bug.")
+
+
+# Changes of a table: what was in it and what is published, in counts alone.
+
+
+@dataclass(frozen=True)
+class RowsByClass:
+    """How rows fall into classes: the rows, the classes, the smallest class, the rows that stand alone."""
+
+    rows: int
+    classes: int
+    smallest: int
+    alone: int
+
+    @classmethod
+    def of(cls, sizes: Counts) -> RowsByClass:
+        smallest = int(sizes.min()) if len(sizes) else 0
+        return cls(int(sizes.sum()), len(sizes), smallest, int((sizes == 1).sum()))
+
+
+@dataclass(frozen=True)
+class ColumnChange:
+    """One key column before and after.
+
+    `rare` counts values that fewer rows hold than a class must have; `fewest` are the rows of the group that
+    the fewest rows publish, and `hidden` the rows that publish nothing but the root of the tree.
+    """
+
+    shape: ColumnShape
+    rare: int
+    fewest: int
+    hidden: int
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """A table before and after, in counts: no value, and no row."""
+
+    before: RowsByClass
+    after: RowsByClass
+    suppressed: int
+    columns: tuple[ColumnChange, ...]
+
+    @classmethod
+    def of(cls, recoding: Recoding, *, least: int, levels: dict[str, int] | None = None) -> TableChange:
+        """Returns what a recoding changes, where a class must have at least so many rows."""
+        table, published = recoding.table, boxes_of(recoding)[1]
+        here = published != SUPPRESSED
+        columns = tuple(
+            _column_change(recoding, j, least, None if levels is None else levels.get(c.name))
+            for j, c in enumerate(table.keys)
+        )
+        return cls(
+            rows_before(table),
+            RowsByClass.of(_sums(published[here], table.counts[here])),
+            recoding.suppressed,
+            columns,
+        )
+
+
+def rows_before(table: Microdata) -> RowsByClass:
+    """Returns how the rows fall into classes while nothing is generalized."""
+    class_of, _ = classes_under(table, {c.name: Cut.level(c.taxonomy, 0) for c in table.keys})
+    return RowsByClass.of(_sums(class_of, table.counts))
+
+
+def _column_change(recoding: Recoding, j: int, least: int, level: int | None) -> ColumnChange:
+    table, column = recoding.table, recoding.table.keys[j]
+    held = _sums(table.codes(column.name), table.counts)
+    low, high = recoding.low[:, j], recoding.high[:, j]
+    spans, group = np.unique((low.astype(np.int64) << 32) | high, return_inverse=True)
+    rows = np.zeros(len(spans), np.int64)
+    np.add.at(rows, group.ravel(), recoding.rows)
+    shape = shape_of(recoding, j, level)
+    root = (low == 0) & (high == len(column.taxonomy.leaves))
+    hidden = int(recoding.rows[root].sum()) if shape.values > 1 else 0
+    return ColumnChange(shape, int((held < least).sum()), int(rows.min()) if len(rows) else 0, hidden)
+
+
+def _sums(ids: NDArray[np.integer], counts: Counts) -> Counts:
+    """Returns the rows of every number that occurs."""
+    sums = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
+    np.add.at(sums, ids, counts)
+    return sums[sums > 0]
+
+
+# The memory that a search needs, before it begins.
+
+BYTES_PER_TERM_ROW = 2000
+"""Bytes per row where terms are removed: the sets of every row as texts, and what is left of them."""
+
+BYTES_PER_POSITION_ROW = 140
+"""Bytes per row where people are judged by all their rows: whose rows they are, and sorts of them."""
+
+BYTES_PER_WALKED_ENTRY = 16
+"""Bytes per entry of the tables that local recoding walks: prices, boxes, and a copy of prices to add up."""
+
+BYTES_PER_CODE = 8
+"""Bytes per row and level where a lattice is searched from its most general node on: a code, and classes."""
+
+
+def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
+    """Raises where the policy's search needs more memory than is allowed, and says what would do."""
+    if memory.limit is None:
+        return
+    if removes_terms(policy):
+        memory.check(
+            table.rows * BYTES_PER_TERM_ROW,
+            f"removing terms from the sets of {table.rows:,} rows",
+            "keep all terms (`terms: {method: keep}` under `protect`), or plan for fewer rows.",
+        )
+    wide = max(table.keys, key=lambda c: len(c.taxonomy.leaves), default=None)
+    memory.check(
+        bytes_needed(table, policy),
+        f"the search {policy.protect.search} over {table.distinct:,} different rows",
+        "" if wide is None else coarser_start(wide.name),
+    )
+
+
+def bytes_needed(table: Microdata, policy: Policy) -> int:
+    """Returns the bytes that the search and the proof of its result hold at their peak, besides the table.
+
+    Measured at one and at four million different rows (the scale benchmark), and a fifth more. The lattice
+    also holds tables that it has rolled up, and local recoding those of its levels, some number of entries at
+    most. `best` needs as much as that of its searches which needs most.
+    """
+    keys, width = len(table.keys), 8 * table.packing.words
+    named = bool(policy.promises.sensitive)
+    names = searches_of(policy)
+    by_search = {
+        "top-down": 4 * keys + (95 if named else 80),
+        "mondrian": 2 * width + (95 if named else 60),
+        "lattice": 4 * width + (95 if named else 85),
+        "optimum": 4 * keys + 2 * width + 130,
+        "local": 12 * keys + 2 * width + 900,
+    }
+    each = max(by_search.get(name, 4 * keys + 2 * width + 130) for name in names)
+    if table.profiles:
+        each += BYTES_PER_POSITION_ROW
+    held = 0
+    if "lattice" in names:
+        from sfumato.search.frontier import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled
+        from sfumato.search.lattice import (  # noqa: PLC0415  # it is compiled
+            FEW_NODES,
+            FEWEST_FOR_SMALL_CLASSES,
+            SmallClasses,
+        )
+        from sfumato.search.wide_lattice import MOST_CODES  # noqa: PLC0415  # it is compiled
+
+        nodes = prod(len(c.taxonomy.levels) for c in table.keys)
+        codes = table.distinct * sum(len(c.taxonomy.levels) for c in table.keys)
+        held = min(MOST_HELD_ENTRIES, nodes * table.distinct) * (width + 8)
+        general_first = BYTES_PER_CODE * min(MOST_CODES, codes) if nodes > FEW_NODES else 0
+        large = table.distinct >= FEWEST_FOR_SMALL_CLASSES
+        held += max(general_first, SmallClasses.bytes_held(table) if large else 0)
+    if "local" in names:
+        from sfumato.search.local import most_entries  # noqa: PLC0415  # it is compiled
+
+        heights = [len(c.taxonomy.levels) for c in table.keys]
+        leaves = [len(c.taxonomy.leaves) for c in table.keys]
+        held = max(held, most_entries(heights, leaves, table.distinct) * BYTES_PER_WALKED_ENTRY)
+    return table.distinct * each + held

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.promise import Cuts
-from sfumato.core.recoding import SUPPRESSED, Recoding
-from sfumato.core.taxonomy import Nodes, Taxonomy
-from sfumato.protection.searches.classed_rows import ClassedRows, RowParts
+from sfumato.models.contract import Cuts
+from sfumato.search.group_counts import ClassedRows, RowParts
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Codes, Counts, Microdata
+from sfumato.table.recoding import SUPPRESSED, Recoding
+from sfumato.table.taxonomy import Nodes, Taxonomy
 
 
 @dataclass(frozen=True)

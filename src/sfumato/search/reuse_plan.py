@@ -8,22 +8,20 @@ from typing import cast
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.coarsest_level import within_ceiling
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, BrokenPromise
-from sfumato.core.json_object import JsonMapping
-from sfumato.core.microdata import Column, Microdata
-from sfumato.core.positions import judged_groups
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Cuts, Promises
-from sfumato.core.recoding import Recoding, classes_under
-from sfumato.core.taxonomy import ROOT, Label, Taxonomy
-from sfumato.core.verdict import Verdict
-from sfumato.protection.controls import broken_control
-from sfumato.protection.searches.search import Aim, Outcome, Search
-from sfumato.protection.suppression import recoded
-from sfumato.show.card import several
+from sfumato.models.contract import Cuts, Promises
+from sfumato.search.contract import Aim, Outcome, Search
+from sfumato.search.controls import broken_control
+from sfumato.search.suppression import recoded
+from sfumato.system.errors import BadData, BrokenPromise
+from sfumato.system.json_object import JsonMapping
+from sfumato.system.presentation.cards import several
+from sfumato.system.progress import Progress, silent
+from sfumato.system.verdict import Verdict
+from sfumato.table.classes import Classes, judged_groups
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata
+from sfumato.table.recoding import Recoding, classes_under
+from sfumato.table.taxonomy import ROOT, Label, Taxonomy, within_ceiling
 
 NAME = "like"
 SEARCH_ANEW = "Plan it without `like`, by a search."

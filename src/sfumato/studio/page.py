@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+import tomllib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
+from itertools import takewhile
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -13,17 +18,80 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from sfumato.core.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
-from sfumato.show.card import figure, several
-from sfumato.show.visible_text import visible
-from sfumato.studio.policy_file import NOTHING, PolicyConflict, PolicyFile, PolicyState
-from sfumato.studio.same_step import SameStep
 from sfumato.studio.security import RequestTooLarge
-from sfumato.studio.texts import texts
-from sfumato.system.unexpected_error import as_shown
+from sfumato.studio.state import NOTHING, PolicyConflict, PolicyFile, PolicyState
+from sfumato.system.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
+from sfumato.system.presentation.cards import figure, several
+from sfumato.system.presentation.visible_text import visible
+from sfumato.system.progress import as_shown
 
 if TYPE_CHECKING:
-    from sfumato.studio.studio import Studio
+    from sfumato.studio.security import Studio
+
+
+# The same step elsewhere: what a page does, as lines of a policy, of Python and of the command line.
+
+
+@dataclass(frozen=True)
+class SameStep:
+    """One step in three languages, to be copied; each is empty where the step has none in it."""
+
+    yaml: str = ""
+    python: str = ""
+    cli: str = ""
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """The languages it can be said in, with the text in each."""
+        three = (("YAML", self.yaml), ("Python", self.python), ("Command line", self.cli))
+        return tuple((name, text) for name, text in three if text)
+
+
+def yaml_part(text: str, key: str) -> str:
+    """Returns the part of a policy's text below one key; nothing where the policy has no such key.
+
+    >>> yaml_part("columns: {}\\npromises:\\n  - k-anonymity: {k: 5}\\nprotect: {}\\n", "promises")
+    'promises:\\n  - k-anonymity: {k: 5}\\n'
+    """
+    lines = text.splitlines()
+    start = next((n for n, line in enumerate(lines) if line.startswith(f"{key}:")), None)
+    if start is None:
+        return ""
+    rest = takewhile(lambda line: line[:1] in ("", " ", "-"), lines[start + 1 :])
+    return "\n".join((lines[start], *rest)).rstrip() + "\n"
+
+
+def command(*words: str) -> str:
+    """Returns a command as it is typed; what needs quotes has them.
+
+    >>> command("sfumato", "discover", "my table.csv", "--k", "5")
+    "sfumato discover 'my table.csv' --k 5"
+    """
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def python_call(target: str, name: str, arguments: Iterable[object] = (), **named: object) -> str:
+    """Returns a call as Python writes it.
+
+    >>> python_call("scan", "sf.discover", ["patients.csv"], k=5)
+    "scan = sf.discover('patients.csv', k=5)"
+    """
+    words = [repr(argument) for argument in arguments]
+    words += [f"{key}={value!r}" for key, value in named.items()]
+    call = f"{name}({', '.join(words)})"
+    return f"{target} = {call}" if target else call
+
+
+# The texts of the studio, from one catalogue.
+
+
+@cache
+def texts() -> SimpleNamespace:
+    """Returns all texts, by page and key; no name of a method can stand in the way of a key."""
+    content = (resources.files("sfumato.studio") / "texts.toml").read_text(encoding="utf-8")
+    pages = {page: SimpleNamespace(**words) for page, words in tomllib.loads(content).items()}
+    return SimpleNamespace(**pages)
+
 
 STEPS = ("discover", "declare", "protect", "attack", "release", "trace")
 """The six verbs, in the order in which a release comes about."""

@@ -7,18 +7,17 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Role
-from sfumato.core.problem import short
-from sfumato.policy.edited_text import edited_text
-from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.content import ColumnRule
+from sfumato.policy.policy import Policy, edited_text
 from sfumato.policy.presets import preset
-from sfumato.policy.taxonomies import NestedTree
-from sfumato.show.card import several
-from sfumato.studio.policy_file import PolicyFile
-from sfumato.studio.policy_within import policy_within
-from sfumato.studio.same_step import command
+from sfumato.policy.taxonomies.files import NestedTree
+from sfumato.studio.page import command
+from sfumato.studio.question import policy_within
+from sfumato.studio.state import PolicyFile
+from sfumato.system.errors import BadPolicy, WrongCall, short
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import several
+from sfumato.table.microdata import Role
 
 PLAIN_ROLES = (Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 """Roles that a column may be given without saying more about it."""

@@ -7,11 +7,31 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sfumato.core.errors import LedgerConflict, SfumatoError, WrongCall
-from sfumato.policy.policy import Policy
-from sfumato.studio.policy_file import PolicyFile, version_of
-from sfumato.studio.policy_within import policy_within
-from sfumato.studio.studio import Studio
+from sfumato.inputs import needed_files
+from sfumato.policy.policy import Policy, policy_of_text
+from sfumato.studio.security import Studio
+from sfumato.studio.state import PolicyFile, version_of
+from sfumato.system.errors import LedgerConflict, SfumatoError, WrongCall, short
+
+# Policies as the studio reads them: with all their files in the opened folder.
+
+
+def policy_within(text: str, path: Path) -> Policy:
+    """Returns the policy that a text holds, which lies or will lie at `path`.
+
+    Raises `BadPolicy` where it is none, and `WrongCall` where it names a file outside of its folder.
+    """
+    policy = policy_of_text(text, name=path.name, folder=path.parent)
+    home = path.parent.resolve()
+    for file, what in needed_files(None, policy, None, ()).items():
+        if not file.resolve().is_relative_to(home):
+            raise WrongCall(
+                f"{what} lies outside of the folder that the studio was opened on",
+                where=short(file.name),
+                remedy="Copy the file into the folder, and name it without a path.",
+            )
+    return policy
+
 
 LEDGER = "ledger.db"
 

@@ -9,17 +9,25 @@ allows.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from threading import Event, Lock
+from typing import Any, ClassVar
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sfumato.core.errors import WrongCall
+from sfumato.studio.jobs import Jobs
+from sfumato.studio.state import DataChoice, OpenedFolder, PolicyFile
+from sfumato.studio.table_view import LookSettings
+from sfumato.system.errors import WrongCall
 
 LARGEST_FORM = 1 << 20
 """So many bytes a form may have."""
@@ -217,3 +225,102 @@ def bounded_receive(receive: Receive, most: int) -> Receive:
         return message
 
     return receiving
+
+
+# A studio: one folder, its policy, the table that is looked at, and the work that goes on.
+
+
+@dataclass
+class Studio:
+    """Everything that pages share; the chosen table is that of all tabs, since there is one policy."""
+
+    folder: OpenedFolder
+    policy: PolicyFile
+    jobs: Jobs
+    gate: Gate
+    warn: Callable[[str], None] = field(repr=False)
+    """Says something in the terminal."""
+    look: LookSettings = field(default_factory=LookSettings)
+    """What the page Discover asks of the table."""
+    _chosen: str | None = None
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    @property
+    def data(self) -> DataChoice | None:
+        """The table that is looked at; where none was chosen and there is one alone, that one."""
+        tables = self.folder.tables()
+        with self._lock:
+            for choice in tables:
+                if choice.key == self._chosen:
+                    return choice
+        return tables[0] if len(tables) == 1 else None
+
+    def choose(self, key: str) -> DataChoice:
+        """Looks at another table from now on."""
+        choice = self.folder.table(key)
+        with self._lock:
+            self._chosen = choice.key
+        return choice
+
+
+# Connections of the studio: none waits for good, and strangers give way to whoever comes next.
+
+MOST_CONNECTIONS = 64
+"""So many are open at a time."""
+HEADER_SECONDS = 10.0
+"""So long the header of a request may take, from its connection or its first byte on."""
+
+
+class StudioConnection(H11Protocol):
+    """A connection that ends where the header of a request does not come in time.
+
+    Where too many are open, the oldest ends over which nobody has shown the cookie of the studio: all come
+    from this computer, so that the cookie alone tells its owner from others.
+    """
+
+    gate: ClassVar[Gate]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._limit: asyncio.TimerHandle | None = None
+        self._began = self.loop.time()
+        self._owners = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as above it
+        strangers = [one for one in self.connections if isinstance(one, StudioConnection) and not one._owners]
+        if len(self.connections) >= MOST_CONNECTIONS and strangers:
+            min(strangers, key=lambda one: one._began).end()
+        super().connection_made(transport)
+        self._limit_header()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.headers and not self._owners:
+            cookies = Headers(raw=self.headers).getlist("cookie")
+            self._owners = self.gate.knows("; ".join(cookies))
+        self._limit_header()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lift_limit()
+        super().connection_lost(exc)
+
+    def end(self) -> None:
+        """Ends at once, whatever was still to be sent: who does not read it would hold the connection."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _limit_header(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._lift_limit()
+        elif self._limit is None:
+            self._limit = self.loop.call_later(HEADER_SECONDS, self.end)
+
+    def _lift_limit(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+
+def connections_of(gate: Gate) -> type[StudioConnection]:
+    """Returns the connections of a studio with this gate."""
+    return type("ConnectionOfThisStudio", (StudioConnection,), {"gate": gate})

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from sfumato.core.microdata import Role
-from sfumato.core.progress import Progress, one_step
-from sfumato.discovery.discovery import Discovery
-from sfumato.discovery.summary import percent
-from sfumato.engine.survey import ColumnSurvey
-from sfumato.journey.discover import discover
-from sfumato.journey.draft_evidence import DraftEvidence
+from sfumato.discover.discovery import Discovery, percent
 from sfumato.policy.policy import Policy
-from sfumato.show.chart import Figure
-from sfumato.show.charts import svg
+from sfumato.search.counted_lattice import LatticeMap, LatticeSpot
+from sfumato.system.presentation.charts import Figure, svg
+from sfumato.system.progress import Progress, one_step
+from sfumato.table.microdata import Role
+from sfumato.table.survey import ColumnSurvey
+from sfumato.workflows.declare import DraftEvidence
+from sfumato.workflows.discover import discover
 
 MOST_SETS = 20
 """So many sets of columns are shown, those by which most rows stand out."""
@@ -152,3 +152,51 @@ def _worst_first(found: Discovery) -> tuple[ExposedSet, ...]:
         found.measured(MOST_MEASURED_SETS), key=lambda m: (-m.exposed, len(m.columns), m.columns)
     )
     return tuple(ExposedSet(m.columns, m.exposed, percent(m.share)) for m in measured[:MOST_SETS])
+
+
+# The picture of a small lattice: where spots and lines stand, in the units of the picture.
+
+SPOT, ROW = 62, 56
+"""Room for a spot across, and for a row of them."""
+MARGIN = 30
+
+
+@dataclass(frozen=True)
+class DrawnSpot:
+    """A spot with its middle."""
+
+    x: float
+    y: float
+    spot: LatticeSpot
+
+    @property
+    def words(self) -> str:
+        """The levels of its columns, in order."""
+        return " ".join(map(str, self.spot.levels))
+
+
+@dataclass(frozen=True)
+class LatticePicture:
+    """A lattice as a picture: its size, lines from spot to spot, and the spots."""
+
+    columns: tuple[str, ...]
+    width: float
+    height: float
+    lines: tuple[tuple[float, float, float, float], ...]
+    spots: tuple[DrawnSpot, ...]
+
+    @classmethod
+    def of(
+        cls, lattice: LatticeMap, k: int, suppress: Fraction, chosen: tuple[int, ...] | None
+    ) -> LatticePicture:
+        """Returns the picture at a k and a limit; the most general combination stands at the top."""
+        widest = max(Counter(map(sum, lattice.nodes)).values())
+        width, height = SPOT * (widest + 1), ROW * sum(lattice.heights) + 2 * MARGIN
+        spots = tuple(
+            DrawnSpot(one.across * width, MARGIN + (1 - one.up) * (height - 2 * MARGIN), one)
+            for one in lattice.spots(k, suppress, chosen)
+        )
+        lines = tuple(
+            (spots[low].x, spots[low].y, spots[high].x, spots[high].y) for low, high in lattice.links
+        )
+        return cls(lattice.columns, width, height, lines, spots)

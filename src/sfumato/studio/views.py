@@ -5,33 +5,48 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from sfumato.core.beliefs import BeliefLimit
-from sfumato.core.errors import BadInput
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Role
-from sfumato.core.problem import short
-from sfumato.core.progress import Progress
-from sfumato.core.taxonomy import ANY, Taxonomy
-from sfumato.engine.survey import ColumnSurvey
-from sfumato.journey.policy_check import examine_beside
-from sfumato.journey.table_argument import open_table
-from sfumato.policy.column_evidence import NO_FINDING
-from sfumato.policy.column_profile import ColumnProfile
-from sfumato.policy.column_taxonomy import taxonomy_of
-from sfumato.policy.doctor.diagnosis import Diagnosis
-from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.taxonomies import NestedTree
-from sfumato.policy.taxonomies.tree import Branch
+from sfumato.draft.doctor import Diagnosis
+from sfumato.draft.evidence import NO_FINDING, ColumnProfile
+from sfumato.draft.roles import taxonomy_of
+from sfumato.inputs import open_table
+from sfumato.models.parameters import Choice, Declared, Exact, Flag, Name, Optional, Parameter, Whole
+from sfumato.models.quasi_sensitive.knowledge import BeliefLimit
+from sfumato.models.registry import definitions
+from sfumato.policy.content import ColumnRule
+from sfumato.policy.policy import Policy
+from sfumato.policy.taxonomies.files import Branch, NestedTree
 from sfumato.policy.yaml import MOST_FILE_BYTES
-from sfumato.promises.parameters import Choice, Declared, Exact, Flag, Name, Optional, Parameter, Whole
-from sfumato.promises.registry import definitions
+from sfumato.recipients.trace import Trace
+from sfumato.release.certificate import CERTIFICATE
+from sfumato.release.ledger.erasure import withdrawals
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.record import Record
+from sfumato.release.overrides import Override
+from sfumato.release.receipt import Event, Receipt, beside_lines, remarks_on
+from sfumato.report.report import Audience
+from sfumato.search.counted_lattice import CountedLattice, LatticeMap
 from sfumato.studio.policy_edit import TERM_MARK
-from sfumato.studio.policy_within import policy_within
-from sfumato.system.disk import read_document
+from sfumato.studio.question import Question, policy_within
+from sfumato.studio.table_view import ChartView
+from sfumato.system.disk import LARGEST_NOTE, read_document
+from sfumato.system.errors import BadData, BadInput, SfumatoError, WrongCall, short
+from sfumato.system.json_object import JsonObject, read_json
+from sfumato.system.presentation.cards import Lines, figure
+from sfumato.system.progress import Progress, one_step
+from sfumato.table.microdata import Role
+from sfumato.table.survey import ColumnSurvey
+from sfumato.table.taxonomy import ANY, Taxonomy
+from sfumato.workflows.attack import AttackRehearsal, rehearse_attacks
+from sfumato.workflows.choices import CountedChoices, Solutions, counted_choices, risk_map
+from sfumato.workflows.confirm import examine_beside
+from sfumato.workflows.release import release
+from sfumato.workflows.report import ModelScores, model_scores, report
+from sfumato.workflows.trace import trace
 
 MOST_NODES = 600
 """A tree with more nodes is shown in part, and edited as text."""
@@ -266,3 +281,369 @@ def taxonomy_kind(rule: ColumnRule) -> str:
     """Returns the key by which a policy names the taxonomy of a column; empty where it has none."""
     spec: JsonObject = {} if rule.taxonomy is None else dict(rule.taxonomy.spec)
     return next(iter(spec), "")
+
+
+# The work of the page Protect: a lattice that answers any k, and solutions side by side.
+
+
+@dataclass(frozen=True)
+class SolutionsView:
+    """Solutions, and the picture of what a larger k costs."""
+
+    solutions: Solutions
+    chart: ChartView | None
+
+
+@dataclass(frozen=True)
+class LatticeView:
+    """A counted lattice, and the map of it where it is small enough to be looked at."""
+
+    counted: CountedLattice
+    map: LatticeMap | None
+
+
+class LastTable:
+    """The table that was counted last, kept by the worker: several jobs ask about the same one."""
+
+    def __init__(self) -> None:
+        self._question: Question | None = None
+        self._choices: CountedChoices | None = None
+        self._lattice: CountedLattice | WrongCall | None = None
+
+    def choices(self, question: Question, progress: Progress) -> CountedChoices:
+        """Returns the counted table, counted now unless it was counted last."""
+        if self._choices is None or self._question != question:
+            self._question = self._choices = self._lattice = None
+            policy = question.policy()
+            against = question.against if policy.promises.looks_back else None
+            self._choices = counted_choices(question.data, policy, against=against, progress=progress)
+            self._question = question
+        return self._choices
+
+    def lattice(self, question: Question, progress: Progress) -> CountedLattice | WrongCall:
+        """Returns the counted lattice of the table, or why there is none."""
+        choices = self.choices(question, progress)
+        if self._lattice is None:
+            try:
+                self._lattice = choices.lattice(progress=progress)
+            except WrongCall as reason:
+                self._lattice = reason
+        return self._lattice
+
+
+_last = LastTable()
+
+
+def count_lattice(question: Question, *, progress: Progress) -> LatticeView:
+    """Returns the counted lattice; raises `WrongCall` where there can be none."""
+    lattice = _last.lattice(question, progress)
+    if isinstance(lattice, WrongCall):
+        raise lattice
+    return LatticeView(lattice, _last.choices(question, progress).lattice_map(progress=progress))
+
+
+def train_models(
+    question: Question, searches: tuple[str, ...], target: str, *, progress: Progress
+) -> ModelScores:
+    """Returns how well models tell a column that learnt from each solution."""
+    return model_scores(question.data, question.policy(), searches, target, progress=progress)
+
+
+def find_solutions(question: Question, *, progress: Progress) -> SolutionsView:
+    """Returns what the policy's search finds, with the picture."""
+    lattice = _last.lattice(question, progress)
+    choices = _last.choices(question, progress)
+    solutions = choices.solutions(progress=progress)
+    with one_step(progress, "drawing"):
+        counted = None if isinstance(lattice, WrongCall) else lattice
+        return SolutionsView(solutions, _drawn(choices.policy, counted, solutions))
+
+
+def _drawn(policy: Policy, lattice: CountedLattice | None, solutions: Solutions) -> ChartView | None:
+    chart = risk_map(policy, lattice, solutions.compared)
+    return None if chart is None else ChartView.of(chart)
+
+
+# The work of the page Attack: every adversary, before and after.
+
+
+def strike(question: Question, *, progress: Progress) -> AttackRehearsal:
+    """Attacks the table as it is and as it would be published; beside earlier releases where there are."""
+    policy = question.policy()
+    against = question.against if policy.promises.looks_back else None
+    return rehearse_attacks(question.data, policy, against=against, progress=progress)
+
+
+# The work of the page Release: rehearsals, releases and reports, and what the ledger tells.
+
+MOST_FOLDERS = 200
+"""So many folders are looked at for releases."""
+DEEPEST = 2
+"""Versions for several recipients are so many folders deep."""
+
+
+@dataclass(frozen=True)
+class ReleaseOrder:
+    """What is to be released: to whom, in which chain, to which folder, by which overrides."""
+
+    to: tuple[str, ...]
+    chain: str
+    into: str
+    overrides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class VersionView:
+    """One version of a release: for whom, what was promised and measured, how it can be told apart."""
+
+    recipient: str
+    verdicts: tuple[tuple[str, bool | None, str, str], ...]
+    figures: tuple[tuple[str, str], ...]
+    beside: tuple[str, ...]
+    remarks: tuple[str, ...]
+    identifies: str
+
+
+@dataclass(frozen=True)
+class ReleaseView:
+    """A release, or the rehearsal of one; `capacity` says how many recipients could be served."""
+
+    published: bool
+    folder: str
+    versions: tuple[VersionView, ...]
+    capacity: str
+
+
+@dataclass(frozen=True)
+class ReleasedFolder:
+    """A folder of the opened one that holds a release, and the files in it."""
+
+    path: str
+    release: str
+    files: tuple[str, ...]
+
+
+def rehearse(question: Question, order: ReleaseOrder, *, progress: Progress) -> ReleaseView:
+    """Returns what would be released, without writing anything."""
+    made = release(
+        question.data,
+        question.policy(),
+        ledger=question.ledger,
+        to=order.to or None,
+        chain=order.chain,
+        overrides=_override_files(question, order),
+        dry_run=True,
+        progress=progress,
+    )
+    return _view(made, "")
+
+
+def publish(question: Question, order: ReleaseOrder, *, progress: Progress) -> ReleaseView:
+    """Releases: the table in a new folder and in the ledger, both or neither."""
+    made = release(
+        question.data,
+        question.policy(),
+        ledger=question.ledger,
+        into=question.policy_path.with_name(order.into),
+        to=order.to or None,
+        chain=order.chain,
+        overrides=_override_files(question, order),
+        progress=progress,
+    )
+    return _view(made, order.into)
+
+
+def write_report(question: Question, folder: str, audience: Audience, *, progress: Progress) -> str:
+    """Writes the report on a release beside its folder; returns the name of its file."""
+    root = question.policy_path.parent
+    original = question.data if audience == "internal" else None
+    made = report(root / folder, question.policy(), original=original, audience=audience, progress=progress)
+    name = f"report-{folder.replace('/', '-')}-{audience}.html"
+    with one_step(progress, "writing"):
+        made.save(root / name, overwrite=True)
+    return name
+
+
+def history_of(ledger: str) -> tuple[tuple[Record, str], ...]:
+    """Returns the releases of a ledger, oldest first, each with why it was withdrawn, if it was."""
+    opened = Ledger(ledger, readonly=True)
+    try:
+        withdrawn = withdrawals(opened)
+        return tuple(
+            (record, str(withdrawn[record.release]["reason"]) if record.release in withdrawn else "")
+            for record in opened.history(memory=False)
+        )
+    finally:
+        opened.close()
+
+
+def releases_in(folder: Path) -> tuple[ReleasedFolder, ...]:
+    """Returns the releases that lie in a folder, by their certificates; at most so many."""
+    found = []
+    for certificate in _certificates(folder):
+        inside = certificate.parent
+        try:
+            entry = read_json(read_document(certificate, most=LARGEST_NOTE))["entry"]
+            name = str(entry["release"])
+        except (OSError, ValueError, KeyError, TypeError, SfumatoError):
+            continue  # somebody else's file of that name
+        files = sorted(file.name for file in inside.iterdir() if file.is_file() and not file.is_symlink())
+        found.append(ReleasedFolder(inside.relative_to(folder).as_posix(), name, tuple(files)))
+    return tuple(found)
+
+
+def _certificates(folder: Path) -> list[Path]:
+    found, level = [], [folder]
+    for _ in range(DEEPEST):
+        level = [
+            inside
+            for above in level
+            for inside in sorted(above.iterdir())
+            if inside.is_dir() and not inside.is_symlink() and not inside.name.startswith(".")
+        ][:MOST_FOLDERS]
+        found += [inside / CERTIFICATE for inside in level if (inside / CERTIFICATE).is_file()]
+    return found
+
+
+def overrides_in(folder: Path, policy: Policy) -> tuple[tuple[str, Override, str], ...]:
+    """Returns the signed overrides that lie in a folder, each with what keeps it from being used, if so.
+
+    Whether a signature is genuine and its author another person than the releasing one, `release` checks.
+    """
+    listed = () if policy.recipients is None else policy.recipients.overriders
+    found = []
+    for file in sorted(folder.glob("*.json"))[:MOST_FOLDERS]:
+        try:
+            override = Override.read(file)
+        except (BadData, SfumatoError):
+            continue
+        reason = ""
+        if override.policy != policy.digest:
+            reason = "it is for another state of the policy"
+        elif override.public_key not in listed:
+            reason = "the policy does not list its author under recipients.overriders"
+        found.append((file.name, override, reason))
+    return tuple(found)
+
+
+def _override_files(question: Question, order: ReleaseOrder) -> list[Path]:
+    return [question.policy_path.with_name(name) for name in order.overrides]
+
+
+def _view(made: Receipt | Event, folder: str) -> ReleaseView:
+    receipts: Sequence[Receipt] = made.receipts if isinstance(made, Event) else (made,)
+    capacity = made.capacity if isinstance(made, Event) else None
+    return ReleaseView(
+        made.published,
+        folder,
+        tuple(_version(receipt) for receipt in receipts),
+        "" if capacity is None else str(capacity["sentence"]),
+    )
+
+
+def _version(receipt: Receipt) -> VersionView:
+    record, told = receipt.record, receipt.identifying_rows
+    shown = ("rows", "suppressed", "classes", "k", "loss")
+    return VersionView(
+        record.recipient or "",
+        tuple((v["promise"], v["holds"], str(v["measured"]), str(v["limit"])) for v in record.verdicts),
+        tuple((name, figure(record.figures[name])) for name in shown if name in record.figures),
+        tuple(beside_lines(record.figures)),
+        tuple(remarks_on(record.weaker, record.despite, record.imported)),
+        "" if told is None else str(told["sentence"]),
+    )
+
+
+# The work of the page Trace: whose copy a leak is, with what evidence, and how often that would be wrong.
+
+MOST_SHOWN = 20
+"""So many explanations and suspects are shown."""
+
+
+@dataclass(frozen=True)
+class SuspectView:
+    """A recipient in an explanation, and what incriminates them."""
+
+    recipient: str
+    certain: bool
+    alone: bool
+    rows: int | None
+    release: str
+    only: tuple[str, ...]
+    columns: tuple[tuple[str, str, str, int], ...]
+
+
+@dataclass(frozen=True)
+class ChargeView:
+    """The chance that a charge is false: if recipients made the leak, and if it is somebody else's table.
+
+    `open` says that nothing is known of the second: any table so coarse would fit.
+    """
+
+    recipients: str
+    outside: str
+    open: bool
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """What a leak tells: names of recipients and columns, levels and counts; `verdict` in a sentence."""
+
+    ours: bool
+    verdict: str
+    certain: tuple[str, ...]
+    explanations: tuple[tuple[str, ...], ...]
+    count: int
+    complete: bool
+    rows: Mapping[str, int]
+    suspects: tuple[SuspectView, ...]
+    charge: ChargeView | None
+    notes: tuple[str, ...]
+    lines: Lines
+    charts: tuple[ChartView, ...]
+
+
+def trace_leak(leak: Path, question: Question | None, ledger: str, *, progress: Progress) -> TraceView:
+    """Returns who can have made a leak; with a question its rows are also looked up in the original."""
+    original = None if question is None else question.data
+    policy = None if question is None else question.policy()
+    found = trace(leak, ledger=ledger, original=original, policy=policy, progress=progress)
+    with one_step(progress, "drawing"):
+        return _trace_view_view(found)
+
+
+def _trace_view_view(found: Trace) -> TraceView:
+    card, charge = found.card(), found.false_charge
+    return TraceView(
+        found.ours,
+        card.title,
+        found.certain,
+        tuple(tuple(coalition) for coalition in islice(found.explanations, MOST_SHOWN)),
+        len(found.explanations),
+        found.explanations.complete,
+        dict(found.rows),
+        tuple(
+            SuspectView(
+                one.recipient,
+                one.certain,
+                one.smallest == 1,
+                one.rows,
+                str(one.release),
+                tuple(" + ".join(names) for names in one.only),
+                tuple((c.column, c.leaked_level, c.held_level, c.as_held) for c in one.columns),
+            )
+            for one in found.suspects[:MOST_SHOWN]
+        ),
+        None
+        if charge is None
+        else ChargeView(
+            figure(charge.probability),
+            figure(charge.outside.probability),
+            charge.outside.probability >= 1,
+            (*charge.assumptions, *charge.outside.assumptions),
+        ),
+        tuple(card.notes),
+        tuple(tuple(line) for line in card.lines),
+        tuple(ChartView.of(chart) for chart in found.charts()),
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 JsonObject = dict[str, Any]
 """A JSON object that is being made. `Any`: whoever reads a document checks what is taken from it."""
@@ -51,3 +52,26 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> JsonObject:
     if len(found) < len(pairs):
         raise ValueError("a name comes twice")
     return found
+
+
+# Promises in plain words, for people who never read a paper.
+
+
+class InPlainWords:
+    """What a promise means, and what it leaves open, in sentences for whoever has to sign for it.
+
+    A definition says both as class variables; a parameter that a policy always names may stand in braces.
+    """
+
+    plain: ClassVar[str] = ""
+    """One sentence: what holds of everybody in the table where it is kept."""
+    silent_on: ClassVar[str] = ""
+    """One sentence: what may happen although it is kept."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """Returns its parameters as a policy holds them."""
+
+    def in_words(self) -> str:
+        """Returns the plain sentence with its parameters; without one, the promise as it calls itself."""
+        return self.plain.format_map(self.parameters()) if self.plain else str(self)

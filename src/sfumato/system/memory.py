@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.core.errors import NotEnoughMemory, SfumatoError, WrongCall
+from sfumato.system.errors import NotEnoughMemory, SfumatoError, WrongCall
 
 try:
     import resource

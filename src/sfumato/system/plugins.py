@@ -6,15 +6,21 @@ aside; whoever asks for it by name is told which distribution it came from and w
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from sfumato.core.errors import WrongCall
+from sfumato.system.errors import WrongCall
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
+
 
 PACKAGE = "sfumato"
 
@@ -92,3 +98,114 @@ def find(group: str, name: str, *, taken: Collection[str]) -> Any:  # as `load`
     if len(offered) > 1:
         raise offered[1].refusal(f"bears the same name as one of {offered[0].distribution}")
     return offered[0].load()
+
+
+# What libraries log or print: not shown where nobody asked for it, since it may quote cells.
+
+STDERR = 2
+_printing = threading.Lock()
+_saved: list[int] = []
+_inside = 0
+
+
+def silence_library_logs() -> None:
+    """Keeps what libraries log off the terminal, unless SFUMATO_DEBUG is set.
+
+    Only of a program that has set up no logging: Python's last resort would print it.
+    """
+    if logging.lastResort is not None:
+        logging.lastResort.addFilter(_is_asked_for)
+
+
+def _is_asked_for(logged: logging.LogRecord) -> bool:
+    del logged
+    return bool(os.environ.get("SFUMATO_DEBUG"))
+
+
+@contextmanager
+def without_library_prints() -> Iterator[None]:
+    """Keeps off stderr what a library prints by itself, unless SFUMATO_DEBUG is set.
+
+    One that is written in Rust prints why it gives up before anybody can handle it. Nothing else of this
+    process gets to stderr in the meantime, from any thread.
+    """
+    if os.environ.get("SFUMATO_DEBUG"):
+        yield
+        return
+    _hide()
+    try:
+        yield
+    finally:
+        _show_again()
+
+
+def _hide() -> None:
+    """Leads stderr nowhere, where it is open and nobody did so before."""
+    global _inside  # noqa: PLW0603  # stderr is one for the process
+    with _printing:
+        _inside += 1
+        if _inside > 1:
+            return
+        try:
+            _saved.append(os.dup(STDERR))
+        except OSError:  # it is closed
+            return
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, STDERR)
+        os.close(nowhere)
+
+
+def _show_again() -> None:
+    """Leads stderr where it led, once nobody needs it hidden."""
+    global _inside  # noqa: PLW0603  # stderr is one for the process
+    with _printing:
+        _inside -= 1
+        if not _inside and _saved:
+            saved = _saved.pop()
+            os.dup2(saved, STDERR)
+            os.close(saved)
+
+
+# Libraries that another one would load only because they are installed.
+
+
+@contextmanager
+def hidden_libraries(*names: str, although_loaded: bool = False) -> Iterator[None]:
+    """Meanwhile an import of one of these fails as if it were not installed; later imports find it.
+
+    A library that is loaded already stays, unless asked for otherwise: others may use it at the same time.
+    For libraries that try such an import and do without.
+    """
+    hidden = {name: sys.modules.get(name) for name in names if although_loaded or name not in sys.modules}
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None says that there is no such module
+    try:
+        yield
+    finally:
+        for name, loaded in hidden.items():
+            if sys.modules.get(name, name) is None:
+                del sys.modules[name]
+            if loaded is not None:
+                sys.modules[name] = loaded
+
+
+# Compilation at first use: whoever talks to the user may say that it happens.
+
+
+@dataclass
+class Compilation:
+    """Says once in a process that functions are being compiled, which takes seconds and happens once."""
+
+    tell: Callable[[str], None] | None = None
+    told: bool = False
+
+    def begins(self) -> None:
+        """Called when a function is about to be compiled because no machine code of it is on disk."""
+        if self.tell is not None and not self.told:
+            self.told = True
+            self.tell(
+                "compiling for this machine, which happens once and takes seconds;"
+                " `sfumato compile` does it beforehand"
+            )
+
+
+compilation = Compilation()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from hashlib import sha256
+from math import ceil
+from typing import Self, TypeVar
+
+from sfumato.system.json_object import JsonMapping, JsonObject
 
 Measure = int | Fraction | float
 """Exact where the definition is rational; a float (rounded against the publisher) where it is not."""
@@ -91,3 +96,225 @@ class Finding:
     def told(self) -> str:
         """The sentence, and what was not tried."""
         return f"{self.sentence}; not tried: {self.not_tried}" if self.not_tried else self.sentence
+
+
+# How far an adversary may get: what promises say of attacks, as data that both sides can read.
+#
+# A promise states limits (`Promise.limits`); an attack looks for those that concern it. Neither knows the
+# other, so a promise of one package limits an attack of another. A number has a *measure*, which the attack
+# defines; what no number can say is a class of its own, derived from `AttackLimit`.
+
+DEFAULT = "default"
+PROMISED = "promised"
+
+
+@dataclass(frozen=True)
+class AttackMeasure:
+    """What an attack measures, and how much of it is tolerated where no promise speaks of it.
+
+    `at_least` says that the adversary gets the further the smaller the number is.
+    """
+
+    name: str
+    default: Fraction
+    at_least: bool = False
+
+
+RECOGNITION = AttackMeasure("the chance of recognizing a person", Fraction(1, 5))
+"""The chance of recognizing a person: at most one in five where no promise says otherwise."""
+VALUES = AttackMeasure("the different sensitive values of a class", Fraction(2), at_least=True)
+"""How many values a class holds: at least two where no promise says otherwise, so that none is certain."""
+CERTAINTY = AttackMeasure("the chance of guessing a sensitive value", Fraction(1))
+"""The chance of guessing a sensitive value: any where no promise says otherwise (`VALUES` bars certainty)."""
+ABSENCE = AttackMeasure("the chance of guessing that somebody has no value", Fraction(1))
+"""The chance of guessing that a sensitive value is missing: any where no promise says otherwise."""
+CANDIDATES = AttackMeasure("the records that may be a person's, by all releases", Fraction(5), at_least=True)
+"""How many records may be a person's, by all releases: at least five where no promise says otherwise."""
+SHIFT = AttackMeasure("the distance of a class from the whole table", Fraction(1, 2))
+"""How far a class is from the table (half the sum of gaps): at most 1/2 where no promise says otherwise."""
+
+EVENNESS = AttackMeasure("the equally likely values that a belief is worth", Fraction(1), at_least=True)
+"""e to the entropy of a belief."""
+
+UNASKED = 5
+"""The number of people that everybody should stay among where no promise says how many."""
+
+
+@dataclass(frozen=True)
+class AttackLimit:
+    """One thing that a promise says of what an adversary may achieve."""
+
+
+@dataclass(frozen=True)
+class Bound(AttackLimit):
+    """A number that a measure must not exceed; with `at_least`, must not fall below.
+
+    `column` is the sensitive column that is concerned, `None` where the measure is about people.
+    """
+
+    measure: AttackMeasure
+    value: Fraction
+    column: str | None = None
+
+
+L = TypeVar("L", bound=AttackLimit)
+
+
+@dataclass(frozen=True)
+class AttackLimits:
+    """All that the promises of a policy say of attacks.
+
+    >>> half, third = (Bound(CERTAINTY, Fraction(1, n), "disease") for n in (2, 3))
+    >>> promised = AttackLimits((half, third))
+    >>> promised.limit(CERTAINTY, "disease"), promised.limit(RECOGNITION)
+    ((Fraction(1, 3), 'promised'), (Fraction(1, 5), 'default'))
+    """
+
+    limits: tuple[AttackLimit, ...] = ()
+
+    @classmethod
+    def of(cls, limits: Iterable[AttackLimit]) -> AttackLimits:
+        return cls(tuple(limits))
+
+    def limit(self, measure: AttackMeasure, column: str | None = None) -> tuple[Fraction, str]:
+        """Returns the strictest bound on a measure, and who sets it: `promised`, or `default`."""
+        stated = [b.value for b in self.of_kind(Bound) if b.measure == measure and b.column == column]
+        if not stated:
+            return measure.default, DEFAULT
+        return (max(stated) if measure.at_least else min(stated)), PROMISED
+
+    def over_columns(self, measure: AttackMeasure) -> Fraction:
+        """Returns the strictest limit of a measure, whatever the column."""
+        stated = [b.value for b in self.of_kind(Bound) if b.measure == measure] or [measure.default]
+        return max(stated) if measure.at_least else min(stated)
+
+    @property
+    def asked_k(self) -> int | None:
+        """How many people everybody must stay among: across releases, else within one; `None`: not said."""
+        candidates, across = self.limit(CANDIDATES)
+        if across == PROMISED:
+            return ceil(candidates)
+        chance, within = self.limit(RECOGNITION)
+        return ceil(1 / chance) if within == PROMISED else None
+
+    def of_kind(self, kind: type[L]) -> tuple[L, ...]:
+        """Returns the limits of one class, in the order of the policy."""
+        return tuple(limit for limit in self.limits if isinstance(limit, kind))
+
+
+# Demands: what a promise asks, as plain data, so that a later policy can be seen to ask no less.
+
+
+class Order(StrEnum):
+    """How the values of one parameter compare; a parameter without an order has to stay as it is."""
+
+    LARGER = "larger"
+    """A larger number asks more; true asks more than false."""
+    SMALLER = "smaller"
+    """A smaller number asks more."""
+    FREE = "free"
+    """Whatever it is, what is promised of a published table is the same."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One promise with its parameters: those that must stay (`same`), and those that have an order.
+
+    `at_least` and `at_most` are exact. `same` holds column names, words and numbers, and of whatever
+    may hold values (a reference, a knowledge table) a fingerprint; what stands at its default is left out.
+    """
+
+    promise: str
+    kind: str | None = None
+    same: Mapping[str, str] = field(default_factory=dict)
+    at_least: Mapping[str, Fraction] = field(default_factory=dict)
+    at_most: Mapping[str, Fraction] = field(default_factory=dict)
+    sentence: str = ""
+
+    @classmethod
+    def of_parameters(cls, name: str, kind: str | None, parameters: JsonMapping, sentence: str) -> Self:
+        """Returns the demand of a promise whose parameters have no order: only equal ones will do."""
+        return cls(name, kind, {"parameters": fingerprint(parameters)}, sentence=sentence)
+
+    def covers(self, asked: Demand) -> bool:
+        """Whether whoever keeps this one keeps the one that was asked.
+
+        >>> five, two = (Demand("k-anonymity", at_least={"k": Fraction(k)}) for k in (5, 2))
+        >>> five.covers(two), two.covers(five)
+        (True, False)
+        """
+        if (self.promise, self.kind, dict(self.same)) != (asked.promise, asked.kind, dict(asked.same)):
+            return False
+        return _ordered(self.at_least, asked.at_least, larger=True) and _ordered(
+            self.at_most, asked.at_most, larger=False
+        )
+
+    def as_dict(self) -> JsonObject:
+        """Returns the demand as JSON."""
+        return {
+            "promise": self.promise,
+            "kind": self.kind,
+            "same": dict(self.same),
+            "at_least": {name: str(number) for name, number in self.at_least.items()},
+            "at_most": {name: str(number) for name, number in self.at_most.items()},
+            "sentence": self.sentence,
+        }
+
+    @classmethod
+    def from_dict(cls, words: JsonMapping) -> Self:
+        """Reads its JSON form."""
+        return cls(
+            str(words["promise"]),
+            words["kind"],
+            dict(words["same"]),
+            {name: Fraction(number) for name, number in words["at_least"].items()},
+            {name: Fraction(number) for name, number in words["at_most"].items()},
+            str(words["sentence"]),
+        )
+
+
+def fingerprint(value: object) -> str:
+    """Returns a digest of plain data: texts, numbers, truths, bytes, and collections of these.
+
+    >>> fingerprint({"a": 1, "b": (2, None)}) == fingerprint({"b": [2, None], "a": 1})
+    True
+    """
+    return sha256(_plain_text(value).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def missing_demands(
+    given: Iterable[Sequence[Demand]], asked: Iterable[Sequence[Demand]]
+) -> list[tuple[Demand, tuple[Demand, ...]]]:
+    """Returns every demand that was asked and that nothing given covers, with those that come nearest.
+
+    A promise is a sequence: what it asks, then what follows from that.
+    """
+    offers = [tuple(demands) for demands in given]
+    every = [demand for demands in offers for demand in demands]
+    lacking = []
+    for demands in asked:
+        wanted = demands[0]
+        if not any(demand.covers(wanted) for demand in every):
+            near = tuple(o[0] for o in offers if (o[0].promise, o[0].kind) == (wanted.promise, wanted.kind))
+            lacking.append((wanted, near))
+    return lacking
+
+
+def _ordered(given: Mapping[str, Fraction], asked: Mapping[str, Fraction], *, larger: bool) -> bool:
+    """Whether every number that was asked is given, and on the right side."""
+    if given.keys() != asked.keys():
+        return False
+    return all(given[name] >= asked[name] if larger else given[name] <= asked[name] for name in asked)
+
+
+def _plain_text(value: object) -> str:
+    if isinstance(value, Mapping):
+        pairs = sorted((_plain_text(key), _plain_text(item)) for key, item in value.items())
+        return f"{{{','.join(f'{key}:{item}' for key, item in pairs)}}}"
+    if isinstance(value, set | frozenset):
+        return f"({','.join(sorted(map(_plain_text, value)))})"
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return f"[{','.join(map(_plain_text, value))}]"
+    if isinstance(value, Fraction):
+        return str(value)
+    return repr(value)

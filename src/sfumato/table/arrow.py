@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sfumato.engine.text_bytes import with_sound_text
+from sfumato.table.cell_text import with_sound_text
 
 ROWS_AT_A_TIME = 1 << 18
 

@@ -7,21 +7,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.core.microdata import Coding, Microdata, Missing, Role
-from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.term_sets import SetForm, terms_of
-from sfumato.engine.csv.reader import CsvReader
-from sfumato.engine.csv.text_form import PLAIN_FORM
-from sfumato.engine.files.loaded_file import LoadedFileReader
-from sfumato.engine.files.parquet import ParquetReader
-from sfumato.engine.files.parts import PartsReader
-from sfumato.engine.files.writer import WRITTEN_ENDINGS, form_for
-from sfumato.engine.form_of_source import source_form, text_form
-from sfumato.engine.frames.arrow import batches_of, no_columns
-from sfumato.engine.reader import PassingReader, Reader
-from sfumato.engine.rows import RowSource
-from sfumato.engine.source import Source
+from sfumato.system.progress import Progress, silent
+from sfumato.table.arrow import batches_of, no_columns
+from sfumato.table.form_of_source import RowSource, source_form, text_form
+from sfumato.table.microdata import Coding, Microdata, Missing, Role, SetForm, terms_of
+from sfumato.table.reader import PassingReader, Reader
+from sfumato.table.reading.csv import PLAIN_FORM, CsvReader
+from sfumato.table.reading.loaded_file import LoadedFileReader
+from sfumato.table.reading.parquet import ParquetReader, PartsReader
+from sfumato.table.source import Source
+from sfumato.table.taxonomy import Label, Taxonomy
+from sfumato.table.writing import WRITTEN_ENDINGS, form_for
 
 Batch = tuple[pa.RecordBatch, pa.Array | None]
 """Rows, and how many rows of the table each stands for; one, if nothing is said."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal
+from fractions import Fraction
 from functools import cached_property
+from math import lcm, log1p, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import BLOCK_ROWS, Packing, sort_and_count
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.system.verdict import AttackLimit, Measure
+from sfumato.table.microdata import BLOCK_ROWS, Codes, Counts, Microdata, Packing, sort_and_count
+from sfumato.table.taxonomy import Taxonomy
 
 CELLS_PER_ENTRY = 4
 """Values are counted in an array of all pairs of a class and a value where it has at most so many cells per
@@ -204,3 +207,292 @@ def _distinct_pairs(ids: NDArray[np.integer], person: Codes, count: int) -> Coun
     packing = Packing((max(1, count), int(person.max(initial=0)) + 1))
     words, _ = sort_and_count(packing.pack([ids, person]))
     return np.bincount(packing.unpack(words, 0), minlength=count).astype(np.int64)
+
+
+# Positions of people: where somebody has several rows, what all of them show together.
+#
+# The position of a person is the multiset of the classes of their rows. Whoever knows all key values of a
+# person knows the position, and nothing published tells the people of one position apart. So promises are
+# judged on positions, each person once (`judged_groups`). A finer recoding splits positions, as it splits
+# classes, and moves nobody from one to another.
+
+Longs = NDArray[np.int64]
+
+NOWHERE = -1
+"""The position of people of whom nothing is published."""
+
+
+def judged_groups(table: Microdata, class_of: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Returns the group of every distinct row that promises are judged on: its class, or a person's position.
+
+    Rows with a negative class are left out, and stay so.
+    """
+    return positions(table, class_of) if table.profiles else class_of
+
+
+def positions(table: Microdata, class_of: NDArray[np.integer]) -> Codes:
+    """Returns the position of the person of every distinct row; a negative class leaves a row out.
+
+    >>> from sfumato.table.microdata import Column, Role
+    >>> from sfumato.table.taxonomy import Taxonomy
+    >>> month = Column("month", Role.QUASI, Taxonomy.flat(["Jan", "Feb"]))
+    >>> who, when = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
+    >>> table = Microdata.of_codes([month], [when], person=who)
+    >>> table.person.tolist(), positions(table, table.codes("month")).tolist()
+    ([0, 1, 2, 0, 1], [1, 1, 0, 1, 1])
+    """
+    person = table.person
+    if person is None:
+        return class_of.astype(np.int32)
+    kept = class_of >= 0
+    of_person = np.full(int(person.max(initial=-1)) + 1, NOWHERE, np.int32)
+    who, position = multisets(person[kept], class_of[kept], table.counts[kept])
+    of_person[who] = position
+    return np.where(kept, of_person[person], NOWHERE).astype(np.int32)
+
+
+def multisets(
+    owner: NDArray[np.integer], item: NDArray[np.integer], times: NDArray[np.integer]
+) -> tuple[Codes, Codes]:
+    """Returns every owner once, ascending, and a number for the multiset of items that the owner holds.
+
+    Entry i says that `owner[i]` holds `item[i]` so many times more. Equal multisets have equal numbers, from
+    0 on without gaps. Neighbouring items are joined two by two until everybody has one, so the time is that
+    of a few sorts, also where somebody holds very many.
+
+    >>> who, held = multisets(np.array([7, 7, 9, 9, 8]), np.array([1, 2, 2, 1, 1]), np.ones(5, np.int64))
+    >>> who.tolist(), held.tolist()
+    ([7, 8, 9], [1, 0, 1])
+    """
+    packing = Packing((int(owner.max(initial=0)) + 1, int(item.max(initial=0)) + 1))
+    words, sums = sort_and_count(packing.pack([owner, item]), times.astype(np.int64))
+    who, held = packing.unpack(words, 0), packing.unpack(words, 1)
+    _, often = np.unique(sums, return_inverse=True)
+    number = _numbered(held.astype(np.int64), often.ravel())
+    while True:
+        first = np.flatnonzero(np.diff(who, prepend=-1))
+        if len(first) == len(who):
+            return who, number.astype(np.int32)
+        length = np.diff(np.append(first, len(who)))
+        place = np.arange(len(who)) - np.repeat(first, length)
+        left = np.flatnonzero(place % 2 == 0)
+        alone = place[left] + 1 == np.repeat(length, length)[left]
+        right = np.where(alone, 0, number[np.minimum(left + 1, len(who) - 1)] + 1)
+        who, number = who[left], _numbered(number[left], right)
+
+
+def _numbered(one: Longs, other: NDArray[np.integer]) -> Longs:
+    """Returns a number for every pair, equal for equal pairs, in the order of the pairs."""
+    pairs = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
+    _, number = np.unique(pairs, return_inverse=True)
+    return number.ravel().astype(np.int64)
+
+
+# Likeness: how much likelier a value may become for the people of a class than it is for everybody.
+#
+# The relative gain of a value with the share p in the whole table and q in a class is (q - p) / p. What it
+# is
+# compared with is a rational number or -ln p; both comparisons are exact.
+
+DOUBT = 1e-12
+"""Far more than a few products and quotients of whole numbers lose in floating point, relative to them."""
+
+Truth = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GainLimit(AttackLimit):
+    """No value of the column gains more than `beta`; `enhanced`: nor more than -ln of its share p."""
+
+    column: str
+    beta: Fraction
+    enhanced: bool
+
+    def allows(self, gain: Fraction, held: int, everyone: int) -> bool:
+        """Whether a value that `held` of `everyone` have may gain so much, exactly."""
+        if gain <= 0:
+            return True
+        return gain <= self.beta and (not self.enhanced or is_below_log(gain, everyone, held))
+
+    def most(self, held: int, everyone: int) -> Measure:
+        """How much a value that so many have may gain: exact where it is `beta`, else rounded down."""
+        if not self.enhanced or is_below_log(self.beta, everyone, held):
+            return self.beta
+        near = Fraction(log1p((everyone - held) / held))
+        while near > 0 and not is_below_log(near, everyone, held):
+            near = Fraction(nextafter(float(near), 0))
+        return float(near)
+
+    def judge(self, h: Histogram) -> tuple[Truth, Floats]:
+        """Per entry of a histogram: whether its value gains no more than it may, exactly; and the share of
+        what it may gain that it uses up, rounded (infinite where the whole table lacks the value)."""
+        everyone, size = int(h.overall.sum()), h.totals[h.owner]
+        held = h.overall[h.values]
+        there = held > 0
+        ratio = np.full(len(h.counts), np.inf)
+        np.divide(h.counts * float(everyone), size * held.astype(float), out=ratio, where=there)
+        allowed = np.full(len(h.counts), float(self.beta))
+        if self.enhanced:
+            logs = np.log(float(max(everyone, 1))) - np.log(np.maximum(held, 1).astype(float))
+            allowed = np.minimum(allowed, logs)
+        kept: Truth = ratio <= 1 + allowed
+        settled: dict[tuple[int, int, int], bool] = {}
+        for i in np.flatnonzero(there & (abs(ratio - 1 - allowed) <= DOUBT * (2 + allowed))).tolist():
+            case = (int(h.counts[i]), int(size[i]), int(held[i]))
+            if case not in settled:
+                settled[case] = self.allows(gain_of(*case, everyone), case[2], everyone)
+            kept[i] = settled[case]
+        gain = np.maximum(ratio - 1, 0)
+        used = np.divide(gain, allowed, out=np.where(gain > 0, np.inf, 0.0), where=allowed > 0)
+        return kept, used
+
+    def worst_of(self, readings: Sequence[Histogram]) -> tuple[Histogram, int] | None:
+        """The entry that uses up most of what it may gain, among those that gain too much if there are such:
+        its histogram and place; `None` if there are no entries."""
+        found: tuple[bool, float, Histogram, int] | None = None
+        for h in readings:
+            kept, used = self.judge(h)
+            if len(used):
+                entry = int(np.where(kept.all() | ~kept, used, -1.0).argmax())
+                here = (not kept[entry], float(used[entry]), h, entry)
+                found = here if found is None or here[:2] > found[:2] else found
+        return None if found is None else found[2:]
+
+
+def readings_of(h: Histogram) -> tuple[Histogram, ...]:
+    """Returns a histogram by texts, by values where spellings of one count as one, and of known values alone.
+
+    Values hold more people than their spellings, so they gain no more than one of these does; but what is
+    common may gain less (-ln p). Of somebody who is known to have a value another thing is believed, before
+    and after. So the limit must be kept in every reading.
+    """
+    folded, known = h.by_meaning(missing=True), h.by_meaning(missing=False)
+    readings = (h,) if folded is h else (h, folded)
+    return (*readings, known) if (h.taxonomy.meanings < 0).any() else readings
+
+
+def gain_of(count: int, size: int, held: int, everyone: int) -> Fraction:
+    """The relative gain of a value: `count` of a class of `size` have it, and `held` of `everyone`.
+
+    >>> gain_of(1, 2, 1, 10)
+    Fraction(4, 1)
+    """
+    return Fraction(count * everyone, size * held) - 1
+
+
+def is_below_log(number: Fraction, above: int, below: int) -> bool:
+    """Whether a positive number is at most ln(above / below), for whole numbers above >= below >= 1.
+
+    e to a rational number other than 0 is transcendental (Lindemann), so the two are never equal: logarithms
+    of growing precision, each correctly rounded, tell them apart.
+
+    >>> is_below_log(Fraction(693147, 1000000), 2, 1), is_below_log(Fraction(693148, 1000000), 2, 1)
+    (True, False)
+    """
+    digits = 40
+    while True:
+        context = Context(prec=digits)
+        one, other = context.ln(Decimal(above)), context.ln(Decimal(below))
+        error = sum(Fraction(10) ** (part.adjusted() + 1 - digits) for part in (one, other) if part)
+        apart = number - (Fraction(one) - Fraction(other))
+        if abs(apart) > error:
+            return apart < 0
+        digits *= 2
+
+
+# A class whose people are counted in fractions: what several tables say together about a position.
+
+ROOM = 2**62
+"""Weights that are scaled to whole numbers stay below this, so that their sums fit 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedHistogram:
+    """How much each value of one column weighs in a class: leaf rank -> weight, all positive.
+
+    `overall[rank]` counts the whole table that the class is part of.
+    """
+
+    taxonomy: Taxonomy
+    weights: Mapping[int, Fraction]
+    overall: Counts
+
+    @property
+    def total(self) -> Fraction:
+        return sum(self.weights.values(), Fraction(0))
+
+    def by_meaning(self, *, missing: bool) -> WeightedHistogram:
+        """Returns the weights of meanings, as `Histogram.by_meaning` counts them."""
+        if self.taxonomy.all_apart:
+            return self
+        meant, weights = self.taxonomy.meanings, dict[int, Fraction]()
+        if missing and (meant < 0).any():
+            meant = np.where(meant < 0, np.int32(np.argmax(meant < 0)), meant)
+        for leaf, weight in self.weights.items():
+            place = int(meant[leaf])
+            if place >= 0:
+                weights[place] = weights.get(place, Fraction(0)) + weight
+        overall = np.zeros_like(self.overall)
+        np.add.at(overall, meant[meant >= 0], self.overall[meant >= 0])
+        return WeightedHistogram(self.taxonomy, weights, overall)
+
+    def in_whole_numbers(self, factor: Fraction | None = None, number: type = object) -> Histogram:
+        """Returns a multiple as the histogram of one class, in whole numbers of any size.
+
+        Without a `factor` it is the least multiple that is whole. With `number` 64-bit integers do.
+        """
+        if factor is None:
+            factor = Fraction(lcm(*(w.denominator for w in self.weights.values())))
+        held = sorted((v, int(w * factor)) for v, w in self.weights.items())
+        return Histogram(
+            self.taxonomy,
+            np.array([0, len(held)], dtype=np.int64),
+            np.array([v for v, _ in held], dtype=np.int32),
+            np.array([w for _, w in held], dtype=number),
+            self.overall,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedClass:
+    """One class with rational counts: so many people, and the weights of each column that promises read."""
+
+    people: Fraction
+    histograms: Mapping[str, WeightedHistogram] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, classes: Classes, index: int) -> WeightedClass:
+        """Returns one class of whole counts in this form."""
+        return cls(
+            Fraction(int(classes.people[index])),
+            {
+                name: WeightedHistogram(
+                    h.taxonomy, {v: Fraction(n) for v, n in h.of_class(index).items()}, h.overall
+                )
+                for name, h in classes.histograms.items()
+            },
+        )
+
+    def scaled(self, factor: Fraction) -> WeightedClass:
+        """Returns the class with every weight multiplied."""
+        return WeightedClass(
+            self.people * factor,
+            {
+                name: WeightedHistogram(h.taxonomy, {v: w * factor for v, w in h.weights.items()}, h.overall)
+                for name, h in self.histograms.items()
+            },
+        )
+
+    def in_whole_numbers(self, *, least: int = 1) -> Classes | None:
+        """Returns a multiple of the class, of at least so many people, whose weights are whole numbers;
+        `None` where these would not fit 64 bits."""
+        parts = [self.people, *(w for h in self.histograms.values() for w in h.weights.values())]
+        factor = Fraction(lcm(*(part.denominator for part in parts)))
+        if 0 < self.people * factor < least:
+            factor *= -(-least // (self.people * factor))
+        if max(self.people, *(h.total for h in self.histograms.values()), Fraction(0)) * factor >= ROOM:
+            return None
+        people = np.array([int(self.people * factor)], dtype=np.int64)
+        whole = {name: h.in_whole_numbers(factor, np.int64) for name, h in self.histograms.items()}
+        return Classes(people, people, whole)

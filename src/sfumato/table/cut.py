@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.core.errors import NotACut
-from sfumato.core.taxonomy import Label, Nodes, Taxonomy
+from sfumato.system.errors import NotACut
+from sfumato.table.taxonomy import Label, Nodes, Taxonomy
 
 
 @dataclass(frozen=True, eq=False)

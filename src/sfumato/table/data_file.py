@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from os.path import relpath
 from pathlib import Path
 
-from sfumato.core.errors import WrongCall
+from sfumato.system.errors import WrongCall
 
 Note = Callable[[str], None]
 """Receives what a reader found out about a file that its owner should know; no sentence holds a cell."""

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.engine.arrow_arrays import to_arrow, to_numpy
-from sfumato.engine.column_names import safe_name
-from sfumato.engine.text import canonical, comparable, published_type
 from sfumato.system.memory import Memory
+from sfumato.table.arrow_arrays import to_arrow, to_numpy
+from sfumato.table.cell_text import canonical, comparable, published_type
+from sfumato.table.columns import safe_name
 
 NO_VALUE = 0
 """The number of a missing cell."""

@@ -16,7 +16,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from sfumato.engine.text import canonical
+from sfumato.table.cell_text import canonical
 
 DIGITS = 6
 """Hexadecimal digits of a hash that are added up as one number: sums of 2**39 rows fit into 64 bits."""

@@ -10,17 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.errors import SfumatoError
-from sfumato.core.marks import Marks, label_marks, order_of_marks
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.term_sets import SetForm
-from sfumato.engine.digest import RowSums
-from sfumato.engine.reader import PassingReader
-from sfumato.engine.rows import RowSource
-from sfumato.engine.set_columns import SetReader
-from sfumato.engine.source import Source
-from sfumato.engine.text import canonical
+from sfumato.system.errors import SfumatoError
+from sfumato.table.cell_text import canonical
+from sfumato.table.digest import RowSums
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.keyed_hashes import Marks, label_marks, order_of_marks
+from sfumato.table.microdata import Coding, Role, SetForm
+from sfumato.table.reader import PassingReader
+from sfumato.table.set_columns import SetReader
+from sfumato.table.source import Source
+from sfumato.table.taxonomy import Label, Taxonomy
 
 NOBODY: Marks = np.zeros((0, 2), np.uint64)
 

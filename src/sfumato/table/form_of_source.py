@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.engine.csv.reader import CsvReader
-from sfumato.engine.csv.text_form import PLAIN_FORM, TextForm
-from sfumato.engine.files.loaded_file import LoadedFileReader
-from sfumato.engine.reader import PassingReader, Reader
-from sfumato.engine.set_columns import SetReader
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.system.errors import BadData
+from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, one_step, silent
+from sfumato.table.cell_text import canonical
+from sfumato.table.columns import check_names, safe_name
+from sfumato.table.counting import WronglyMerged, equal_by_leaf, expected_rows, gather, microdata
+from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
+from sfumato.table.microdata import Coding, Microdata, Missing, SetForm
+from sfumato.table.reader import PassingReader, Reader
+from sfumato.table.reading.csv import PLAIN_FORM, CsvReader, TextForm
+from sfumato.table.reading.loaded_file import LoadedFileReader
+from sfumato.table.recoding import Recoding
+from sfumato.table.row_buffer import Equivalence
+from sfumato.table.rows_to_publish import CountedRows, LastCount, RowsToPublish, WriteVersion
+from sfumato.table.set_columns import SetReader
+from sfumato.table.spill import Spill
+from sfumato.table.survey import FIRST_ROWS, MOST_LISTED_VALUES, Survey, first_rows, survey
+from sfumato.table.taxonomy import Label
+from sfumato.table.writing import writer
 
 
 def first_reader(reader: Reader) -> Reader:
@@ -32,3 +56,200 @@ def source_form(reader: Reader) -> SourceForm:
         return NO_FORM
     empty = {"empty": ",".join(first.empty)} if first.empty else {}
     return SourceForm.of_words({**first.form.words, **empty})
+
+
+# The one implementation of a source for everything that can hand out Arrow batches.
+
+
+@dataclass(frozen=True, eq=False)
+class RowSource:
+    """A source over a reader; `memory` bounds what is held while rows are counted and written."""
+
+    reader: Reader
+    memory: Memory = field(default_factory=Memory)
+    _last_count: LastCount = field(default_factory=LastCount, init=False, repr=False)
+
+    @property
+    def kind(self) -> str:
+        return self.reader.kind
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        names = tuple(self.reader.schema.names)
+        check_names(names)
+        return names
+
+    def survey(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        limit: int = MOST_LISTED_VALUES,
+        progress: Progress = silent,
+    ) -> Survey:
+        """What the columns hold."""
+        wanted = self._wanted(self.columns if names is None else names)
+        reader = self.reader
+        return survey(
+            reader.batches(wanted),
+            reader.schema,
+            wanted,
+            limit=limit,
+            progress=progress,
+            total=expected_rows(reader),
+            memory=self.memory,
+        )
+
+    def survey_first(self, names: Sequence[str], *, rows: int = FIRST_ROWS) -> Survey:
+        """What these columns hold in the first rows."""
+        reader = self.reader
+        return survey(first_rows(reader.batches(list(names)), rows), reader.schema, names)
+
+    def first_texts(self, names: Sequence[str], *, rows: int = FIRST_ROWS) -> dict[str, list[Label]]:
+        """The canonical texts of these columns in the first rows, row by row."""
+        cells: dict[str, list[Label]] = {name: [] for name in names}
+        for batch in first_rows(self.reader.batches(list(names)), rows):
+            for name in names:
+                cells[name] += canonical(batch.column(name), name).to_pylist()
+        return cells
+
+    def count(
+        self,
+        codings: Sequence[Coding],
+        *,
+        missing: Missing = Missing.OWN_VALUE,
+        person: str | None = None,
+        progress: Progress = silent,
+    ) -> Microdata:
+        """All rows as leaf ranks, equal rows once; one pass."""
+        source = self._with_sets({c.name: c.form for c in codings if c.form})
+        names = [c.name for c in codings] + ([] if person is None else [person])
+        keys = [c.name for c in codings if c.role.is_key]
+
+        def count(equivalence: Equivalence | None) -> Microdata:
+            gathered = gather(
+                source.reader.batches(source._wanted(dict.fromkeys(names))),
+                source.reader.schema,
+                names,
+                required=keys if missing is Missing.SUPPRESS else (),
+                each=[BYTES_TO_CODE] * len(codings) + [BYTES_TO_NUMBER] * (len(names) - len(codings)),
+                phase="counting",
+                progress=progress,
+                total=expected_rows(self.reader),
+                memory=self.memory,
+                equivalence=equivalence,
+            )
+            with one_step(progress, "sorting"):
+                table = microdata(gathered, codings, missing=missing, person=person)
+            self._last_count.rows = CountedRows.of(table, gathered.dictionaries)
+            return table
+
+        try:
+            return count(equal_by_leaf(codings))
+        except WronglyMerged:  # a taxonomy whose leaves depend on all values: no rows are joined before
+            return count(None)
+
+    def recode(
+        self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
+    ) -> Any:  # the reader's kind
+        """The published table, of the same kind as this one (a path gives a PyArrow table)."""
+        with self._to_publish(recoding.table, drop, (), progress) as rows, Spill(self.memory) as spill:
+            published = rows.native(rows.published(recoding, spill, last=True), spill)
+            return self.reader.native(published.table())
+
+    def write(
+        self,
+        recoding: Recoding,
+        path: str | PathLike[str],
+        *,
+        drop: Sequence[str] = (),
+        overwrite: bool = False,
+        formula_safe: bool = False,
+        numbered: Sequence[str] = (),
+        progress: Progress = silent,
+    ) -> Path:
+        """The published table, as a CSV or Parquet file.
+
+        The columns `numbered` come last, and a number stands for each of their values: it tells which rows
+        are alike in that column, and nothing else. Only its owner may read such a file.
+        """
+        write = writer(
+            Path(path),
+            overwrite=overwrite,
+            formula_safe=formula_safe,
+            form=text_form(self.reader),
+            private=len(numbered) > 0,
+        )
+        with self._to_publish(recoding.table, drop, numbered, progress) as rows, Spill(self.memory) as spill:
+            return write(rows.native(rows.published(recoding, spill, last=True), spill), progress)
+
+    @contextmanager
+    def versions(
+        self,
+        table: Microdata,
+        *,
+        count: int,
+        drop: Sequence[str] = (),
+        numbered: Sequence[str] = (),
+        progress: Progress = silent,
+    ) -> Iterator[WriteVersion]:
+        """Yields what writes up to `count` versions of the counted table; rows are read at the first one."""
+        kept = [name for name in drop if name not in numbered]
+        left, form = count, text_form(self.reader)
+
+        def write(recoding: Recoding, path: Path, witness: Path | None) -> None:
+            nonlocal left
+            left -= 1
+            to_path, to_witness = writer(path, form=form), None
+            if witness is not None:
+                to_witness = writer(witness, form=form, private=True)
+            with Spill(self.memory) as spill:
+                published = rows.published(recoding, spill, last=left <= 0)
+                to_path(rows.native(rows.without_numbers(published), spill), progress)
+                if to_witness is not None:
+                    to_witness(rows.native(published, spill), progress)
+
+        with self._to_publish(table, kept, numbered, progress) as rows:
+            yield write
+
+    def digest(self, *, progress: Progress = silent) -> str:
+        """The digest of all rows, whatever their order; lists are taken for term sets."""
+        from sfumato.table.digest import digest  # noqa: PLC0415  # it loads a database
+
+        lists = {f.name: SetForm() for f in self.reader.schema if pa.types.is_nested(f.type)}
+        with one_step(progress, "digest"):
+            return digest(self._with_sets(lists).reader.batches(self.columns), self.columns)
+
+    def _to_publish(
+        self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
+    ) -> RowsToPublish:
+        """The rows of a table that was counted here: read again where the counts do not tell them."""
+        source = self._with_sets({c.name: c.form for c in table.columns if c.form})
+        gone = set(source._wanted(drop))
+        last = [name for name in source._wanted(dict.fromkeys(numbered)) if name not in gone]
+        apart = gone.union(last)
+        names = [name for name in source.columns if name not in apart] + last
+        person = [] if table.person_column is None else [table.person_column]
+        source._wanted([*(c.name for c in table.columns), *person])
+        return RowsToPublish(
+            source.reader, table, names, len(last), Spill(self.memory), progress, self._last_count.rows
+        )
+
+    def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
+        """This source with term sets as text."""
+        if not forms:
+            return self
+        self._wanted([part for form in forms.values() for part in form.parts])
+        return RowSource(SetReader(self.reader, forms), self.memory)
+
+    def _wanted(self, names: Sequence[str] | dict[str, None]) -> list[str]:
+        """These names, if the table has all of them."""
+        there = set(self.columns)
+        lacking = [name for name in names if name not in there]
+        if lacking:
+            raise BadData(
+                f"the table has no column {safe_name(lacking[0])}", remedy="Check the policy's names."
+            )
+        return list(names)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} source, {len(self.columns)} columns>"

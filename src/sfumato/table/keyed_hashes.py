@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.microdata import Codes, Microdata
-from sfumato.core.packing import Packing, sort_and_count
-from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.table.microdata import Codes, Microdata, Packing, sort_and_count
+from sfumato.table.taxonomy import Label, Taxonomy
 
 Marks = NDArray[np.uint64]
 """128 bits per value, as two columns of 64."""
@@ -41,7 +40,7 @@ class Matching:
 def matching(table: Microdata, names: Sequence[str]) -> Matching:
     """The matching value of every distinct row, over these columns.
 
-    >>> from sfumato.core.microdata import Column, Role
+    >>> from sfumato.table.microdata import Column, Role
     >>> column = Column("disease", Role.SENSITIVE, Taxonomy.flat(["flu", "TB"]))
     >>> table = Microdata.of_codes([column], [np.array([1, 0, 1])])
     >>> matching(table, ["disease"]).ids.tolist()

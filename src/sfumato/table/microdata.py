@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -11,10 +13,307 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.joint_columns import JointColumn, joined
-from sfumato.core.packing import BLOCK_ROWS, Packing, Words, sort_and_count
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.term_sets import SetForm
+from sfumato.table.taxonomy import Label, Taxonomy
+
+# Keys of people: which texts are other writings of one key.
+#
+# Two texts are one key where they are equal once composed (NFC) and without blanks around them. Case and
+# leading zeros tell keys apart: random keys use both.
+
+
+def plain_key(key: str) -> str:
+    """Returns the key composed, without blanks around it.
+
+    >>> plain_key(" b3\\t"), plain_key("B3"), plain_key("e\\u0301") == "\\u00e9"
+    ('b3', 'B3', True)
+    """
+    return unicodedata.normalize("NFC", key).strip()
+
+
+def keys_written_twice(keys: Sequence[Label]) -> int:
+    """Returns how many of these different texts are further writings of another one.
+
+    >>> keys_written_twice(["1", " 1", "1 ", "2 ", "01"])
+    2
+    """
+    written = ((key, plain_key(key)) for key in keys if key is not None)
+    rewritten = [plain for key, plain in written if plain != key]
+    if not rewritten:
+        return 0
+    plain = set(keys)
+    return sum(count - (key not in plain) for key, count in Counter(rewritten).items())
+
+
+# Term sets: what a cell of a set-valued column holds, as one text.
+
+UNIT = "\x1f"
+"""Joins the terms of a set in a coded column, whatever joins them in the source."""
+
+
+VALUE_MARK = "="
+"""Stands between the name of a column and its value where the value is a term."""
+
+
+@dataclass(frozen=True)
+class PartForm:
+    """How one column says which term of a set a row has: 0 and 1 unless said; two other `marks`, of absence
+    and presence; or its `values`, each of which is a term.
+
+    >>> PartForm(values=True).term("blood group", "AB"), PartForm().term("fever", "1")
+    ('blood group=AB', 'fever')
+    """
+
+    marks: tuple[str, str] | None = None
+    values: bool = False
+
+    def term(self, column: str, value: str) -> str:
+        """The term of a row that has one."""
+        return f"{column}{VALUE_MARK}{value}" if self.values else column
+
+    def value(self, column: str, terms: Iterable[str]) -> str | None:
+        """The value of a column of values in a row with these terms; `None` where its term is not there."""
+        start = f"{column}{VALUE_MARK}"
+        return next((term.removeprefix(start) for term in terms if term.startswith(start)), None)
+
+
+@dataclass(frozen=True)
+class SetForm:
+    """How a source writes term sets: text with a `separator`, lists, or several columns (`parts`).
+
+    A part is a column of 0 and 1 that stands for one term, unless `part_forms` says otherwise. Engines
+    translate to and from the one text that all other code sees: the terms joined by `UNIT`.
+    """
+
+    separator: str = ";"
+    parts: tuple[str, ...] = ()
+    part_forms: tuple[PartForm, ...] = ()
+
+    def form_of(self, part: str) -> PartForm:
+        """How one of the parts is read."""
+        return self.part_forms[self.parts.index(part)] if self.part_forms else PartForm()
+
+
+def terms_of(text: Label) -> tuple[str, ...]:
+    """The terms of a set, each once, in the order in which they stand; nothing between two marks is no term.
+
+    >>> terms_of("fever\x1fcough\x1f\x1ffever"), terms_of(""), terms_of(None)
+    (('fever', 'cough'), (), ())
+    """
+    return tuple(dict.fromkeys(term for term in (text or "").split(UNIT) if term))
+
+
+def text_of(terms: Iterable[str]) -> str:
+    """The text of a set."""
+    return UNIT.join(terms)
+
+
+def shortened(text: Label, gone: Sequence[str]) -> Label:
+    """The set without some of its terms; untouched where none is gone, missing where nothing is left.
+
+    >>> shortened("fever\x1fcough", ["fever"]), shortened("fever", ["fever"])
+    ('cough', None)
+    """
+    if not gone:
+        return text
+    left = [term for term in terms_of(text) if term not in set(gone)]
+    return text_of(left) if left else None
+
+
+# Several small codes in one integer key.
+
+WORD_BITS = 63
+"""Bits used of a 64-bit word: keys stay non-negative when seen as signed."""
+
+Words = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where each column's code sits in the key; schemas wider than 63 bits take several words.
+
+    The first column is the most significant, so that sorting keys sorts rows column by column.
+
+    >>> packing = Packing((3, 500))
+    >>> words = packing.pack([np.array([0, 2, 1]), np.array([7, 499, 0])])
+    >>> packing.unpack(words, 1).tolist()
+    [7, 499, 0]
+    """
+
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int, int], ...]:
+        """(word, shift, bits) of every column."""
+        bits = [max(1, int(size - 1).bit_length()) for size in self.sizes]
+        word_of, word, used = [], 0, 0
+        for width in bits:
+            if used + width > WORD_BITS:
+                word, used = word + 1, 0
+            word_of.append(word)
+            used += width
+        places, left = [], dict.fromkeys(range(word + 1), 0)
+        for column in reversed(range(len(bits))):
+            w = word_of[column]
+            places.append((w, left[w], bits[column]))
+            left[w] += bits[column]
+        return tuple(reversed(places))
+
+    @property
+    def words(self) -> int:
+        """How many 64-bit words a key takes."""
+        return max((word for word, _, _ in self.places), default=0) + 1
+
+    def pack(self, columns: Sequence[NDArray[np.integer]]) -> Words:
+        """One key per row, an array of shape (words, rows)."""
+        rows = len(columns[0]) if columns else 0
+        packed = np.zeros((self.words, rows), dtype=np.int64)
+        for codes, (word, shift, _) in zip(columns, self.places, strict=True):
+            packed[word] |= codes.astype(np.int64) << shift
+        return packed
+
+    def unpack(self, packed: Words, column: int) -> NDArray[np.int32]:
+        """The codes of one column."""
+        word, shift, bits = self.places[column]
+        codes: NDArray[np.int64] = (packed[word] >> shift) & ((1 << bits) - 1)
+        return codes.astype(np.int32)
+
+
+BLOCK_ROWS = 1 << 16
+"""Rows handled at a time where memory matters."""
+
+
+def sorted_keys(packed: Words) -> Words:
+    """The keys in ascending order; one-word keys are sorted in place."""
+    if len(packed) == 1:
+        packed[0].sort()
+        return packed
+    return packed[:, np.lexsort(packed[::-1])]
+
+
+def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tuple[Words, NDArray[np.int64]]:
+    """The distinct keys in ascending order, and how often each occurs.
+
+    One-word keys without counts are sorted in place and may share memory with the result.
+    """
+    if counts is None:
+        keys = sorted_keys(packed)
+        return _run_lengths(keys, _first_of_equals(keys))
+    order = np.argsort(packed[0]) if len(packed) == 1 else np.lexsort(packed[::-1])
+    keys, counts = packed[:, order], counts[order].astype(np.int64, copy=False)
+    del order
+    return _run_sums(keys, counts, _first_of_equals(keys)) if len(counts) else (keys, counts)
+
+
+def _first_of_equals(keys: Words) -> NDArray[np.bool_]:
+    """Which of keys in order differ from the one before."""
+    rows = keys.shape[1]
+    fresh = np.ones(rows, dtype=bool)
+    for start in range(1, rows, BLOCK_ROWS):
+        span = slice(start, min(rows, start + BLOCK_ROWS))
+        before = slice(span.start - 1, span.stop - 1)
+        np.not_equal(keys[0, span], keys[0, before], out=fresh[span])
+        for line in keys[1:]:
+            fresh[span] |= line[span] != line[before]
+    return fresh
+
+
+def _run_sums(
+    keys: Words, counts: NDArray[np.int64], fresh: NDArray[np.bool_]
+) -> tuple[Words, NDArray[np.int64]]:
+    """Compress sorted keys and their counts in place."""
+    done = 0
+    for start in range(0, len(fresh), BLOCK_ROWS):
+        here, some = np.flatnonzero(fresh[start : start + BLOCK_ROWS]), counts[start : start + BLOCK_ROWS]
+        before = int(here[0]) if len(here) else len(some)
+        if before:
+            counts[done - 1] += some[:before].sum()
+        if len(here):
+            counts[done : done + len(here)] = np.add.reduceat(some, here)
+            keys[:, done : done + len(here)] = keys[:, here + start]
+            done += len(here)
+    return _tight(keys, done), counts[:done] if done * 4 > len(counts) * 3 else counts[:done].copy()
+
+
+def _run_lengths(keys: Words, fresh: NDArray[np.bool_]) -> tuple[Words, NDArray[np.int64]]:
+    """Compress sorted keys in place; beside them the number of rows in each run."""
+    rows, distinct = len(fresh), int(np.count_nonzero(fresh))
+    lengths = np.empty(distinct, np.int64)
+    done = 0
+    for start in range(0, rows, BLOCK_ROWS):
+        here = np.flatnonzero(fresh[start : start + BLOCK_ROWS])
+        lengths[done : done + len(here)] = here + start
+        keys[:, done : done + len(here)] = keys[:, here + start]
+        done += len(here)
+    for start in range(0, distinct, BLOCK_ROWS):
+        stop = min(distinct, start + BLOCK_ROWS)
+        after = lengths[stop] if stop < distinct else rows
+        lengths[start:stop] = np.diff(lengths[start:stop], append=after)
+    return _tight(keys, distinct), lengths
+
+
+def _tight(keys: Words, distinct: int) -> Words:
+    """The first keys, without the memory of the others where that is worth a copy."""
+    tight = keys[:, :distinct]
+    return tight if distinct * 4 > keys.shape[1] * 3 and len(keys) == 1 else tight.copy()
+
+
+# Joint columns: the term sets that a row holds in several columns, taken together as one.
+#
+# Whoever knows what terms of two columns say about the same labels looks at both. A joint column has no
+# place
+# in a table: its values are made from those of its parts, every term with a mark that says which part it is
+# of.
+
+PART_END = "\x1e"
+"""Stands between the number of a part and a term of it."""
+
+
+@dataclass(frozen=True)
+class JointColumn:
+    """Columns of term sets that are looked at together; one may be a part twice, for two tables."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return " and ".join(self.parts)
+
+
+def tagged(part: int, terms: Iterable[str]) -> list[str]:
+    """Returns the terms of one part as they stand in a joint column.
+
+    >>> untagged(0, tagged(0, ["fever"]) + tagged(1, ["rash"]))
+    ['fever']
+    """
+    return [f"{part}{PART_END}{term}" for term in terms]
+
+
+def untagged(part: int, terms: Iterable[str]) -> list[str]:
+    """Returns those of some terms of a joint column that are of one part."""
+    start = f"{part}{PART_END}"
+    return [term.removeprefix(start) for term in terms if term.startswith(start)]
+
+
+def joined(
+    trees: Sequence[Taxonomy], codes: Sequence[NDArray[np.integer]]
+) -> tuple[Taxonomy, NDArray[np.int32]]:
+    """Returns the joint values that rows hold, as a flat taxonomy, and the leaf rank of every row."""
+    packing = Packing(tuple(max(1, len(tree.leaves)) for tree in trees))
+    packed = packing.pack(codes)
+    distinct, _ = sort_and_count(packed.copy())
+    columns = [packing.unpack(distinct, j).tolist() for j in range(len(trees))]
+    labels = [tree.leaf_labels for tree in trees]
+    texts = [_text([labels[j][v] for j, v in enumerate(row)]) for row in zip(*columns, strict=True)]
+    order = sorted(set(texts))
+    rank = {text: i for i, text in enumerate(order)}
+    of_value = np.array([rank[text] for text in texts], np.int32)
+    number = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel()
+    return Taxonomy.flat(order), of_value[number]
+
+
+def _text(texts: Sequence[Label]) -> str:
+    return text_of(term for part, text in enumerate(texts) for term in tagged(part, terms_of(text)))
+
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -251,3 +550,25 @@ class Microdata:
 
     def __repr__(self) -> str:
         return f"Microdata({self.rows} rows, {self.distinct} distinct, {len(self.columns)} columns)"
+
+
+# Derivation: what a promise says of promises that follow from it and others.
+
+
+class DerivesPromises:
+    """What a promise says of promises that follow from it and others; by default, there are none."""
+
+    @property
+    def derived(self) -> bool:
+        """Whether it was made from other promises, and so stands in no policy."""
+        return False
+
+    def derived_with(self, others: Sequence[DerivesPromises]) -> tuple[DerivesPromises, ...]:
+        """Returns what has to be kept besides, because these are promised; itself is among them."""
+        del others
+        return ()
+
+    @property
+    def joint_columns(self) -> tuple[JointColumn, ...]:
+        """The columns that it looks at together, each such group under one name in `sensitive`."""
+        return ()

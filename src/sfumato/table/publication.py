@@ -3,32 +3,115 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import Packing, Words, sort_and_count, sorted_keys
-from sfumato.core.progress import Progress, silent
-from sfumato.core.recoding import SUPPRESSED, Recoding
-from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
-from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.published_columns import (
-    OrderedValues,
-    PublishedColumn,
-    another_table,
-    block_rows,
-    code_by_rank,
-    key_column,
-    planned_ranks,
-    rewritten_column,
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
+from sfumato.table.arrow_arrays import text_array, to_numpy
+from sfumato.table.counting import UNKNOWN, GatheredRows, leaf_ranks, person_ranks
+from sfumato.table.dictionary import Dictionary
+from sfumato.table.microdata import (
+    Codes,
+    Column,
+    Counts,
+    Microdata,
+    Packing,
+    Words,
+    sort_and_count,
+    sorted_keys,
 )
-from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
-from sfumato.engine.row_pass import GatheredRows
-from sfumato.engine.spill.folder import Spill
-from sfumato.engine.spill.row_buffer import Equivalence, NumberTable, first_of_each
-from sfumato.engine.spill.runs import Runs
+from sfumato.table.published_rows import PublishedRows, PublishedRowsBuilder
+from sfumato.table.recoding import SUPPRESSED, Recoding, Rewriting
+from sfumato.table.row_buffer import Equivalence, NumberTable, first_of_each
+from sfumato.table.spill import Runs, Spill
+
+# Published columns: their values in canonical order, and which of them a class or a row shows.
+
+BLOCK_ROWS = 1 << 21
+"""Rows recoded at a time, at most."""
+
+LEAST_ROWS = 1 << 16
+"""Rows recoded at a time where memory is scarce."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedValues:
+    """The values of a dictionary in canonical order, and the place of every number in it (missing: last)."""
+
+    values: pa.Array
+    place: NDArray[np.int64]
+    missing: bool
+
+    @classmethod
+    def of(cls, dictionary: Dictionary) -> OrderedValues:
+        values, index = dictionary.distinct_values()
+        order = pc.sort_indices(values)
+        place = np.empty(len(values) + 1, np.int64)
+        place[to_numpy(order)] = np.arange(len(values))
+        place[len(values)] = len(values)
+        return cls(values.take(order), place[index], dictionary.missing > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedColumn:
+    """One published column: its values, and the code of every class, or of every code of column `column`, or
+    of every row."""
+
+    values: pa.Array
+    code: NDArray[np.integer]
+    column: int | None = None
+    by_row: bool = False
+
+
+def planned_ranks(order: OrderedValues, dictionary: Dictionary, column: Column) -> NDArray[np.int64]:
+    """The planned leaf rank of every number of a dictionary; raises `BadData` where a value has none."""
+    ranks = leaf_ranks(column.taxonomy, dictionary.texts(order.values))[order.place]
+    if (ranks[1:] == UNKNOWN).any() or (dictionary.missing and ranks[0] == UNKNOWN):
+        raise another_table()
+    return np.maximum(ranks, 0)
+
+
+def code_by_rank(order: OrderedValues, ranks: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The place of a value by its rank, if every value has a rank of its own; else `None`."""
+    occurring = slice(None if order.missing else 1, None)
+    ranks, place = ranks[occurring], order.place[occurring]
+    code = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
+    code[ranks] = place
+    return code if np.array_equal(code[ranks], place) else None
+
+
+def key_column(recoding: Recoding, key: int) -> PublishedColumn:
+    """The published texts of a key column, sorted, and which of them each class has (missing: last)."""
+    texts, which = recoding.texts(key)
+    labels = sorted({text for text in texts if text is not None})
+    number = {text: i for i, text in enumerate(labels)}
+    codes = np.array([len(labels) if text is None else number[text] for text in texts], np.int64)
+    return PublishedColumn(text_array(labels, pa.string()), codes.take(which))
+
+
+def rewritten_column(new: Rewriting) -> PublishedColumn:
+    """Published texts, sorted, and which of them each row has (missing: last)."""
+    labels = new.taxonomy.leaf_labels
+    texts = sorted(label for label in labels if label is not None)
+    number = {text: i for i, text in enumerate(texts)}
+    place = np.array([len(texts) if x is None else number[x] for x in labels], np.int32)
+    return PublishedColumn(pa.array(texts, pa.large_string()), place[new.codes], by_row=True)
+
+
+def block_rows(memory: Memory) -> int:
+    """How many rows are recoded at a time within a limit of memory."""
+    return max(LEAST_ROWS, min(BLOCK_ROWS, memory.room // 32))
+
+
+def another_table() -> BadData:
+    """The refusal of rows that are not those of the plan."""
+    return BadData("this is not the table that was planned", remedy="Plan again with this table.")
 
 
 def publish(
@@ -159,7 +242,7 @@ class _PlannedRows:
 
     def find(self, packed: Words, counts: Counts | None) -> tuple[Words, Counts | None, Codes]:
         """The rows in order, how often each occurs, and which distinct row of the plan each is."""
-        from sfumato.kernels.rows.positions import locate  # noqa: PLC0415  # compiled when first needed
+        from sfumato.kernels.rows import locate  # noqa: PLC0415  # compiled when first needed
 
         if counts is None:
             packed = sorted_keys(packed)

@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.core.microdata import Counts
-from sfumato.core.packing import Packing, Words
-from sfumato.engine.arrow_arrays import to_arrow
-from sfumato.engine.spill.folder import Spill
-from sfumato.engine.spill.runs import Runs
+from sfumato.table.arrow_arrays import to_arrow
+from sfumato.table.microdata import Counts, Packing, Words
+from sfumato.table.spill import Runs, Spill
 
 ROWS_AT_A_TIME = 1 << 20
 

@@ -9,12 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.cut import Cut
-from sfumato.core.joint_columns import joined
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import BLOCK_ROWS, Packing, sort_and_count
-from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.table.classes import Classes, histogram
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import BLOCK_ROWS, Codes, Counts, Microdata, Packing, joined, sort_and_count
+from sfumato.table.taxonomy import Label, Taxonomy
 
 SUPPRESSED = -1
 

@@ -10,12 +10,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.microdata import Counts
-from sfumato.core.packing import Packing, Words, sort_and_count
-from sfumato.engine.column_names import safe_name
-from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.spill.folder import Spill, StoredArray
 from sfumato.system.memory import SMALLEST_BUFFER, Memory, coarser_start
+from sfumato.table.columns import safe_name
+from sfumato.table.dictionary import Dictionary
+from sfumato.table.microdata import Counts, Packing, Words, sort_and_count
+from sfumato.table.spill import Spill, StoredArray
 
 Number = TypeVar("Number", bound=np.generic)
 

@@ -15,12 +15,12 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.errors import BadData
-from sfumato.core.rounded_number import rounded, rounded_number
-from sfumato.engine.column_names import safe_name
-from sfumato.engine.reader import PassingReader
-from sfumato.engine.rows import RowSource
-from sfumato.engine.text import canonical, comparable, published_type
+from sfumato.system.errors import BadData
+from sfumato.table.cell_text import canonical, comparable, published_type
+from sfumato.table.columns import safe_name
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.published_texts import rounded, rounded_number
+from sfumato.table.reader import PassingReader
 
 TEXT = pa.large_string()
 WIDEST = 38

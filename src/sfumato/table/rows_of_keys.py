@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.taxonomy import Label
-from sfumato.engine.rows import RowSource
-from sfumato.engine.source import Source
-from sfumato.engine.text import canonical
+from sfumato.system.errors import WrongCall
+from sfumato.table.cell_text import canonical
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.source import Source
+from sfumato.table.taxonomy import Label
 
 
 def rows_of_keys(source: Source, column: str, keys: Sequence[str]) -> list[int] | None:

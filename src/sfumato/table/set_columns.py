@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData
-from sfumato.core.term_sets import UNIT, PartForm, SetForm, terms_of
-from sfumato.engine.column_names import safe_name
-from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
-from sfumato.engine.reader import PassingReader
-from sfumato.engine.spill.folder import Spill
-from sfumato.engine.text import canonical, published_type
+from sfumato.system.errors import BadData
+from sfumato.table.cell_text import canonical, published_type
+from sfumato.table.columns import safe_name
+from sfumato.table.microdata import UNIT, PartForm, SetForm, terms_of
+from sfumato.table.published_rows import PublishedRows, PublishedRowsBuilder
+from sfumato.table.reader import PassingReader
+from sfumato.table.spill import Spill
 
 TEXT = pa.large_string()
 YES, NO = ("1", "true", "1.0"), ("0", "false", "0.0")

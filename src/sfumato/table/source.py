@@ -8,19 +8,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
-from sfumato.core.data_file import NO_FORM, SourceForm
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Coding, Microdata, Missing
-from sfumato.core.progress import Progress, silent
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Label
-from sfumato.system.address import Address, is_address
-from sfumato.system.database_address import is_database
+from sfumato.system.disk import Address, is_address, is_database
+from sfumato.system.errors import WrongCall
 from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
+from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.microdata import Coding, Microdata, Missing
+from sfumato.table.recoding import Recoding
+from sfumato.table.taxonomy import Label
 
 if TYPE_CHECKING:
-    from sfumato.engine.csv.reader import CsvOptions
-    from sfumato.engine.survey import Survey
+    from sfumato.table.reading.csv import CsvOptions
+    from sfumato.table.survey import Survey
 
 
 SPARK, PARQUET = "spark", "parquet"
@@ -167,8 +166,8 @@ def with_digits(source: Source, digits: Mapping[str, int]) -> Source:
     wanted = {name: places for name, places in digits.items() if name in source.columns}
     if not wanted:
         return source
-    from sfumato.engine.rounded_columns import round_columns  # noqa: PLC0415  # loads Arrow
-    from sfumato.engine.rows import RowSource  # noqa: PLC0415  # loads Arrow
+    from sfumato.table.form_of_source import RowSource  # noqa: PLC0415  # loads Arrow
+    from sfumato.table.row_steps import round_columns  # noqa: PLC0415  # loads Arrow
 
     if not isinstance(source, RowSource):
         raise WrongCall(
@@ -180,8 +179,8 @@ def with_digits(source: Source, digits: Mapping[str, int]) -> Source:
 
 
 def _bounded(source: Source, memory: Memory) -> Source:
-    from sfumato.engine.reader import CanBeBounded  # noqa: PLC0415  # loads Arrow
-    from sfumato.engine.rows import RowSource  # noqa: PLC0415  # loads Arrow
+    from sfumato.table.form_of_source import RowSource  # noqa: PLC0415  # loads Arrow
+    from sfumato.table.reader import CanBeBounded  # noqa: PLC0415  # loads Arrow
 
     if not isinstance(source, RowSource):
         return source
@@ -191,7 +190,7 @@ def _bounded(source: Source, memory: Memory) -> Source:
 
 def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Source:
     if isinstance(data, str | PathLike) and is_database(data):
-        from sfumato.engine.files.readers import open_query  # noqa: PLC0415  # loads Arrow
+        from sfumato.table.reading.readers import open_query  # noqa: PLC0415  # loads Arrow
 
         return open_query(data, expected)
     if isinstance(data, str | Address) and is_address(data):
@@ -201,7 +200,7 @@ def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Sourc
             remedy="A released table can be audited there; copy any other first, or have Spark read it.",
         )
     if isinstance(data, str | PathLike):
-        from sfumato.engine.files.readers import open_file  # noqa: PLC0415  # loads Arrow
+        from sfumato.table.reading.readers import open_file  # noqa: PLC0415  # loads Arrow
 
         return open_file(data, csv=csv, expected=expected)
     if csv is not None:
@@ -215,6 +214,9 @@ def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Sourc
                 remedy="Give it one: `memory = Memory()`, from sfumato.system.memory.",
             )
         return source
-    from sfumato.engine.frames.frame import open_frame  # noqa: PLC0415  # loads Arrow
+    from sfumato.table.frames import open_frame  # noqa: PLC0415  # loads Arrow
 
     return open_frame(data)
+
+
+# The engine: tables of many kinds as sources, counted, recoded and written.

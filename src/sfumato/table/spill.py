@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +12,10 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import NotEnoughMemory
+from sfumato.system.disk import private_folder
+from sfumato.system.errors import NotEnoughMemory
 from sfumato.system.memory import Memory
-from sfumato.system.private_folder import private_folder
+from sfumato.table.microdata import Counts, Words, sort_and_count
 
 Longs = NDArray[np.int64]
 
@@ -76,3 +79,144 @@ class Spill:
     ) -> None:
         self._stack.close()
         self._folder = None
+
+
+# Sorted runs of packed keys, each key once with its count, in memory or on disk.
+
+KEYS_AT_A_TIME = 1 << 20
+"""Keys that a merge of several runs yields at a time, about."""
+
+
+class Runs:
+    """Packed keys that are added in any order and come out sorted.
+
+    What is added becomes a run: its distinct keys, sorted, with their counts. Runs that outgrow the room in
+    memory are joined, and put away if they are still too large.
+    """
+
+    def __init__(self, spill: Spill) -> None:
+        self.rows = 0
+        self._spill = spill
+        self._room = spill.memory.room
+        self._held: list[_Run] = []
+        self._away: list[_Run] = []
+
+    def add(self, packed: Words, counts: Counts | None = None) -> None:
+        """More keys; one-word keys without counts are sorted in place."""
+        if not packed.shape[1]:
+            return
+        self.rows += packed.shape[1] if counts is None else int(counts.sum())
+        self._held.append(_Run.of(*sort_and_count(packed, counts)))
+        if len(self._held) > 1 and sum(run.bytes for run in self._held) > self._room:
+            self._join()
+
+    def _join(self) -> None:
+        """One run of all that is in memory; it stays there if it became small."""
+        before = sum(run.bytes for run in self._held)
+        joined = list(_merged(self._held))
+        whole = _Run.of(*(np.concatenate(parts, axis=-1) for parts in zip(*joined, strict=True)))
+        self._held = []
+        if whole.bytes * 2 < max(before, self._room):
+            self._held.append(whole)
+        else:
+            self._away.append(_Run(self._spill.store(whole.read(0, whole.length))))
+
+    def blocks(self) -> Iterator[tuple[Words, Counts]]:
+        """All keys in ascending order, each once, and their counts, some at a time."""
+        return _merged([*self._away, *self._held])
+
+    def expanded(self, rows: int) -> Iterator[Words]:
+        """All keys in ascending order, each as often as it counts: `rows` at a time, the rest at the end."""
+        for parts in self.repeated(rows):
+            yield _joined([np.repeat(words, times, axis=1) for words, times in parts])
+
+    def repeated(self, rows: int) -> Iterator[list[tuple[Words, Counts]]]:
+        """The same as keys and how often each is repeated, which add up to `rows` at a time."""
+        parts: list[tuple[Words, Counts]] = []
+        filled = 0
+        for words, counts in self.blocks():
+            ends = np.cumsum(counts)
+            done, total = 0, int(ends[-1])
+            while done < total:
+                take = min(rows - filled, total - done)
+                parts.append(_part_of(words, counts, ends, done, done + take))
+                done, filled = done + take, filled + take
+                if filled == rows:
+                    yield parts
+                    parts, filled = [], 0
+        if parts:
+            yield parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Lines of words and one of counts, in memory or on disk."""
+
+    lines: Words | StoredArray
+
+    @classmethod
+    def of(cls, words: Words, counts: Counts) -> _Run:
+        return cls(np.concatenate((words, counts[None])))
+
+    @property
+    def length(self) -> int:
+        return self.lines.length if isinstance(self.lines, StoredArray) else self.lines.shape[1]
+
+    @property
+    def bytes(self) -> int:
+        return 0 if isinstance(self.lines, StoredArray) else self.lines.nbytes
+
+    def read(self, start: int, stop: int) -> Words:
+        lines = self.lines
+        return lines.part(start, stop).read() if isinstance(lines, StoredArray) else lines[:, start:stop]
+
+
+def _merged(runs: list[_Run]) -> Iterator[tuple[Words, Counts]]:
+    """The keys of all runs, in order, equal ones together.
+
+    Of every run a window is looked at. All keys up to the smallest last key of the windows can be handed on:
+    no run has another one of them further down.
+    """
+    span = max(1, KEYS_AT_A_TIME // max(1, len(runs)))
+    read = [0] * len(runs)
+    windows = [run.read(0, 0) for run in runs]
+    while True:
+        for i, run in enumerate(runs):
+            if not windows[i].shape[1] and read[i] < run.length:
+                windows[i] = run.read(read[i], read[i] + span)
+                read[i] += windows[i].shape[1]
+        more = [_key(w, -1) for w, run, at in zip(windows, runs, read, strict=True) if at < run.length]
+        reach = [_reach(w, min(more)) if more else w.shape[1] for w in windows]
+        ready = [w[:, :end] for w, end in zip(windows, reach, strict=True) if end]
+        if not ready:
+            return
+        windows = [w[:, end:] for w, end in zip(windows, reach, strict=True)]
+        if len(ready) == 1:
+            yield ready[0][:-1], ready[0][-1]
+        else:
+            lines = np.concatenate(ready, axis=1)
+            yield sort_and_count(lines[:-1], lines[-1])
+
+
+def _key(lines: Words, column: int) -> tuple[int, ...]:
+    return tuple(lines[:-1, column].tolist())
+
+
+def _reach(lines: Words, key: tuple[int, ...]) -> int:
+    """How many of the sorted keys are at most this one."""
+    if len(lines) == 2:
+        return int(np.searchsorted(lines[0], key[0], side="right"))
+    return bisect_right(range(lines.shape[1]), key, key=lambda column: _key(lines, column))
+
+
+def _part_of(words: Words, counts: Counts, ends: Counts, start: int, stop: int) -> tuple[Words, Counts]:
+    """The keys of rows `start .. stop-1`, where each is repeated as often as it counts, and how often."""
+    first, last = np.searchsorted(ends, (start, stop - 1), side="right")
+    times = counts[first : last + 1].copy()
+    times[-1] -= ends[last] - stop
+    times[0] -= start - (ends[first] - counts[first])
+    return words[:, first : last + 1], times
+
+
+def _joined(parts: list[Words]) -> Words:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

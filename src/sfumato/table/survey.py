@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label
-from sfumato.engine.dictionary import BYTES_TO_NUMBER, Dictionary, check_values
 from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
+from sfumato.table.dictionary import BYTES_TO_NUMBER, Dictionary, check_values
+from sfumato.table.taxonomy import Label
 
 FIRST_ROWS = 10_000
 """Rows that are surveyed where a column has too many values to list."""

@@ -10,19 +10,18 @@ from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from sfumato.core.errors import SfumatoError
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.term_sets import SetForm
-from sfumato.engine.expected_rows import expected_rows
-from sfumato.engine.reader import PassingReader, Reader
-from sfumato.engine.rows import RowSource
-from sfumato.engine.set_columns import TEXT, SetReader
-from sfumato.engine.source import CanSample, Source
-from sfumato.engine.survey import FIRST_ROWS, ColumnSurvey, Survey, Surveyor
-from sfumato.engine.text import canonical
+from sfumato.system.errors import SfumatoError
 from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
+from sfumato.table.cell_text import canonical
+from sfumato.table.counting import expected_rows
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.microdata import Coding, Role, SetForm
+from sfumato.table.reader import PassingReader, Reader
+from sfumato.table.set_columns import TEXT, SetReader
+from sfumato.table.source import CanSample, Source
+from sfumato.table.survey import FIRST_ROWS, ColumnSurvey, Survey, Surveyor
+from sfumato.table.taxonomy import Label, Taxonomy
 
 Seen_co = TypeVar("Seen_co", covariant=True)
 """What somebody says who was shown rows."""

@@ -6,14 +6,80 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadTaxonomy
-from sfumato.core.preorder import Nodes, depths, is_preorder, levels_by_depth, preorder, subtree_sizes
-from sfumato.core.range_texts import RangeTexts
-from sfumato.core.spelling import Spelling, meanings
+from sfumato.system.errors import BadTaxonomy
+from sfumato.table.published_texts import RangeTexts
+from sfumato.table.spelling import Spelling, meanings
+
+# Trees as an array of parents: depths, sizes, numbers in preorder, and levels by depth.
+
+Nodes = NDArray[np.int32]
+
+
+def depths(parent: Nodes) -> Nodes:
+    """Distance from the root; raises where parents run in a circle."""
+    depth = np.zeros(len(parent), dtype=np.int32)
+    above = parent.copy()
+    for _ in range(len(parent) + 1):
+        alive = above >= 0
+        if not alive.any():
+            return depth
+        depth[alive] += 1
+        above[alive] = parent[above[alive]]
+    raise BadTaxonomy("the parents run in a circle")
+
+
+def subtree_sizes(parent: Nodes, depth: Nodes) -> NDArray[np.int64]:
+    """How many nodes each node has below it, itself among them."""
+    size = np.ones(len(parent), dtype=np.int64)
+    order = np.argsort(-depth, kind="stable")
+    bounds = np.flatnonzero(np.diff(depth[order])) + 1
+    for nodes in np.split(order, bounds):
+        if depth[nodes[0]] > 0:
+            np.add.at(size, parent[nodes], size[nodes])
+    return size
+
+
+def preorder(parent: Nodes, depth: Nodes) -> Nodes:
+    """The preorder position of every node; siblings keep the order of their numbers."""
+    size = subtree_sizes(parent, depth)
+    position = np.zeros(len(parent), dtype=np.int64)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        nodes = np.flatnonzero(depth == level)
+        nodes = nodes[np.argsort(parent[nodes], kind="stable")]
+        running = np.cumsum(size[nodes]) - size[nodes]
+        first = np.r_[True, np.diff(parent[nodes]) != 0]
+        start = running[np.maximum.accumulate(np.where(first, np.arange(len(nodes)), 0))]
+        position[nodes] = position[parent[nodes]] + 1 + running - start
+    return position.astype(np.int32)
+
+
+def is_preorder(parent: Nodes, end: Nodes) -> bool:
+    """Whether nodes are numbered parents first, and those below a node right after it."""
+    index = np.arange(1, len(parent))
+    above = parent[1:]
+    if parent[0] != -1 or np.any(above < 0) or np.any(above >= index):
+        return False
+    previous = index - 1
+    return bool(np.all((above <= previous) & (previous < end[above]) & (end[1:] <= end[above])))
+
+
+def levels_by_depth(parent: Nodes, depth: Nodes, leaves: NDArray[np.intp]) -> Nodes:
+    """The node of every leaf at every level: level i lifts it to the depth `height - i`."""
+    height = int(depth.max(initial=0))
+    rows = [leaves.astype(np.int32)]
+    for level in range(1, height + 1):
+        current = rows[-1].copy()
+        too_deep = depth[current] > height - level
+        current[too_deep] = parent[current[too_deep]]
+        rows.append(current)
+    return np.array(rows, dtype=np.int32).reshape(height + 1, len(leaves))
+
 
 __all__ = ["ANY", "ROOT", "Label", "Nodes", "Taxonomy"]
 
@@ -344,3 +410,66 @@ class Taxonomy:
 def _frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:
     array.setflags(write=False)
     return array
+
+
+# The ceiling of a tree: the coarsest level that may be published, and what lies within it.
+
+
+def never_above(tree: Taxonomy, level: int | None) -> Taxonomy:
+    """Returns the same tree, nothing of which may be published above this level; `None`: up to the root."""
+    return tree if level == tree.at_most else replace(tree, at_most=level)
+
+
+def within_ceiling(tree: Taxonomy) -> NDArray[np.bool_]:
+    """Returns for every node whether it may be published: it is at the ceiling, or below a node that is.
+
+    >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> within_ceiling(never_above(t, 1)).tolist(), within_ceiling(t).all()
+    ([False, True, True, True, True], np.True_)
+    """
+    top = tree.levels[tree.ceiling]
+    return np.asarray(top[tree.low] <= np.arange(len(tree.labels)), dtype=np.bool_)
+
+
+def nodes_above_ceiling(tree: Taxonomy) -> Nodes:
+    """Returns the nodes that may not be published, every parent before its children."""
+    return np.flatnonzero(~within_ceiling(tree)).astype(np.int32)
+
+
+# Taxonomy rules, as the policy declares them: they make a taxonomy from the values that occur.
+
+Spec = Mapping[str, object]
+"""A taxonomy as a policy writes it: `{prefix: [4, 3, 1]}`."""
+
+
+class TaxonomyRule(Protocol):
+    """How a column's taxonomy comes about; `build` receives the values that occur (`None`: an empty cell)."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the leaves means something."""
+        ...
+
+    @property
+    def spec(self) -> Spec:
+        """The rule as a policy writes it."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of what lies outside the policy (a file), else empty."""
+        ...
+
+    def build(self, values: Sequence[Label]) -> Taxonomy: ...
+
+
+class Builder(TaxonomyRule, Protocol):
+    """A rule that a policy can name: its key, its shape, and how to read it."""
+
+    key: ClassVar[str]
+    schema: ClassVar[Mapping[str, object]]
+
+    @classmethod
+    def read(cls, spec: Spec, folder: Path | None) -> Self:
+        """From the policy's words; raises `BadPolicy` or `BadTaxonomy`."""
+        ...

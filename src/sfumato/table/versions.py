@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.core.recoding import Recoding
-from sfumato.engine.rows_to_publish import WriteVersion
-from sfumato.engine.source import Source
+from sfumato.system.progress import Progress, silent
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.rows_to_publish import WriteVersion
+from sfumato.table.source import Source
 
 
 @runtime_checkable

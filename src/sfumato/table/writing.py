@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import date
+from html import escape
 from pathlib import Path
 from typing import BinaryIO
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import ipc
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.progress import Progress
-from sfumato.engine.arrow_arrays import text_array, to_arrow
-from sfumato.engine.csv.text_form import DELIMITERS, PLAIN_FORM, TextForm
-from sfumato.engine.files.column_types import as_written
-from sfumato.engine.published_rows import PublishedRows
-from sfumato.engine.text import canonical
-from sfumato.system.disk import to_disk
+from sfumato.system.disk import private_folder, to_disk
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.progress import Progress
+from sfumato.table.arrow_arrays import text_array, to_arrow
+from sfumato.table.cell_text import LARGEST_EXACT, canonical
+from sfumato.table.columns import safe_name
+from sfumato.table.published_rows import PublishedRows
+from sfumato.table.reading.csv import DELIMITERS, PLAIN_FORM, TextForm
+from sfumato.table.reading.loaded_file import as_written, extra_library
 
 WRITTEN_ENDINGS = (
     *(".csv", ".tsv", ".parquet", ".pq"),
@@ -71,16 +77,10 @@ def writer(
 def _write_otherwise(published: PublishedRows, file: BinaryIO, suffix: str, progress: Progress) -> None:
     """Writes neither CSV nor Parquet; what that takes is loaded here."""
     if suffix == ".xlsx":
-        from sfumato.engine.files.xlsx_writer import write_xlsx  # noqa: PLC0415  # seldom asked for
-
         write_xlsx(published, file, progress)
     elif suffix in (".sav", ".dta"):
-        from sfumato.engine.files.statistics_writer import write_statistics  # noqa: PLC0415  # so is this
-
         write_statistics(published, file, suffix, progress)
     else:
-        from sfumato.engine.files.record_writers import write_arrow, write_json_lines  # noqa: PLC0415  # and this
-
         (write_arrow if suffix in (".arrow", ".feather") else write_json_lines)(published, file, progress)
 
 
@@ -277,3 +277,289 @@ def _quoted(text: str, delimiters: Iterable[str], formula_safe: bool) -> str:
     if text == "" or any(mark in text for mark in (*delimiters, '"', "\n", "\r", "\ufeff")):
         return '"' + text.replace('"', '""') + '"'
     return text
+
+
+# Arrow files and JSON lines of published rows.
+
+RECORDS_AT_A_TIME = 1 << 17
+
+
+def write_arrow(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+    """Writes the rows as an Arrow IPC file, without metadata."""
+    values = [as_written(column) for column in published.values]
+    fields = [pa.field(name, column.type) for name, column in zip(published.names, values, strict=True)]
+    schema, done = pa.schema(fields), 0
+    options = ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+    with ipc.new_file(file, schema, options=options) as out:
+        for codes in published.blocks(RECORDS_AT_A_TIME):
+            columns = [
+                pc.take(column, to_arrow(code, missing=len(column)))
+                if len(column)
+                else pa.nulls(len(code), column.type)
+                for column, code in zip(values, codes, strict=True)
+            ]
+            out.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            done += len(codes[0])
+            progress("writing", done, published.rows)
+
+
+def write_json_lines(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+    """Writes a record on each line: every column in order, a missing cell as null."""
+    cells = [_members(name, v) for name, v in zip(published.names, published.values, strict=True)]
+    comma, nothing, done = _scalar(", "), _scalar(""), 0
+    for codes in published.blocks(RECORDS_AT_A_TIME):
+        columns = [values.take(to_arrow(code)) for values, code in zip(cells, codes, strict=True)]
+        members = pc.binary_join_element_wise(*columns, comma) if len(columns) > 1 else columns[0]
+        lines = pc.binary_join_element_wise(_scalar("{"), members, _scalar("}\n"), nothing)
+        _, offsets, data = lines.buffers()
+        bounds = np.frombuffer(offsets, np.int64)
+        file.write(memoryview(data)[int(bounds[lines.offset]) : int(bounds[lines.offset + len(lines)])])
+        done += len(codes[0])
+        progress("writing", done, published.rows)
+
+
+def _members(name: str, values: pa.Array) -> pa.Array:
+    """Returns a column's name with each of its values in JSON, and with null at the end."""
+    kind, types = values.type, pa.types
+    plain = types.is_integer(kind) or types.is_boolean(kind) or types.is_float64(kind)
+    key = json.dumps(name, ensure_ascii=False)
+    texts = canonical(values, name).to_pylist()
+    if types.is_float64(kind):
+        plain = bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
+    told = texts if plain else [json.dumps(text, ensure_ascii=False) for text in texts]
+    return text_array([f"{key}: {text}" for text in [*told, "null"]])
+
+
+def _scalar(text: str) -> pa.Scalar:
+    return text_array([text])[0]
+
+
+# XLSX files of published rows, written from scratch: one sheet, its cells, and nothing else.
+#
+# The same table gives the same bytes: no program, no author and no time of day is named. Texts stand in
+# their
+# cells, numbers and truths keep their types, dates are dates. What XLSX would not carry without change
+# (empty
+# texts, rows without a cell, control characters, very long texts) is refused.
+
+MOST_ROWS, MOST_COLUMNS, LONGEST_CELL_TEXT = 1_048_575, 16_384, 32_767
+ROWS_AT_A_TIME = 1 << 16
+OWN_FILE = 0o600 << 16
+"""The attributes of every part."""
+SHEET = "xl/worksheets/sheet1.xml"
+FIRST_DAY = date(1899, 12, 30)
+FIRST_SURE_DAY = date(1900, 3, 1)
+"""Earlier days have other numbers in different programs."""
+REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+REMEDY = "Write CSV or Parquet."
+
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+PARTS = {
+    "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    '<Override PartName="/xl/workbook.xml" ContentType='
+    '"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>'
+    '<Override PartName="/xl/styles.xml" ContentType='
+    '"application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/>'
+    '<Override PartName="/xl/worksheets/sheet1.xml" ContentType='
+    '"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>',
+    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="rId1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}">'
+    '<sheets><sheet name="data" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="rId1" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
+    f'<Relationship Id="rId2" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
+    "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}">'
+    '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
+    '<fills count="2"><fill><patternFill patternType="none"/></fill>'
+    '<fill><patternFill patternType="gray125"/></fill></fills>'
+    '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>'
+    '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>'
+    '<cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>'
+    '<xf numFmtId="14" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>'
+    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
+}
+"""Everything but the cells; style 1 is that of dates, shown as the reader's own country writes them."""
+
+
+def write_xlsx(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+    """Writes the rows of a published table as one sheet called `data`."""
+    if published.rows > MOST_ROWS or len(published.names) > MOST_COLUMNS:
+        raise BadData(
+            f"a sheet holds at most {MOST_ROWS} rows and {MOST_COLUMNS} columns below its names",
+            remedy=REMEDY,
+        )
+    with ZipFile(file, "w", ZIP_DEFLATED) as out:
+        for name, text in PARTS.items():
+            out.writestr(_entry(name), _XML + text)
+        with out.open(_entry(SHEET), "w") as sheet:
+            sheet.write(f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
+            names = [f'<c r="{_letters(j)}1"{_text_cell(name)}' for j, name in enumerate(published.names)]
+            sheet.write(f'<row r="1">{"".join(names)}</row>'.encode())
+            done = 0
+            cells = [_xlsx_writer_cells(values) for values in published.values]
+            for codes in published.blocks(ROWS_AT_A_TIME):
+                _refuse_bare_rows(published, codes)
+                sheet.write(_lines(cells, codes, first=done + 2))
+                done += len(codes[0])
+                progress("writing", done, published.rows)
+            sheet.write(b"</sheetData></worksheet>")
+
+
+def _entry(name: str) -> ZipInfo:
+    entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 0, OWN_FILE
+    return entry
+
+
+def _lines(cells: list[pa.Array], codes: list[np.ndarray], *, first: int) -> bytes:
+    """Returns some rows as XML: the cells of each value are written once, then joined."""
+    rows = len(codes[0])
+    numbers = pa.array(np.arange(first, first + rows)).cast(pa.large_string())
+    parts: list[pa.Array | pa.Scalar] = [_scalar('<row r="'), numbers, _scalar('">')]
+    nothing = _scalar("")
+    for j, (values, code) in enumerate(zip(cells, codes, strict=True)):
+        told = values.take(to_arrow(code))
+        place = pc.binary_join_element_wise(_scalar(f'<c r="{_letters(j)}'), numbers, told, nothing)
+        parts.append(pc.if_else(pc.equal(told, nothing), nothing, place))
+    line = pc.binary_join_element_wise(*parts, _scalar("</row>"), nothing)
+    _, offsets, data = line.buffers()
+    bounds = np.frombuffer(offsets, np.int64)
+    return bytes(memoryview(data)[int(bounds[line.offset]) : int(bounds[line.offset + rows])])
+
+
+def _refuse_bare_rows(published: PublishedRows, codes: list[np.ndarray]) -> None:
+    missing = np.ones(len(codes[0]), bool)
+    for values, code in zip(published.values, codes, strict=True):
+        missing &= code == len(values)
+    if missing.any():
+        raise BadData("a row has no cell that holds anything, which XLSX cannot carry", remedy=REMEDY)
+
+
+def _xlsx_writer_cells(values: pa.Array) -> pa.Array:
+    """Returns each value as the rest of a cell behind its row number; at the end that of a missing one."""
+    kind, types = values.type, pa.types
+    texts = canonical(values).to_pylist()
+    if types.is_boolean(kind):
+        made = [f'" t="b"><v>{int(text == "true")}</v></c>' for text in texts]
+    elif types.is_date(kind) and all(day >= FIRST_SURE_DAY for day in values.to_pylist()):
+        made = [f'" s="1"><v>{(day - FIRST_DAY).days}</v></c>' for day in values.to_pylist()]
+    elif (types.is_integer(kind) or types.is_floating(kind)) and _are_exact(values):
+        made = [f'"><v>{text}</v></c>' for text in texts]
+    else:
+        made = [f'"{_text_cell(text)}' for text in texts]
+    return text_array([*made, ""])
+
+
+def _are_exact(values: pa.Array) -> bool:
+    """Whether numbers are finite doubles that no spreadsheet changes."""
+    if pa.types.is_float32(values.type):
+        return False
+    numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    fine = np.isfinite(numbers)
+    if pa.types.is_integer(values.type):
+        fine &= np.abs(numbers) < LARGEST_EXACT
+    return bool(fine.all())
+
+
+def _text_cell(text: str) -> str:
+    if not text or len(text) > LONGEST_CELL_TEXT or REFUSED.search(text):
+        raise BadData("a text is empty, too long, or has a character that XLSX cannot carry", remedy=REMEDY)
+    told = escape(text, quote=False).replace("\r", "&#13;")
+    return f' t="inlineStr"><is><t xml:space="preserve">{told}</t></is></c>'
+
+
+def _letters(column: int) -> str:
+    """Returns the letters of a column, counted from nought.
+
+    >>> [_letters(j) for j in (0, 25, 26, 701, 702)]
+    ['A', 'Z', 'AA', 'ZZ', 'AAA']
+    """
+    text, left = "", column + 1
+    while left:
+        left, letter = divmod(left - 1, 26)
+        text = chr(ord("A") + letter) + text
+    return text
+
+
+# SPSS and Stata files of published rows, written from scratch: cells, and no label, no note, no time.
+#
+# Numbers and dates keep their types; everything else is text. What these programs would not carry without
+# change (empty texts, blanks at the end of a text in SPSS, names with blanks) is refused.
+
+WRITERS = {".sav": "write_sav", ".dta": "write_dta"}
+LONGEST_STATISTICS_TEXT = {".sav": 32_767, ".dta": 2_045}
+LONGEST_NAME = {".sav": 64, ".dta": 32}
+NAME = re.compile(r"[^\W\d_]\w*")
+SPSS_TIME = slice(92, 109)
+STATA_TIME = re.compile(rb"(<timestamp>\x11)[^<]{17}(</timestamp>)")
+
+
+def write_statistics(published: PublishedRows, file: BinaryIO, ending: str, progress: Progress) -> None:
+    """Writes the rows of a published table in the format that the ending names."""
+    import polars as pl  # noqa: PLC0415  # heavy, and few write such files
+
+    library = extra_library("pyreadstat", "a file of SPSS or Stata")
+    _check_names(published.names, ending)
+    values = [_column(name, v, ending) for name, v in zip(published.names, published.values, strict=True)]
+    for j, column in enumerate(values):
+        published = published.with_values(j, column)
+    frame = pl.DataFrame(pl.from_arrow(published.table()))
+    with private_folder() as folder:
+        aside = folder / f"table{ending}"
+        try:
+            getattr(library, WRITERS[ending])(frame, str(aside))
+        except Exception:  # of the library, whose message may quote cells
+            raise BadData("the table cannot be written for this program", remedy=REMEDY) from None
+        file.write(_without_time(aside, ending))
+    progress("writing", published.rows, published.rows)
+
+
+def _check_names(names: tuple[str, ...], ending: str) -> None:
+    for name in names:
+        if not NAME.fullmatch(name) or len(name.encode()) > LONGEST_NAME[ending]:
+            raise BadData(
+                f"the program of {ending} files has no column called {safe_name(name)}",
+                remedy=f"Letters, digits and _ only, a letter first. {REMEDY}",
+            )
+    if len({name.casefold() for name in names}) < len(names):
+        raise BadData("two columns differ by capitals alone", remedy=REMEDY)
+
+
+def _column(name: str, values: pa.Array, ending: str) -> pa.Array:
+    """Returns the values of a column in a type that the program has, equal for equal texts."""
+    kind, types = values.type, pa.types
+    texts = canonical(values, name)
+    if types.is_date(kind):
+        return values.cast(pa.date32())
+    if types.is_float64(kind) or types.is_integer(kind):
+        numbers = values.cast(pa.float64(), safe=False)
+        if canonical(numbers).equals(texts) and all(abs(n) < LARGEST_EXACT for n in numbers.to_pylist()):
+            return numbers
+    listed = texts.to_pylist()
+    for text in listed:
+        cut = ending == ".sav" and text.endswith(" ")
+        if not text or cut or "\0" in text or len(text.encode()) > LONGEST_STATISTICS_TEXT[ending]:
+            raise BadData(
+                f"a text of {safe_name(name)} is empty, too long, or ends in a blank: a file with the ending"
+                f" {ending} cannot carry it",
+                remedy=REMEDY,
+            )
+    return text_array(listed)
+
+
+def _without_time(path: Path, ending: str) -> bytes:
+    """Returns the bytes of a file with a time of writing that is always the same."""
+    content = bytearray(path.read_bytes())
+    if ending == ".sav":
+        content[SPSS_TIME] = b"01 Jan 8000:00:00"
+        return bytes(content)
+    fixed, times = STATA_TIME.subn(rb"\g<1>01 Jan 1980 00:00\g<2>", bytes(content))
+    if times != 1:
+        raise BadData("the file cannot be written without its time", remedy=REMEDY)
+    return fixed

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato.testing.attacks import check_attack
     from sfumato.testing.engines import check_engine
-    from sfumato.testing.losses import check_loss
-    from sfumato.testing.promises import check_promise
-    from sfumato.testing.searches import check_search
-    from sfumato.testing.table_promises import check_table_promise
+    from sfumato.testing.promises import check_promise, check_table_promise
+    from sfumato.testing.searches import check_loss, check_search
 
 __all__ = [
     "check_attack",
@@ -25,10 +23,10 @@ __all__ = [
 _HOMES = {
     "check_attack": "sfumato.testing.attacks",
     "check_engine": "sfumato.testing.engines",
-    "check_loss": "sfumato.testing.losses",
+    "check_loss": "sfumato.testing.searches",
     "check_promise": "sfumato.testing.promises",
     "check_search": "sfumato.testing.searches",
-    "check_table_promise": "sfumato.testing.table_promises",
+    "check_table_promise": "sfumato.testing.promises",
 }
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack
-from sfumato.attacks.published_table import PublishedTable, flat
-from sfumato.core.limits import AttackLimits
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Finding
-from sfumato.testing.claims import require
+from sfumato.models.attack_contract import Attack, PublishedTable, flat
+from sfumato.models.freeform.inference import (
+    Leaves,
+    Observability,
+    Sensitivity,
+    check_observability,
+    check_sensitivity,
+)
+from sfumato.system.errors import BadPolicy
+from sfumato.system.verdict import AttackLimits, Finding
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Label, Taxonomy
+from sfumato.testing.promises import require
 
 CANARY = "canary-"
 """Begins every cell of the suite's tables; no sentence may hold it."""
@@ -52,7 +59,7 @@ def check_attack(attack: Attack, *, limits: AttackLimits = NOTHING_PROMISED, see
     numbers are possible; it says nothing of a cell in words; it copes with an empty table, one row, empty
     cells, no key column, no sensitive column.
 
-    >>> from sfumato.attacks.table.homogeneity import Homogeneity
+    >>> from sfumato.models.l_diversity.attack import Homogeneity
     >>> check_attack(Homogeneity())
     """
     _names_its_adversary(attack)
@@ -117,3 +124,59 @@ def _tables(rng: np.random.Generator) -> list[tuple[Rows, tuple[str, ...], tuple
         ]
         tables.append((rows, ("q0", "q1"), ("s0", "s1")))
     return tables
+
+
+# Conformance suites for sensitivities and observabilities: run them on yours before others rely on it.
+
+
+def check_sensitivity_model(model: Sensitivity, *, trees: int = 200, seed: int = 0) -> None:
+    """Checks the Sensitivity principle on random trees; raises `AssertionError` that names a node.
+
+    >>> from sfumato.models.freeform.inference import aggregate
+    >>> check_sensitivity_model(aggregate, trees=20)
+    """
+
+    def check(tree: Taxonomy, sensitive: Leaves, values: Sequence[Fraction]) -> None:
+        check_sensitivity(tree, sensitive, values, column="x")
+
+    _check_model(model, check, trees, seed)
+
+
+def check_observability_model(model: Observability, *, trees: int = 200, seed: int = 0) -> None:
+    """Checks the Observability principle on random trees; raises `AssertionError` that names a node.
+
+    >>> from sfumato.models.freeform.inference import unless_sensitive
+    >>> check_observability_model(unless_sensitive, trees=20)
+    """
+
+    def check(tree: Taxonomy, sensitive: Leaves, values: Sequence[Fraction]) -> None:
+        del sensitive
+        check_observability(tree, values, column="x")
+
+    _check_model(model, check, trees, seed)
+
+
+def _check_model(
+    model: Sensitivity | Observability,
+    check: Callable[[Taxonomy, Leaves, Sequence[Fraction]], None],
+    trees: int,
+    seed: int,
+) -> None:
+    for tree, sensitive in _trees(np.random.default_rng(seed), trees):
+        values = [Fraction(value) for value in model(tree, sensitive.copy())]
+        try:
+            check(tree, sensitive, values)
+        except BadPolicy as wrong:
+            raise AssertionError(f"{wrong.message}: {wrong.remedy}") from None
+        if values != [Fraction(value) for value in model(tree, sensitive.copy())]:
+            raise AssertionError("asked again, it answers differently")
+
+
+def _trees(rng: np.random.Generator, count: int) -> Iterator[tuple[Taxonomy, Leaves]]:
+    """Yields random trees, some of whose leaves are sensitive: none, all, and in between."""
+    for turn in range(count):
+        size = int(rng.integers(2, 12))
+        parent = [-1, *(int(rng.integers(0, v)) for v in range(1, size))]
+        tree = Taxonomy.grow(["*", *(f"v{i}" for i in range(1, size))], parent)
+        share = (0.0, 1.0, 0.4)[turn % 3]
+        yield tree, rng.random(len(tree.leaves)) < share

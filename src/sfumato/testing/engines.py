@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Coding, Microdata, Missing, Role
-from sfumato.core.recoding import SUPPRESSED, Recoding
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.engine import Source, open_source
-from sfumato.engine.text import canonical
+from sfumato.system.errors import BadData
+from sfumato.table.cell_text import canonical
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Coding, Microdata, Missing, Role
+from sfumato.table.recoding import SUPPRESSED, Recoding
+from sfumato.table.source import Source, open_source
+from sfumato.table.taxonomy import Label, Taxonomy
 
 Cells = Mapping[str, Sequence[Label]]
 """A table of text, column by column; `None` is a missing cell."""

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Cuts, Promises
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.watch import Answer, Deliberate
-from sfumato.protection.loss import find_measure, measure
-from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.suppression import keep
+from sfumato.models.contract import Answer, Cuts, Deliberate, Promises
+from sfumato.search.contract import Aim, Outcome
+from sfumato.search.loss import find_measure, measure
+from sfumato.search.suppression import keep
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.taxonomy import Taxonomy
 
 MOST_RECODINGS = 200_000
 """So many recodings are tried at most."""

@@ -3,19 +3,83 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.classes import Classes, Histogram
-from sfumato.core.promise import ClassPromise, Truth
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.verdict import Evidence, Verdict
-from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Declared
-from sfumato.testing.claims import check_words, require
+from sfumato.models.attack_contract import known
+from sfumato.models.contract import Answer, ClassPromise, Promise, TablePromise, Truth
+from sfumato.models.parameters import Declared
+from sfumato.system.verdict import AttackLimit, Evidence, Verdict
+from sfumato.table.classes import Classes, Histogram, WeightedClass
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import ROOT, Label, Taxonomy
+from sfumato.testing.exhaustive import every_cut
+
+# Claims that every promise makes of itself: words, limits, and the data for its second judge.
+
+PLAIN = (str, int, bool, Fraction, bytes, type(None))
+DATA = ("promise", "kind", "sentence", "evidence", "columns", "parameters", "least_people", "least_values")
+
+
+def check_words(promise: Promise) -> None:
+    """Raises `AssertionError` where a promise does not say what everybody may ask of it."""
+    by = (promise.by_size, promise.by_values)
+    for claim in (promise.monotone, promise.hereditary, promise.cone, *by, promise.relative):
+        require(
+            isinstance(claim, bool),
+            "monotone, hereditary, cone, by_size, by_values and relative are True or False",
+        )
+    require(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")
+    require(isinstance(promise.evidence, Evidence), "evidence is a member of Evidence")
+    for columns in (promise.sensitive, promise.reads, promise.ordered_columns):
+        right = isinstance(columns, tuple) and all(isinstance(c, str) for c in columns)
+        require(right, "sensitive, reads and ordered_columns are tuples of columns")
+    for least in (promise.least_people, promise.least_values):
+        require(
+            type(least) is int and least >= 0, "least_people and least_values are whole numbers from 0 on"
+        )
+    text = str(promise)
+    require(bool(text) and "\n" not in text and text == str(promise), "str() gives one line, always the same")
+    _check_limits(promise)
+    _check_data(promise)
+
+
+def _check_limits(promise: Promise) -> None:
+    limits = promise.limits()
+    require(all(isinstance(limit, AttackLimit) for limit in limits), "limits() gives limits of attacks")
+    require(limits == promise.limits(), "limits() gives the same limits every time")
+    strange = [name for name in promise.threats if name not in known()]
+    require(not strange, f"threats names what is no attack: {', '.join(strange)}")
+
+
+def _check_data(promise: Promise) -> None:
+    data = promise.judge_data()
+    require(set(DATA) <= set(data), f"judge_data says {', '.join(DATA)}")
+    require(_is_plain(data), "judge_data holds plain data: texts, numbers, fractions, tuples, dictionaries")
+    said = (data["promise"], data["kind"], data["sentence"], data["columns"])
+    same = said == (promise.name, promise.kind, str(promise), promise.sensitive)
+    require(same and data == promise.judge_data(), "judge_data says what the promise says, always the same")
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(_is_plain(key) and _is_plain(part) for key, part in value.items())
+    if isinstance(value, tuple):
+        return all(_is_plain(part) for part in value)
+    # a model of one's own, which only Python can give, stays the function that it is
+    return type(value) in PLAIN or (callable(value) and not type(value).__module__.startswith("sfumato"))
+
+
+def require(truth: bool, sentence: str) -> None:
+    """Raise `AssertionError` with this sentence where it is not so."""
+    if not truth:
+        raise AssertionError(sentence)
+
 
 Grid = NDArray[np.int64]
 """Classes x values: how often each value occurs in each class."""
@@ -256,3 +320,150 @@ def _bytes(classes: Classes) -> bytes:
     for h in classes.histograms.values():
         parts += [h.start, h.values, h.counts, h.overall]
     return b"".join(part.tobytes() for part in parts)
+
+
+# The conformance suite for table promises: run `check_table_promise` on yours before others rely on it.
+
+Chosen = tuple[Cut, ...]
+"""A recoding: one cut per key column."""
+
+
+def check_table_promise(
+    make: Callable[[Microdata], TablePromise], *, tables: int = 40, steps: int = 12, seed: int = 0
+) -> None:
+    """Checks a table promise on small random tables; raises `AssertionError` with a sentence if it fails.
+
+    `make(table)` gives the promise for a table with key columns `q0`, `q1`, … and a sensitive column `s`.
+    On every table all recodings are tried: a watch says YES exactly where the verdict from scratch holds,
+    NEVER only where no finer recoding holds, whatever it was asked before and wherever the search moved;
+    and the promise is as monotone as it claims. The same `seed` gives the same tables.
+
+    >>> from fractions import Fraction
+    >>> from sfumato.models.freeform.inference import FreeColumn
+    >>> from sfumato.models.freeform.promise import Freeform
+    >>> secret = {"q0": FreeColumn(sensitive=("*",))}
+    >>> check_table_promise(lambda table: Freeform(Fraction(1, 2), columns=secret), tables=5)
+    """
+    rng = np.random.default_rng(seed)
+    kept = broken = 0
+    for _ in range(tables):
+        table = _table(rng)
+        promise = make(table)
+        _table_promises_check_words(promise)
+        names = [c.name for c in table.keys]
+        every = list(product(*(list(every_cut(c.taxonomy)) for c in table.keys)))
+        before = table.words.tobytes() + table.counts.tobytes()
+        holds = [_verdict(promise, table, dict(zip(names, cuts, strict=True))) for cuts in every]
+        _check_claims(promise, every, holds)
+        _check_answers(promise, table, names, every, holds)
+        for _ in range(steps):
+            _check_walk(promise, table, names, dict(zip(every, holds, strict=True)), rng)
+        require(table.words.tobytes() + table.counts.tobytes() == before, "it changes the table it is given")
+        kept, broken = kept + sum(holds), broken + len(holds) - sum(holds)
+    require(
+        kept > 0, "no recoding of any table keeps the promise; choose parameters that small tables can keep"
+    )
+    require(broken > 0, "every recoding of every table keeps the promise; choose parameters that some break")
+
+
+def _table_promises_check_words(promise: TablePromise) -> None:
+    require(
+        isinstance(promise, TablePromise),
+        "it is no table promise: derive it from sfumato.extend.TablePromise",
+    )
+    check_words(promise)
+
+
+def _verdict(promise: TablePromise, table: Microdata, cuts: dict[str, Cut]) -> bool:
+    verdict = promise.verdict_on(table, cuts)
+    require(isinstance(verdict, Verdict), "verdict_on returns no Verdict")
+    require(verdict.holds is not None, "with the table at hand a verdict must be decided")
+    require(verdict == promise.verdict_on(table, cuts), "asked again, verdict_on answers differently")
+    return bool(verdict.holds)
+
+
+def _check_claims(promise: TablePromise, every: list[Chosen], holds: list[bool]) -> None:
+    """Monotone: what holds still holds when it is generalized further."""
+    if not promise.monotone:
+        return
+    for fine, keeps in zip(every, holds, strict=True):
+        if keeps:
+            coarser = (truth for cuts, truth in zip(every, holds, strict=True) if _finer(fine, cuts))
+            require(
+                all(coarser), "it claims to be monotone, but a recoding keeps it and a coarser one does not"
+            )
+
+
+def _check_answers(
+    promise: TablePromise, table: Microdata, names: list[str], every: list[Chosen], holds: list[bool]
+) -> None:
+    for cuts, keeps in zip(every, holds, strict=True):
+        answer, reason = promise.watch(table).ask(dict(zip(names, cuts, strict=True)))
+        _check_answer(answer, reason, keeps)
+        if answer is Answer.NEVER:
+            finer = (truth for other, truth in zip(every, holds, strict=True) if _finer(other, cuts))
+            require(not any(finer), "it says NEVER, and a finer recoding keeps the promise")
+
+
+def _check_walk(
+    promise: TablePromise,
+    table: Microdata,
+    names: list[str],
+    truth: dict[Chosen, bool],
+    rng: np.random.Generator,
+) -> None:
+    """A search that starts at the roots and takes random steps, those that are allowed."""
+    here: Chosen = tuple(Cut.root(c.taxonomy) for c in table.keys)
+    if not truth[here]:
+        return
+    watch = promise.watch(table)
+    watch.accept(dict(zip(names, here, strict=True)))
+    for j, node in _steps(here, rng):
+        if node not in here[j].nodes:
+            continue
+        there = (*here[:j], here[j].specialize(node), *here[j + 1 :])
+        answer, reason = watch.ask(dict(zip(names, there, strict=True)), (names[j], node))
+        _check_answer(answer, reason, truth[there])
+        if answer is Answer.NEVER:
+            finer = (keeps for other, keeps in truth.items() if _finer(other, there))
+            require(not any(finer), "on its way it says NEVER, and a finer recoding keeps the promise")
+        if answer is Answer.YES and rng.random() < 0.8:
+            watch.accept(dict(zip(names, there, strict=True)))
+            here = there
+
+
+def _check_answer(answer: Answer, reason: str, keeps: bool) -> None:
+    require(isinstance(answer, Answer) and isinstance(reason, str), "ask returns an Answer and why")
+    require((answer is Answer.YES) == keeps, "ask and verdict_on disagree on whether the promise holds")
+
+
+def _steps(start: Chosen, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
+    """Every specialization of every column, parents before children, columns mixed."""
+    steps = [
+        (j, v) for j, cut in enumerate(start) for v in range(len(cut.taxonomy.labels)) if _parent(cut, v)
+    ]
+    order = np.argsort([v + 3 * float(rng.random()) for _, v in steps], kind="stable")
+    yield from (steps[i] for i in order.tolist())
+
+
+def _parent(cut: Cut, node: int) -> bool:
+    return bool(cut.taxonomy.end[node] > node + 1)
+
+
+def _finer(one: Chosen, other: Chosen) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _table(rng: np.random.Generator) -> Microdata:
+    rows = int(rng.integers(1, 14))
+    columns = [Column(f"q{j}", Role.QUASI, _table_promises_tree(rng)) for j in range(int(rng.integers(1, 3)))]
+    columns.append(Column("s", Role.SENSITIVE, Taxonomy.flat(["x", "y", "z"], ordered=True)))
+    codes = [rng.integers(0, len(c.taxonomy.leaves), rows).astype(np.int32) for c in columns]
+    return Microdata.of_codes(columns, codes)
+
+
+def _table_promises_tree(rng: np.random.Generator) -> Taxonomy:
+    """At most seven nodes of any shape below the root."""
+    size = int(rng.integers(2, 9))
+    parent = [-1, *(int(rng.integers(ROOT, v)) for v in range(1, size))]
+    return Taxonomy.grow(["*", *(f"v{i}" for i in range(1, size))], parent)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible
-from sfumato.core.microdata import Codes, Column, Microdata, Role
-from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise, Truth
-from sfumato.core.recoding import SUPPRESSED, Recoding, classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.verdict import Verdict
-from sfumato.core.watch import Answer, Watch
+from sfumato.models.contract import Answer, ClassPromise, Cuts, Promises, TablePromise, Truth, Watch
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.policy.searches import LOSSES, Ability
-from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
-from sfumato.protection.loss import measure
-from sfumato.protection.searches.search import Aim, Outcome, Search
-from sfumato.testing.claims import require
+from sfumato.search.contract import Aim, Outcome, Search
+from sfumato.search.loss import UNPRICED, MeasuredRecoding, column_weights, measure
+from sfumato.system.errors import Infeasible
+from sfumato.system.verdict import Verdict
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Codes, Column, Microdata, Role
+from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.testing.promises import require
 
 SHARE = Fraction(1, 4)
 """The share of rows that may be suppressed, where the search makes use of one."""
@@ -40,7 +42,7 @@ def check_search(search: Search, *, ability: Ability | None = None, tables: int 
     keeps them all. `ability` is the search's own unless given.
 
     >>> from sfumato.policy.searches import BUILT_IN
-    >>> from sfumato.protection.searches.mondrian import mondrian
+    >>> from sfumato.search.mondrian import mondrian
     >>> check_search(mondrian, ability=BUILT_IN["mondrian"], tables=3)
     """
     # `getattr`: a search is any function, and only those of other packages say what they can do.
@@ -283,3 +285,55 @@ class _CoarseWatch(Watch):
 
     def accept(self, cuts: Cuts) -> None:
         """Nothing to remember."""
+
+
+# What every loss must do: run `check_loss` on yours before a search keeps it small.
+
+ROUNDING = 1e-9
+"""By so much, as a share, a loss may fall for the sake of floats alone."""
+
+
+def check_loss(measure: Callable[[MeasuredRecoding], float], *, tables: int = 40, seed: int = 0) -> None:
+    """Checks a loss on small random tables; raises `AssertionError` with a sentence if it fails.
+
+    It is a finite number, not negative, the same for the same rows in whatever order, and it never falls when
+    a value becomes more general: exact searches rely on that.
+
+    >>> from sfumato.search.loss import MEASURES
+    >>> check_loss(MEASURES["entropy"], tables=3)
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(tables):
+        table, again = random_tables(rng)
+        cuts = {c.name: Cut.leaves(c.taxonomy) for c in table.keys}
+        before = _measured(measure, Recoding.of_cuts(table, cuts))
+        while True:
+            same = _measured(measure, Recoding.of_cuts(again, cuts))
+            require(abs(same - before) <= ROUNDING * max(1.0, before), "it depends on the order of rows")
+            coarser = [(name, node) for name, cut in cuts.items() for node in _parents(cut)]
+            if not coarser:
+                break
+            name, node = coarser[int(rng.integers(len(coarser)))]
+            cuts = {**cuts, name: _raised(cuts[name], node)}
+            after = _measured(measure, Recoding.of_cuts(table, cuts))
+            require(after >= before - ROUNDING * max(1.0, before), "it falls where a table is more general")
+            before = after
+
+
+def _measured(measure: Callable[[MeasuredRecoding], float], recoding: Recoding) -> float:
+    weights = column_weights(recoding.table.keys, None)
+    found = float(measure(MeasuredRecoding(recoding, None, weights, UNPRICED)))
+    require(isfinite(found) and found >= 0, "it is not a finite number of at least 0")
+    return found
+
+
+def _parents(cut: Cut) -> list[int]:
+    parents = cut.taxonomy.parent[cut.nodes]
+    return sorted({int(v) for v in parents.tolist() if v >= 0})
+
+
+def _raised(cut: Cut, node: int) -> Cut:
+    """The finest cut above this one that publishes the node."""
+    tree, node_of = cut.taxonomy, cut.node_of.copy()
+    node_of[tree.low[node] : tree.high[node]] = node
+    return Cut(tree, node_of)

@@ -7,26 +7,53 @@ random tables do not share a bug by accident.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-from sfumato.core.errors import BadData
-from sfumato.core.progress import Progress, silent
-from sfumato.core.verdict import Verdict
-from sfumato.judge.file_bytes.spreadsheet_formulas import check_formulas
-from sfumato.judge.policy_data import JudgedPolicy
-from sfumato.judge.registry import judge_of
-from sfumato.judge.rulings import covers_several, on_rows
-from sfumato.judge.tables.database import Database, strictly
-from sfumato.judge.tables.file_form import RELEASED, FileForm
-from sfumato.judge.tables.parquet import is_parquet, parts_of
-from sfumato.judge.tables.relation import Relation, header, number
-from sfumato.judge.tables.tally import Tally, TallyRequest, count
+from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
+from sfumato.system.verdict import Verdict
+from sfumato.verify.cells import float_marks
+from sfumato.verify.file_bytes import (
+    LARGEST,
+    check_formulas,
+    form_of_file,
+    is_shortest,
+    marks_of,
+    written_rows,
+)
+from sfumato.verify.formats import is_parquet, is_whole, parts_of
+from sfumato.verify.policy_data import JudgedPolicy
+from sfumato.verify.registry import covers_several, judge_of, on_rows, rule_all
+from sfumato.verify.tables import (
+    APART,
+    NO_LIMIT,
+    RELEASED,
+    WHERE,
+    Database,
+    FileForm,
+    HandedRows,
+    Relation,
+    different_cells,
+    header,
+    number,
+    rows_and_empty_cells,
+    strictly,
+    text_of,
+)
+from sfumato.verify.tally import Tally, TallyRequest, count
+from sfumato.verify.trees import Text
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
+
 
 PHASE = "judging"
 """What the judge is doing, as progress calls it."""
@@ -140,7 +167,7 @@ def _check_bytes(path: Path) -> None:
     """Raises where the bytes of a Parquet file are others than those that its rows give."""
     if not is_parquet(path):
         return
-    from sfumato.judge.file_bytes.parquet_rewrite import is_as_released  # noqa: PLC0415  # for Parquet alone
+    from sfumato.verify.file_bytes import is_as_released  # noqa: PLC0415  # for Parquet alone
 
     for part in parts_of(path):
         if not is_as_released(part):
@@ -209,3 +236,257 @@ def _state(path: Path) -> list[tuple[str, int, int, int]]:
     """Returns what tells that a file, or a part of a folder, is another one than before."""
     found = [(part.name, part.stat()) for part in parts_of(path)]
     return [(name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in found]
+
+
+# A published table as an auditor holds it, a file or rows in memory: what it proves about each promise.
+#
+# Nothing is refused that can be read: what the table does not decide stays undecided, with the reason.
+
+ROWS_AT_A_TIME = 100_000
+
+
+def judge_file(
+    path: Path,
+    columns: Sequence[str],
+    policy: Mapping[str, Any],
+    *,
+    form: Mapping[str, str] | None = None,
+    memory: Memory = NO_LIMIT,
+) -> tuple[Verdict, ...] | None:
+    """Returns a verdict for every promise, from the bytes of a file in the form that releases have.
+
+    `form` tells the `encoding` and the `delimiter` of a CSV file as somebody else has found them. A file in
+    another form is judged as it is written: rows are told apart by their quotes and line ends, whatever
+    separates the cells. `None` where it is in no form that is known here, or does not begin with these
+    `columns`, as somebody else has read them. Raises `BadData` where it cannot be read.
+    """
+    meant = JudgedPolicy.of(policy)
+    asked = TallyRequest.of(meant, columns)
+    by_rows = meant.person is not None and asked.person is None
+    told: FileForm | None = FileForm.of(form)
+    if not is_parquet(path) and not is_whole(path):
+        told = form_of_file(path, columns, FileForm.of(form))
+        if told is None:
+            return None
+        if path.stat().st_size <= LARGEST and not _is_released_form(path, told, memory):
+            return rule_all(_count_as_written(path, told, columns, asked, memory), by_rows=by_rows)
+    written = told or RELEASED
+    names = header(path, notes=True, form=written)
+    if names != tuple(columns):
+        return None
+
+    def ask(db: duckdb.DuckDBPyConnection) -> Tally:
+        return count(db, Relation.of_file(db, path, names, written), asked, where=path.name)
+
+    return rule_all(strictly(path.name, ask, memory), by_rows=by_rows)
+
+
+def _is_released_form(path: Path, form: FileForm, memory: Memory) -> bool:
+    """Tells whether a CSV file is as releases are written: then its rows tell all that its bytes do."""
+    try:
+        return is_shortest(path, memory=memory, form=form)
+    except BadData:
+        return False
+
+
+def _count_as_written(
+    path: Path, form: FileForm, names: Sequence[str], asked: TallyRequest, memory: Memory
+) -> Tally:
+    """Returns the counts of a CSV file whose rows can be told apart by their quotes and line ends."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    wanted = [names.index(name) for name in asked.columns]
+    keys = [names.index(name) for name in asked.keys]
+    every = [*asked.columns, APART]
+    with HandedRows(every, memory=memory) as rows:
+        read = iter(written_rows(path, names, form))
+        while some := list(islice(read, ROWS_AT_A_TIME)):
+            columns = [[row.cells[i] for row in some] for i in wanted]
+            columns.append([marks_of(row, keys) for row in some])
+            rows.add(pa.record_batch([pa.array(cells, pa.large_string()) for cells in columns], every))
+        return rows.ask(lambda db, table: count(db, table, asked, where=path.name))
+
+
+class JudgedRows:
+    """Rows of a table in memory that are handed over batch by batch; open while it is used in a `with`.
+
+    `columns` are those of the table, `wanted` those that batches are to have, in that order.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], policy: Mapping[str, Any], *, memory: Memory = NO_LIMIT
+    ) -> None:
+        meant = JudgedPolicy.of(policy)
+        self._asked = TallyRequest.of(meant, columns)
+        self.wanted = self._asked.columns
+        self._rows = HandedRows((*self.wanted, APART), memory=memory)
+        self._by_rows = meant.person is not None and self._asked.person is None
+
+    def __enter__(self) -> Self:
+        self._rows.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._rows.__exit__()
+
+    def restart(self) -> None:
+        """Forgets all rows that were handed over."""
+        self._rows.restart()
+
+    def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
+        """Takes a batch; `counts` says how many rows each of its rows stands for, if not one."""
+        marked = batch.append_column(APART, float_marks(batch, self._asked.keys))
+        self._rows.add(marked, counts)
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Returns a verdict for every promise, on all rows that were handed over."""
+        tally = self._rows.ask(lambda db, table: count(db, table, self._asked, where=WHERE))
+        return rule_all(tally, by_rows=self._by_rows)
+
+
+# The texts that a published file shows, column by column, from its bytes.
+
+
+@dataclass(frozen=True)
+class ColumnTexts:
+    """One column of a file: its SQL type, its empty cells, and its different texts with their rows.
+
+    `texts` stand most frequent first and hold no empty cell. It is `None` for a column whose texts were not
+    asked for, or which has too many.
+    """
+
+    name: str
+    kind: str
+    empty: int
+    texts: tuple[tuple[str, int], ...] | None = None
+
+
+@dataclass(frozen=True)
+class FileTexts:
+    """A published file: its rows, and its columns in their order."""
+
+    rows: int
+    columns: tuple[ColumnTexts, ...]
+
+
+def file_texts(
+    path: Path, listed: Sequence[str], *, most: int, form: Mapping[str, str] | None = None
+) -> FileTexts:
+    """Returns what a file shows; of the columns `listed`, the different texts, unless more than `most`.
+
+    `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas.
+    """
+    told = FileForm.of(form)
+    names = header(path, form=told)
+
+    def ask(db: duckdb.DuckDBPyConnection) -> FileTexts:
+        table = Relation.of_file(db, path, names, told)
+        rows, empty = rows_and_empty_cells(db, table, names)
+        cells = different_cells(db, table, [name for name in names if name in listed], most=most)
+        each = zip(names, empty, strict=True)
+        columns = (_column(table, name, gaps, cells.get(name), most) for name, gaps in each)
+        return FileTexts(rows, tuple(columns))
+
+    return strictly(path.name, ask)
+
+
+def _column(
+    table: Relation, name: str, empty: int, cells: Sequence[tuple[object, int]] | None, most: int
+) -> ColumnTexts:
+    kind = table.kind(name)
+    if cells is None or len(cells) > most:
+        return ColumnTexts(name, kind, empty)
+    texts = [(_shown(text_of(value, kind)), rows) for value, rows in cells]
+    return ColumnTexts(name, kind, empty, tuple(sorted(texts, key=lambda pair: (-pair[1], pair[0]))))
+
+
+def _shown(text: Text) -> str:
+    return "" if text is None else text
+
+
+# The judge of data dictionaries: whatever one says of a table must stand in the table's bytes.
+#
+# It gets the dictionary as plain data, and reads the file by itself. It knows the shape of the document and
+# nothing of how it was made.
+
+_FORMS = frozenset(
+    ("value", "interval", "whole numbers", "from on", "below", "leading characters", "masked characters")
+) | {"calendar unit", "group", "range", "any value", "empty"}
+_DETAIL = re.compile(r"|week|month|quarter|year|decade|\d+ of \d+ characters|level \d+ of \d+")
+_TYPES = frozenset(["string", "integer", "number", "boolean", "date", "dateTime"])
+
+
+def dictionary_faults(
+    path: Path,
+    document: Mapping[str, Any],
+    *,
+    known: Collection[str],
+    form: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Returns what a dictionary says that its table does not show; nothing if it may stand beside it.
+
+    `known` are the sentences that do not depend on the table, `form` how a CSV file is written, where not in
+    UTF-8 with commas. A fault names a place, never a text.
+    """
+    told = FileForm.of(form)
+    names = header(path, form=told)
+    faults = list(_words(document, known, {path.name, *names, "http://www.w3.org/ns/csvw", ""}))
+    written = {"encoding": told.encoding, "delimiter": told.separator}
+    if document.get("dialect") != (written if path.suffix == ".csv" else None):
+        faults.append("another way of writing than that of the table")
+    (notes,) = document["notes"]
+    columns = notes["columns"]
+    schemas = document["tableSchema"]["columns"]
+    if [c["column"] for c in columns] != list(names) or [s["titles"] for s in schemas] != list(names):
+        return [*faults, "its columns are not those of the table"]
+
+    def ask(db: duckdb.DuckDBPyConnection) -> list[str]:
+        table = Relation.of_file(db, path, names, told)
+        rows, empty = rows_and_empty_cells(db, table, [column["column"] for column in columns])
+        wrong = [] if rows == notes["rows"] else ["its rows"]
+        listed = [column["column"] for column in columns if _listed(column)]
+        cells = different_cells(db, table, listed)
+        for place, (column, gaps) in enumerate(zip(columns, empty, strict=True), 1):
+            name, kind = column["column"], table.kind(column["column"])
+            shown = {text_of(value, kind) for value, _ in cells.get(name, ())}
+            shown |= {None} if gaps else set()
+            wrong += [f"column {place}: {what}" for what in _column_faults(column, gaps, shown)]
+        return wrong
+
+    return faults + strictly(path.name, ask)
+
+
+def _listed(column: Mapping[str, Any]) -> set[str]:
+    """Returns the texts that a dictionary lists of a column."""
+    return {text for form in column.get("forms") or () for text in form["texts"] or ()}
+
+
+def _column_faults(column: Mapping[str, Any], empty: int, shown: Collection[Text]) -> Iterator[str]:
+    if bool(empty) != column["empty_cells"]:
+        yield "empty cells"
+    if not _listed(column) <= set(shown):
+        yield "a text that the table does not show"
+
+
+def _words(document: Mapping[str, Any], known: Collection[str], own: Collection[str]) -> Iterator[str]:
+    """Yields a fault for every text at a place where only sentences of the publisher may stand."""
+    (notes,) = document["notes"]
+    sentences = [notes["rows_are"], *(text for promise in notes["promises"] for text in promise.values())]
+    sentences += [column["published"] for column in notes["columns"]]
+    forms = [form for column in notes["columns"] for form in column.get("forms") or ()]
+    sentences += [form["reading"] for form in forms]
+    if not set(sentences) <= {*known, ""}:
+        yield "a sentence that is not one of the policy"
+    if not all(form["form"] in _FORMS and _DETAIL.fullmatch(form["detail"]) for form in forms):
+        yield "a form that no published value has"
+    schemas = document["tableSchema"]["columns"]
+    if not {document["@context"], document["url"], *(schema["null"] for schema in schemas)} <= set(own):
+        yield "a name that is not that of the table"
+    if not all(schema["datatype"] in _TYPES for schema in schemas):
+        yield "a type that no column has"
+    shape = {"@context", "url", "tableSchema", "notes"}
+    inside = {"sfumato", "rows", "rows_are", "promises", "columns"}
+    if set(document) - {"dialect"} != shape or set(notes) != inside:
+        yield "a field that no dictionary has"

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from functools import lru_cache
+from hashlib import sha256
+from importlib import import_module
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
-from sfumato.core.errors import BadData
+from sfumato.system.errors import BadData
+from sfumato.verify.cells import label
+from sfumato.verify.trees import Text
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
 
 SCHEMA_OF_SPARK = "org.apache.spark.sql.parquet.row.metadata"
 SCHEMA_OF_ARROW = "ARROW:schema"
@@ -154,3 +164,280 @@ def _after(nodes: Sequence[tuple[str, int | None]], place: int) -> int:
     for _ in range(below):
         place = _after(nodes, place)
     return place
+
+
+# JSON lines, as a release writes them: the same names in the same order on every line.
+
+
+def json_columns(path: Path) -> dict[str, list[Text]]:
+    """Returns the cells of every column as texts; raises `BadData` where a line is no such record."""
+    names: list[str] | None = None
+    columns: list[list[Text]] = []
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            pairs = _pairs(line)
+            if pairs is None or (names is not None and names != [name for name, _ in pairs]):
+                raise BadData(f"line {number} is no record with the names of the first", where=path.name)
+            if names is None:
+                names = [name for name, _ in pairs]
+                columns = [[] for _ in names]
+            for cells, (_, cell) in zip(columns, pairs, strict=True):
+                cells.append(label(cell))
+    if not names or len(set(names)) < len(names):
+        raise BadData("the file holds no record, or names a column twice", where=path.name)
+    return dict(zip(names, columns, strict=True))
+
+
+def _pairs(line: bytes) -> list[tuple[str, Any]] | None:
+    """Returns the members of the object on a line, as they stand there; `None` where it is something else."""
+    try:
+        found = json.loads(line.decode("utf-8"), object_pairs_hook=_Members)
+    except (ValueError, RecursionError):
+        return None
+    plain = isinstance(found, _Members) and not any(isinstance(cell, list) for _, cell in found)
+    return found if plain and line.startswith(b"{") and line.endswith(b"}\n") else None
+
+
+class _Members(list[tuple[str, Any]]):
+    """The members of an object, in order, each as often as it is there."""
+
+
+# Files of SPSS and Stata, as a release writes them: cells, and nothing that describes them.
+
+READ_BY = {".sav": "read_sav", ".dta": "read_dta"}
+TOLD_BESIDE_CELLS = (
+    "variable_value_labels",
+    "missing_ranges",
+    "missing_user_values",
+    "notes",
+    "file_label",
+    "mr_sets",
+)
+
+
+def statistics_columns(path: Path) -> dict[str, list[Text]]:
+    """Returns the cells of every column as texts; raises `BadData` where the file tells more than these."""
+    try:
+        library: Any = import_module("pyreadstat")  # it has no types
+        read = getattr(library, READ_BY[path.suffix.lower()])
+        columns, about = read(str(path), output_format="dict", user_missing=True)
+    except Exception:  # of the library, whose message may quote cells
+        raise BadData("the file cannot be read", where=path.name, remedy="Write it again.") from None
+    told = [name for name in TOLD_BESIDE_CELLS if getattr(about, name, None)]
+    if told or any(about.column_labels):
+        raise BadData("the file tells more than its cells", where=path.name, remedy="Write it again.")
+    return {name: [_text(cell) for cell in cells] for name, cells in columns.items()}
+
+
+def _text(cell: object) -> Text:
+    if cell is None or cell == "" or (isinstance(cell, float) and isnan(cell)):
+        return None
+    if not isinstance(cell, str | float | int | date):
+        raise BadData("a cell is neither a number, a text nor a date")
+    return label(cell)
+
+
+# XLSX files, as a release writes them: read from the bytes, by a grammar that has room for cells alone.
+#
+# Whatever else a workbook may hold (properties, other sheets, formulas, comments, styles, bytes between its
+# parts) is no such file. One that another program saved is refused here, and judged by its rows instead.
+
+SHEET = "xl/worksheets/sheet1.xml"
+KNOWN_PARTS = {
+    "[Content_Types].xml": "2bb85ed4ca1edbd73bc2df269dd0e0f61feb70a3f926a80b0a8db4f8633e3a8c",
+    "_rels/.rels": "9f96bb683e71c45171c7ae310bf6c37fb5a834bb9738497ac7084c42ac9c2d9a",
+    "xl/workbook.xml": "87daec00a41ef0b53ff23c4a14e05e978b94919841a29711f578b9c44fd0ce4a",
+    "xl/_rels/workbook.xml.rels": "1b2fc82d18a622c89e94093d1d5a256857ac9641b8ee51a8290ea82796b1060f",
+    "xl/styles.xml": "4d2f544936654995212724e440a8bb6a08c07c729017847cd3927399e3c193af",
+}
+"""The parts of a release beside its cells, and the SHA-256 of each: they say nothing of anybody."""
+
+PLAIN_FILE = 0o600 << 16
+UNREADABLE = (
+    BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError, RuntimeError, UnicodeError, OSError
+)  # fmt: skip
+"""What a file raises that is damaged, or no workbook."""
+LOCAL_BYTES, CENTRAL_BYTES, END_BYTES = 30, 46, 22
+"""What a ZIP file has, beside names and contents, for each part, in its list of parts, and at its end."""
+BEGIN = (
+    '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+)
+END = "</sheetData></worksheet>"
+ROW = re.compile(r'<row r="([0-9]+)">(.*?)</row>', re.DOTALL)
+CELL = re.compile(
+    r'<c r="([A-Z]+)([0-9]+)"(?:'
+    r' t="inlineStr"><is><t xml:space="preserve">([^<]+)</t></is>'
+    r'|( t="b"| s="1"|)><v>([^<>&]+)</v>)</c>'
+)
+OTHER_ESCAPE = re.compile("&(?!amp;|lt;|gt;|#13;)|[\x00-\x08\x0b-\x1f]")
+DAY_ZERO = date(1899, 12, 30)
+
+
+def workbook_columns(path: Path) -> dict[str, list[Text]]:
+    """Returns the cells of every column as texts; raises `BadData` where the file holds anything else."""
+    sheet = _sheet(path)
+    if not sheet.startswith(BEGIN) or not sheet.endswith(END):
+        raise _more(path)
+    place, last = len(BEGIN), len(sheet) - len(END)
+    names: list[str] = []
+    columns: list[list[Text]] = []
+    number = 0
+    while place < last:
+        row = ROW.match(sheet, place, last)
+        number += 1
+        if row is None or int(row[1]) != number:
+            raise _more(path)
+        cells = _cells(row[2], number, path)
+        if number == 1:
+            names = [str(cells[j]) for j in range(len(cells)) if cells.get(j) is not None]
+            columns = [[] for _ in names]
+            if len(names) != len(cells) or len(set(names)) < len(names):
+                raise BadData("the names of columns cannot be read", where=path.name)
+        elif not cells or max(cells) >= len(names):
+            raise BadData(f"row {number} has no cells, or more than the first", where=path.name)
+        else:
+            for j, column in enumerate(columns):
+                column.append(cells.get(j))
+        place = row.end()
+    if not names:
+        raise BadData("the sheet is empty", where=path.name)
+    return dict(zip(names, columns, strict=True))
+
+
+def _sheet(path: Path) -> str:
+    """Returns the XML of the only sheet of a file that holds the known parts and nothing else."""
+    try:
+        with ZipFile(path) as file:
+            entries = file.infolist()
+            expected = [*KNOWN_PARTS, SHEET]
+            bare = all(not (e.extra or e.comment or e.internal_attr) for e in entries)
+            bare &= all((e.create_system, e.external_attr) == (0, PLAIN_FILE) for e in entries)
+            names = sum(2 * len(e.filename.encode()) + e.compress_size for e in entries)
+            size = names + len(entries) * (LOCAL_BYTES + CENTRAL_BYTES) + END_BYTES
+            if [e.filename for e in entries] != expected or not bare or size != path.stat().st_size:
+                raise _more(path)
+            if any(e.date_time != (1980, 1, 1, 0, 0, 0) for e in entries):
+                raise _more(path)
+            if any(sha256(file.read(name)).hexdigest() != mark for name, mark in KNOWN_PARTS.items()):
+                raise _more(path)
+            return file.read(SHEET).decode("utf-8")
+    except UNREADABLE:
+        raise BadData("the file cannot be read as XLSX", where=path.name, remedy="Write it again.") from None
+
+
+def _cells(text: str, row: int, path: Path) -> dict[int, Text]:
+    """Returns the cells of a row by the number of their column, which rises."""
+    found: dict[int, Text] = {}
+    place, before = 0, -1
+    while place < len(text):
+        cell = CELL.match(text, place)
+        if cell is None or int(cell[2]) != row or (column := _number(cell[1])) <= before:
+            raise _more(path)
+        found[column] = _value(cell[4], cell[5], path) if cell[3] is None else _workbook_text(cell[3], path)
+        place, before = cell.end(), column
+    return found
+
+
+def _workbook_text(written: str, path: Path) -> str:
+    if OTHER_ESCAPE.search(written):
+        raise _more(path)
+    from xml.sax.saxutils import unescape  # noqa: PLC0415  # slow to load, and only workbooks need it
+
+    return unescape(written, {"&#13;": "\r"})
+
+
+def _value(kind: str, text: str, path: Path) -> Text:
+    try:
+        if kind == ' t="b"':
+            return {"0": "false", "1": "true"}[text]
+        if kind == ' s="1"':
+            return (DAY_ZERO + timedelta(days=int(text))).isoformat()
+        return label(float(text))
+    except (ValueError, KeyError, OverflowError):
+        raise BadData("a cell cannot be read", where=path.name) from None
+
+
+def _number(letters: str) -> int:
+    """Returns the number of a column, counted from nought.
+
+    >>> [_number(letters) for letters in ("A", "Z", "AA", "ZZ")]
+    [0, 25, 26, 701]
+    """
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def _more(path: Path) -> BadData:
+    return BadData(
+        "the workbook holds more or other things than a release writes",
+        where=path.name,
+        remedy="Write it again.",
+    )
+
+
+# Published files that are neither CSV nor Parquet: read as a whole, each cell as its text.
+#
+# The judge has readers of its own: XLSX by its bytes (`workbook.py`), Arrow by Polars, JSON lines cell by
+# cell.
+# Files of SPSS and Stata are read by the library that wrote them, and refused where they hold more than
+# cells.
+
+Columns = Mapping[str, list[Text]]
+
+
+def is_whole(path: Path) -> bool:
+    """Tells whether a path is meant to be a file that is read as a whole."""
+    return path.suffix.lower() in _READERS
+
+
+def whole_table(path: Path) -> pa.Table:
+    """Returns all cells of a published file as texts; raises `BadData` where it is not as releases are."""
+    if not path.is_file():
+        raise BadData("there is no such file", where=path.name)
+    state = path.stat()
+    return _read(path, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, *_: int) -> pa.Table:
+    """Returns the table of a file in the state that the numbers tell: it is asked for several times."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    found = _READERS[path.suffix.lower()](path)
+    if isinstance(found, pa.Table):
+        return found
+    return pa.table({name: pa.array(cells, pa.large_string()) for name, cells in found.items()})
+
+
+def _arrow_table(path: Path) -> pa.Table:
+    """Returns the cells of an Arrow file without metadata, as Polars reads them."""
+    import polars as pl  # noqa: PLC0415  # heavy
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    from sfumato.verify.cells import texts_of  # noqa: PLC0415  # loads Arrow
+
+    unreadable = BadData("the file cannot be read as Arrow", where=path.name, remedy="Write it again.")
+    try:
+        frame = pl.read_ipc(path)
+        with pa.OSFile(str(path)) as file:
+            schema = pa.ipc.open_file(file).schema
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError):
+        raise unreadable from None
+    if schema.metadata or any(field.metadata for field in schema) or schema.names != frame.columns:
+        raise BadData("the file carries notes besides its columns", where=path.name, remedy="Write it again.")
+    cells = [texts_of(column.combine_chunks()) for column in frame.to_arrow().columns]
+    return pa.table([column.cast(pa.large_string()) for column in cells], names=frame.columns)
+
+
+_READERS: Mapping[str, Callable[[Path], Columns | pa.Table]] = {
+    ".xlsx": workbook_columns,
+    ".sav": statistics_columns,
+    ".dta": statistics_columns,
+    ".arrow": _arrow_table,
+    ".feather": _arrow_table,
+    ".jsonl": json_columns,
+    ".ndjson": json_columns,
+}

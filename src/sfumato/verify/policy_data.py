@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from sfumato.core.errors import BadPolicy
-from sfumato.core.verdict import Evidence
-from sfumato.judge.tables.spelling import UNKNOWN, one_value_each
-from sfumato.judge.taxonomies.column_trees import value_tree
-from sfumato.judge.taxonomies.published_labels import label_reader
-from sfumato.judge.taxonomies.value_tree import Text, ValueTree
+from sfumato.system.errors import BadPolicy
+from sfumato.system.verdict import Evidence
+from sfumato.verify.cells import UNKNOWN, one_value_each
+from sfumato.verify.published_labels import label_reader
+from sfumato.verify.trees import Text, ValueTree, value_tree
 
 KEY_ROLES = ("quasi", "free")
 """The roles of columns by whose texts rows are alike."""

@@ -16,13 +16,18 @@ from fractions import Fraction
 from math import ceil, floor, inf
 from typing import Protocol
 
-from sfumato.judge.taxonomies import dates
-from sfumato.judge.taxonomies.codes import character_counts
-from sfumato.judge.taxonomies.column_trees import Spec, value_tree
-from sfumato.judge.taxonomies.intervals import Scale
-from sfumato.judge.taxonomies.numbers import number
-from sfumato.judge.taxonomies.ready import CodeLabels, ReadyList
-from sfumato.judge.taxonomies.value_tree import ANY, ValueTree
+from sfumato.verify import trees as dates
+from sfumato.verify.trees import (
+    ANY,
+    CodeLabels,
+    ReadyList,
+    Scale,
+    Spec,
+    ValueTree,
+    character_counts,
+    number,
+    value_tree,
+)
 
 DASH = "–"
 """Stands between the two ends of a range."""

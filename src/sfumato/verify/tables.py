@@ -4,23 +4,202 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from sfumato.core.errors import BadData
-from sfumato.judge.tables.cell_text import label, moment
-from sfumato.judge.tables.database import strictly
-from sfumato.judge.tables.file_form import RELEASED, FileForm
-from sfumato.judge.tables.parquet import check_notes, columns, is_parquet, literal, parts_of, relation
-from sfumato.judge.tables.whole_file import is_whole, whole_table
-from sfumato.judge.taxonomies.value_tree import Text
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.system.disk import private_folder
+from sfumato.system.errors import BadData, NotEnoughMemory
+from sfumato.system.memory import Memory
+from sfumato.verify.cells import TERM_END, label, moment, texts_of
+from sfumato.verify.formats import (
+    check_notes,
+    columns,
+    is_parquet,
+    is_whole,
+    literal,
+    parts_of,
+    relation,
+    whole_table,
+)
+from sfumato.verify.policy_data import ONE, SetColumn
+from sfumato.verify.trees import Text
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
+
+
+# How a CSV file is written, as the judge is told: its encoding, its separator, texts of empty cells.
+
+LETTERS_AT_A_TIME = 1 << 20
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """UTF-8 with commas, unless something else is said; `empty` are texts that stand for an empty cell.
+
+    >>> FileForm.of({"delimiter": ";", "empty": "NA, NULL"})
+    FileForm(encoding='utf-8', separator=';', empty=('NA', 'NULL'))
+    """
+
+    encoding: str = "utf-8"
+    separator: str = ","
+    empty: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, words: Mapping[str, str] | None) -> FileForm:
+        """Returns the form that plain data tell by `encoding`, `delimiter` and `empty`, or some of them."""
+        said = words or {}
+        empty = tuple(text for part in said.get("empty", "").split(",") if (text := part.strip()))
+        return cls(said.get("encoding", cls.encoding), said.get("delimiter", cls.separator), empty)
+
+    @property
+    def is_utf8(self) -> bool:
+        return self.encoding == "utf-8"
+
+    def texts(self, path: Path) -> Iterator[str]:
+        """Yields the text of a file in pieces; raises `BadData` where its bytes are in another encoding."""
+        try:
+            with path.open(encoding=self.encoding, newline="") as file:
+                while piece := file.read(LETTERS_AT_A_TIME):
+                    yield piece
+        except UnicodeError:
+            wrong = True
+        else:
+            wrong = False
+        if wrong:  # raised here, where the complaint, which quotes bytes, is no part of what is told
+            raise BadData("the file is not in the encoding that it is said to have", where=path.name)
+
+    def utf8_copy(self, path: Path, folder: Path) -> Path:
+        """Returns a copy of a file in UTF-8, in a folder that its owner alone can see; its last line ends."""
+        copy = folder / f"utf-8-{sum(1 for _ in folder.iterdir())}.csv"
+        last = ""
+        with copy.open("w", encoding="utf-8", newline="") as out:
+            for piece in self.texts(path):
+                out.write(piece)
+                last = piece[-1]
+        if last != "\n":
+            raise BadData("the last line has no end", where=path.name, remedy="It is empty or truncated.")
+        return copy
+
+
+RELEASED = FileForm()
+"""The form of a release, unless its source had another one."""
+
+
+# Where the judge asks: a database in memory that tells nothing of what it read.
+
+Answer = TypeVar("Answer")
+
+LEAST = 128 << 20
+"""The database is given this much memory, however little is left."""
+
+NO_LIMIT = Memory()
+
+_shared: ContextVar[_SharedDatabase | None] = ContextVar("_shared", default=None)
+"""What `one_database` keeps open."""
+
+
+@contextmanager
+def one_database() -> Iterator[None]:
+    """Meanwhile every `Database` without a limit is a connection to the same one, opened when first asked.
+
+    Opening one takes longer than most questions about a small table. Connections share no table: what they
+    make is temporary, and files are read anew by each.
+    """
+    with _SharedDatabase() as shared:
+        token = _shared.set(shared)
+        try:
+            yield
+        finally:
+            _shared.reset(token)
+
+
+class _SharedDatabase(ExitStack):
+    """A database in memory, opened when somebody first asks for a connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._database: duckdb.DuckDBPyConnection | None = None
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Returns a new connection to it."""
+        if self._database is None:
+            self._database = _opened(self.enter_context(private_folder()))
+            self.callback(self._database.close)
+        return self._database.cursor()
+
+
+def _opened(spill: Path) -> duckdb.DuckDBPyConnection:
+    """Returns a database in memory that keeps what does not fit in a folder."""
+    import duckdb  # noqa: PLC0415  # heavy
+
+    return duckdb.connect(config={"temp_directory": str(spill), "preserve_insertion_order": "false"})
+
+
+class Database:
+    """A database for one table, called `where` in complaints; open while it is used in a `with`.
+
+    What does not fit in memory goes to a folder that is gone afterwards.
+    """
+
+    def __init__(self, where: str, memory: Memory = NO_LIMIT) -> None:
+        self._where, self._memory = where, memory
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        shared = _shared.get() if self._memory == NO_LIMIT else None
+        if shared is None:
+            self._db = _opened(self._open.enter_context(private_folder(self._memory.spill)))
+        else:
+            self._db = shared.connection()
+        self._open.callback(self._db.close)
+        self._db.execute("SET TimeZone = 'UTC'")  # a moment is written in the zone of the session
+        if self._memory.limit is not None:
+            self._db.execute(f"SET memory_limit = '{max(LEAST, self._memory.left * 3 // 4)}B'")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def ask(self, question: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+        """Returns the answer; the database's complaint, which may quote cells, is left behind altogether."""
+        import duckdb  # noqa: PLC0415  # heavy
+
+        try:
+            return question(self._db)
+        except duckdb.Error as error:
+            no_room = isinstance(error, duckdb.OutOfMemoryException) or "No space left" in str(error)
+            line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        # Raised here, where the complaint is handled no more, so that it is no part of what is told.
+        if no_room:
+            full = "neither in memory nor in the folder for what does not fit"
+            raise NotEnoughMemory(
+                f"the second judge has no room left, {full}",
+                where=self._where,
+                remedy="Allow more with --memory, or name a folder with more room with --spill.",
+            )
+        complaint = f"line {line[1]} cannot be read" if line else "the file cannot be read"
+        raise BadData(complaint, where=self._where, remedy="Write it again: it is damaged or no such table.")
+
+
+def strictly(
+    where: str, question: Callable[[duckdb.DuckDBPyConnection], Answer], memory: Memory = NO_LIMIT
+) -> Answer:
+    """Returns what a database of its own answers to one question."""
+    with Database(where, memory) as db:
+        return db.ask(question)
+
 
 APART = "\0told apart"
 """The name of a column that no policy has: what tells rows apart beside their texts."""
@@ -242,3 +421,189 @@ def _parquet_header(path: Path, *, notes: bool) -> tuple[str, ...]:
     if len(found) > 1:
         raise BadData("the parts have different columns", where=path.name)
     return found.pop()
+
+
+# Rows of a table in memory, handed over batch by batch: the narrow door for whatever is no file.
+#
+# The caller asks its own table for rows and pushes them; nothing of the caller's runs while the judge does.
+
+WHERE = "the table"
+BATCH = "sfumato_handed_batch"
+PILED = 4_000_000
+"""Rows that wait before equal ones are put together."""
+
+
+class HandedRows:
+    """A table that comes in batches; open while it is used in a `with`.
+
+    `wanted` are the columns that have to be handed over, in the order that they have in every batch.
+    """
+
+    def __init__(self, wanted: Sequence[str], *, memory: Memory = NO_LIMIT) -> None:
+        self.wanted = tuple(wanted)
+        self._db = Database(WHERE, memory)
+        self._waiting = 0
+        self._kinds = ["VARCHAR"] * len(self.wanted)
+
+    def __enter__(self) -> Self:
+        self._db.__enter__()
+        made = ", ".join([*(f"c{i} VARCHAR" for i in range(len(self.wanted))), "n BIGINT"])
+        self._db.ask(lambda db: db.execute(f"CREATE TEMP TABLE handed ({made})"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.__exit__()
+
+    def restart(self) -> None:
+        """Forgets all rows that were handed over."""
+        self._db.ask(lambda db: db.execute("DELETE FROM handed"))
+        self._waiting = 0
+
+    def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
+        """Takes a batch of rows; `counts` says how many rows of the table each stands for, if not one."""
+        import pyarrow as pa  # noqa: PLC0415  # heavy
+
+        if batch.num_columns != len(self.wanted):
+            raise BadData("a batch of rows has other columns than were asked for", where=WHERE)
+        if not batch.num_rows:
+            return
+        for i, column in enumerate(batch.columns):
+            if pa.types.is_nested(column.type):
+                self._kinds[i] = TERMS
+        cells = [texts_of(column) for column in batch.columns]
+        amount = pa.array([1] * batch.num_rows, pa.int64()) if counts is None else counts.cast(pa.int64())
+        names = [*(f"c{i}" for i in range(len(cells))), "n"]
+        piece = pa.table([*cells, amount], names=names)
+        self._db.ask(lambda db: self._take(db, piece))
+
+    def ask(self, question: Callable[[duckdb.DuckDBPyConnection, Relation], Answer]) -> Answer:
+        """Returns the answer to a question about all rows that were handed over."""
+        table = Relation("handed", self.wanted, tuple(self._kinds), "sum(n)")
+        return self._db.ask(lambda db: question(db, table))
+
+    def _take(self, db: duckdb.DuckDBPyConnection, piece: pa.Table) -> None:
+        listed = ", ".join(f"c{i}" for i in range(len(self.wanted)))
+        grouped = f"{listed}, sum(n)::BIGINT AS n" if listed else "sum(n)::BIGINT AS n"
+        db.register(BATCH, piece)
+        db.execute(f"INSERT INTO handed SELECT {grouped} FROM {BATCH} GROUP BY ALL")  # noqa: S608
+        db.unregister(BATCH)
+        self._waiting += len(piece)
+        if self._waiting > PILED:
+            db.execute(f"CREATE TEMP TABLE fewer AS SELECT {grouped} FROM handed GROUP BY ALL")  # noqa: S608
+            db.execute("DROP TABLE handed")
+            db.execute("ALTER TABLE fewer RENAME TO handed")
+            self._waiting = 0
+
+
+# Digits of published numbers, told a second time: character by character, from the text of a cell.
+
+_WRITTEN = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?")
+
+
+def too_exact_cells(
+    db: duckdb.DuckDBPyConnection, table: Relation, digits: Mapping[str, int]
+) -> dict[str, int]:
+    """Returns, for columns of numbers, how many different cells tell more than so many digits."""
+    found = {}
+    for column, places in digits.items():
+        cells = db.execute(f"SELECT DISTINCT {table.cell(column)} FROM {table.query}").fetchall()  # noqa: S608
+        found[column] = too_exact((text_of(cell, table.kind(column)) for (cell,) in cells), places)
+    return found
+
+
+def too_exact(texts: Iterable[Text], digits: int) -> int:
+    """Returns how many texts tell more than a number with so many digits behind the point.
+
+    These are texts that write no number, numbers with more digits, zeros among them, and a zero with a sign.
+    With fewer digits than none, the last ones before the point have to be zeros.
+
+    >>> too_exact(["2.50", "7", None, "2.500", "-0", "n/a", "1e-3"], 2), too_exact(["1200", "1250"], -2)
+    (4, 1)
+    """
+    return sum(text is not None and _says_more(text, digits) for text in texts)
+
+
+def _says_more(text: str, digits: int) -> bool:
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
+        return True
+    sign, whole, part, exponent = written[1], written[2], written[3] or "", int(written[4] or 0)
+    every = whole + part
+    if not every.strip("0"):
+        return sign == "-" or len(part) > max(digits, 0)
+    if exponent == 0 and len(part) > max(digits, 0):
+        return True
+    idle = len(every) - len(every.rstrip("0"))
+    return len(part) - exponent - idle > digits
+
+
+# Cells that are sets of terms, as SQL that makes one text of each.
+
+
+def set_cell(table: Relation, name: str, form: SetColumn) -> str:
+    """Returns a term set as one text, in SQL."""
+    mark = f"chr({ord(TERM_END)})"
+    if form.parts:
+        return " || ".join(_part_of_set(table, part, form, mark) for part in form.parts)
+    if table.kind(name) == TERMS:
+        return table.place(name)
+    if table.kind(name).endswith("[]"):
+        return f"array_to_string({table.place(name)}, {mark})"
+    return f"replace({table.place(name)}::VARCHAR, {_quoted(form.separator)}, {mark})"
+
+
+def _part_of_set(table: Relation, part: str, form: SetColumn, mark: str) -> str:
+    """Returns the term that one column of a set stands for, with its end, in SQL; nothing where it is not."""
+    text = f"{table.place(part)}::VARCHAR"
+    if part in form.by_value:
+        return (
+            f"CASE WHEN coalesce({text}, '') = '' THEN '' ELSE {_quoted(part + '=')} || {text} || {mark} END"
+        )
+    present = ", ".join(_quoted(word) for word in form.marks.get(part, ONE))
+    return f"CASE WHEN {text} IN ({present}) THEN {_quoted(part)} || {mark} ELSE '' END"
+
+
+# Every different combination of texts in some columns of a table, as numbers, with its rows.
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """Row i stands for `counts[i]` rows that show the text `texts[j][codes[j][i]]` in column j of `names`."""
+
+    names: tuple[str, ...]
+    texts: tuple[tuple[Text, ...], ...]
+    codes: tuple[NDArray[np.int64], ...]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        db: duckdb.DuckDBPyConnection,
+        table: Relation,
+        names: Sequence[str],
+        *,
+        made: Mapping[str, str] | None = None,
+    ) -> TextTable:
+        """Returns these columns of a table; rows are grouped once, then cells are put into words.
+
+        `made` gives, in SQL, columns of text that are made from others.
+        """
+        given = made or {}
+        cells = [
+            f"{given[name] if name in given else table.cell(name)} AS t{i}" for i, name in enumerate(names)
+        ]
+        grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
+        by = "GROUP BY ALL" if names else "HAVING count(*) > 0"
+        db.execute(f"CREATE OR REPLACE TEMP TABLE shown AS SELECT {grouped} FROM {table.query} {by}")  # noqa: S608
+        texts = []
+        for i, name in enumerate(names):
+            values = [cell for (cell,) in db.execute(f"SELECT DISTINCT t{i} FROM shown").fetchall()]  # noqa: S608
+            db.execute(f"CREATE OR REPLACE TEMP TABLE d{i} AS SELECT t{i} AS v, 0 AS code FROM shown LIMIT 0")  # noqa: S608
+            db.execute(f"INSERT INTO d{i} SELECT unnest($1), unnest($2)", [values, list(range(len(values)))])
+            kind = "VARCHAR" if name in given else table.kind(name)
+            texts.append(tuple(text_of(cell, kind) for cell in values))
+        joins = " ".join(f"JOIN d{i} ON shown.t{i} IS NOT DISTINCT FROM d{i}.v" for i in range(len(names)))
+        listed = ", ".join([*(f"d{i}.code AS k{i}" for i in range(len(names))), "n"])
+        found = list(db.execute(f"SELECT {listed} FROM shown {joins}").fetchnumpy().values())  # noqa: S608
+        *codes, counts = (np.asarray(array, dtype=np.int64) for array in found)
+        return cls(tuple(names), tuple(texts), tuple(codes), counts)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData, BadTaxonomy
-from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy
-from sfumato.judge.tables.digits import too_exact_cells
-from sfumato.judge.tables.relation import APART, Relation, number, text_of
-from sfumato.judge.tables.set_cells import set_cell
-from sfumato.judge.tables.spelling import one_value_each
-from sfumato.judge.taxonomies.value_tree import Text, ValueTree
+from sfumato.system.errors import BadData, BadTaxonomy
+from sfumato.verify.cells import one_value_each
+from sfumato.verify.policy_data import JudgedColumn, JudgedPolicy
+from sfumato.verify.tables import APART, Relation, number, set_cell, text_of, too_exact_cells
+from sfumato.verify.trees import Text, ValueTree
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,26 +1,63 @@
 """The verb `attack`: one adversary alone, by name or with questions of its own."""
-# ruff: noqa: PLC0415  # each attack is loaded when it is asked for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.progress import Progress, silent
-from sfumato.engine import AnyTable
-from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
-from sfumato.journey.table_argument import open_table
+import numpy as np
+
+from sfumato.audit.adversaries.downcoding import Downcoding
+from sfumato.audit.adversaries.minimality import ValueMinimality
+from sfumato.audit.audit import Audit
+from sfumato.audit.audit import audit as audit_source
+from sfumato.audit.known_search import STEPS, KnownSearch, PublishedBoxes, Republish, TableShape
+from sfumato.inputs import AnyImprint, AnyPolicy, load_policy, open_table
+from sfumato.models.attack_contract import Attack, make_all
+from sfumato.models.contract import Promise, Promises
+from sfumato.models.quasi_sensitive.attack import KnownRemoval, Rows, TermMinimality
+from sfumato.models.registry import definitions
+from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import GLOBAL_SEARCHES
+from sfumato.policy.reference import Reference, with_reference
+from sfumato.policy.searches import BEST, BUILT_IN
+from sfumato.report.report import chance
+from sfumato.search.best import strictest_rungs
+from sfumato.search.contract import find
+from sfumato.search.plan import aim_of, limits_of, removes_terms
+from sfumato.search.term_removal import (
+    MOST_TRIES,
+    RARITY,
+    RemovalCosts,
+    SolverBudget,
+    TermLimit,
+    removed_from_all,
+    solve_class,
+)
+from sfumato.system.disk import private_folder
+from sfumato.system.errors import BadPolicy, Infeasible, WrongCall
+from sfumato.system.presentation.cards import verdict_lines
+from sfumato.system.progress import Progress, silent
+from sfumato.system.verdict import Finding
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.source import AnyTable
+from sfumato.workflows.audit import audit
+from sfumato.workflows.protect_file import protect_file
 
 if TYPE_CHECKING:
-    from sfumato.attacks.audit import Audit
-    from sfumato.attacks.chain.correspondence import Correspondence, Method, Scope
-    from sfumato.attacks.table.freeform import FreeformFinding
-    from sfumato.core.microdata import Microdata
-    from sfumato.core.verdict import Finding
-    from sfumato.journey.audit import AnyReference
-    from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.system.address import Address
+    from sfumato.audit.correspondence import Correspondence, Method, Scope
+    from sfumato.models.freeform.attack import FreeformFinding
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.system.disk import Address
+    from sfumato.workflows.audit import AnyReference
+
+
+# ruff: noqa: PLC0415  # each attack is loaded when it is asked for
 
 
 class AttackVerb:
@@ -48,8 +85,8 @@ class AttackVerb:
         `data` may be a list of releases of the same people, oldest first, for an adversary who holds several.
         Raises `WrongCall`, with what is needed, where the attack has nothing to strike: that is no success.
         """
-        from sfumato.attacks import registry
-        from sfumato.journey.audit import audit_by
+        from sfumato.models import attack_contract as registry
+        from sfumato.workflows.audit import audit_by
 
         registry.make(name)  # a wrong name is refused before anything is read
         audit = audit_by(
@@ -73,7 +110,6 @@ class AttackVerb:
         Where there are at most `steps` worlds (20,000), all are listed and the answer is exact; else worlds
         of single classes are drawn, with this `seed`, and findings tell the error.
         """
-        from sfumato.journey.world_attack import attack_keys
 
         return attack_keys(data, policy, steps=steps, seed=seed, progress=progress)
 
@@ -92,7 +128,6 @@ class AttackVerb:
         The `register` holds the key columns of everybody in the published table, as they were before.
         `steps` and `seed` as for `downcoding`.
         """
-        from sfumato.journey.world_attack import attack_values
 
         return attack_values(data, policy, register, steps=steps, seed=seed, progress=progress)
 
@@ -109,7 +144,6 @@ class AttackVerb:
 
         Classes with at most `steps` worlds (20,000) are looked at, and the answer is exact for them.
         """
-        from sfumato.journey.world_attack import attack_terms
 
         return attack_terms(data, policy, reference=reference, steps=steps, progress=progress)
 
@@ -156,9 +190,9 @@ class AttackVerb:
         bound may be too high). The scope `realized` needs `data`, and the column `since` where there are
         several batches.
         """
-        from sfumato.attacks.attack import SEVERAL_RELEASES
-        from sfumato.attacks.chain.correspondence import correspondence
-        from sfumato.attacks.chain.table_chain import imprints_of
+        from sfumato.audit.chain import imprints_of
+        from sfumato.audit.correspondence import correspondence
+        from sfumato.models.attack_contract import SEVERAL_RELEASES
 
         if releases and isinstance(releases[0], list | tuple):
             releases, policy = _list_and_policy(releases, policy)
@@ -175,7 +209,7 @@ class AttackVerb:
         it. One finding per sensitive column, a breach where the belief is more than the policy allows of a
         class.
         """
-        from sfumato.attacks.chain.posterior_belief import posterior_belief
+        from sfumato.audit.adversaries.posterior_belief import posterior_belief
 
         return posterior_belief(releases, load_policy(policy))
 
@@ -196,7 +230,7 @@ class AttackVerb:
         the inference of a value more general than those in the table too (Definition 3.4 of the paper);
         without it only published values are inferred (Definition 3.3).
         """
-        from sfumato.attacks.table.freeform import LIMIT, freeform
+        from sfumato.models.freeform.attack import LIMIT, freeform
 
         rules = load_policy(policy)
         return freeform(
@@ -212,14 +246,14 @@ class AttackVerb:
         self, data: AnyTable, policy: AnyPolicy, *, extended: bool = True, progress: Progress = silent
     ) -> Iterator[FreeformFinding]:
         """Yield all freeform breaches one by one, the most general first."""
-        from sfumato.attacks.table.freeform import streamed
+        from sfumato.models.freeform.attack import streamed
 
         rules = load_policy(policy)
         return streamed(open_table(data, policy=rules), rules, extended=extended, progress=progress)
 
     def quasi_sensitive(self, data: AnyTable, policy: AnyPolicy) -> list[Finding]:
         """Return what terms give away together, worst first, in a raw or a published table."""
-        from sfumato.attacks.table.quasi_sensitive import quasi_sensitive
+        from sfumato.models.quasi_sensitive.attack import quasi_sensitive
 
         return quasi_sensitive(data, load_policy(policy))
 
@@ -238,3 +272,402 @@ def _list_and_policy(
 
 
 attack = AttackVerb()
+
+
+# Attacks on a table before and after: what adversaries get from it as it is, and as it would be published.
+#
+# Everything that is returned is plain data without a cell value.
+
+
+@dataclass(frozen=True)
+class Strike:
+    """What an adversary got: how sure they are, in words, and whether that is more than is allowed."""
+
+    sentence: str
+    chance: str
+    people: int
+    breach: bool
+    partly_tried: bool = False
+
+    @classmethod
+    def of(cls, findings: Sequence[Finding]) -> Strike | None:
+        """Returns the worst of some findings."""
+        worst = max(findings, key=lambda f: (f.breach, f.confidence), default=None)
+        if worst is None:
+            return None
+        partly = not worst.breach and any(finding.not_tried for finding in findings)
+        return cls(worst.told, chance(worst), worst.people, worst.breach, partly)
+
+
+@dataclass(frozen=True)
+class AdversaryLine:
+    """An adversary, what they know and seek, and what they get before and after.
+
+    `stopped_by` are the promises of the policy that limit this attack, `would_stop` the policy keys of all
+    that do; `about` names the column that is attacked, where there are several.
+    """
+
+    attack: str
+    who: str
+    about: str
+    knows: str
+    seeks: str
+    succeeds: str
+    before: Strike | None
+    after: Strike | None
+    stopped_by: tuple[str, ...]
+    would_stop: tuple[str, ...]
+
+    @property
+    def rank(self) -> tuple[bool, bool, str, str]:
+        """Those first who get too much after, then those who did before."""
+        won = [one is not None and one.breach for one in (self.after, self.before)]
+        return (not won[0], not won[1], self.attack, self.who)
+
+
+@dataclass(frozen=True)
+class AttackRehearsal:
+    """All adversaries, worst first; what was promised and whether it holds; which attacks had no target."""
+
+    adversaries: tuple[AdversaryLine, ...]
+    before: str
+    after: str
+    promises: tuple[tuple[str, ...], ...]
+    holds: bool | None
+    rows: int
+    not_tried: Mapping[str, str]
+    failed: tuple[str, ...]
+
+
+def rehearse_attacks(
+    data: AnyTable,
+    policy: AnyPolicy,
+    *,
+    against: Ledger | str | None = None,
+    chain: str = "main",
+    spill: Path | None = None,
+    progress: Progress | None = None,
+) -> AttackRehearsal:
+    """Attacks a table as it is, then as `protect` would publish it, judged from its bytes.
+
+    The safe file is written to a private folder and gone afterwards. With `against`, a ledger, also beside
+    every release of a chain. Raises what `protect` refuses.
+    """
+    rules, show = load_policy(policy), progress or silent
+    before = audit(data, rules, progress=show)
+    with private_folder(spill) as private:
+        safe = private / "safe.csv"
+        protect_file(data, rules, safe, against=against, chain=chain, progress=show)
+        after = audit(safe, rules, against=against, chain=chain, progress=show)
+    return AttackRehearsal(
+        _lines(before, after, rules),
+        before.headline.title,
+        after.headline.title,
+        tuple(verdict_lines(after.verdicts)),
+        after.holds,
+        after.rows,
+        dict(after.not_tried),
+        after.failed,
+    )
+
+
+def _lines(before: Audit, after: Audit, policy: Policy) -> tuple[AdversaryLine, ...]:
+    attacks = {attack.name: attack for attack in make_all()[0]}
+    secrets = {name for name in policy.published if not policy.columns[name].role.is_key}
+    sides: dict[tuple[str, str, str], tuple[list[Finding], list[Finding]]] = {}
+    for side, one in enumerate((before, after)):
+        for finding in one.findings:
+            who, colon, _ = finding.adversary.partition(":")
+            about = ", ".join(name for name in finding.columns if name in secrets)
+            key = (finding.attack, who if colon else "", about)
+            sides.setdefault(key, ([], []))[side].append(finding)
+    lines = [
+        _line(attacks.get(attack), (attack, who, about), found, policy)
+        for (attack, who, about), found in sides.items()
+    ]
+    return tuple(sorted(lines, key=lambda line: line.rank))
+
+
+def _line(
+    attack: Attack | None,
+    named: tuple[str, str, str],
+    found: tuple[Sequence[Finding], Sequence[Finding]],
+    policy: Policy,
+) -> AdversaryLine:
+    name, who, about = named
+    promised = [p for p in policy.promises if name in p.threats and _concerns(p, about)]
+    told = ("", "", "") if attack is None else (attack.knows, attack.seeks, attack.succeeds)
+    return AdversaryLine(
+        name,
+        who,
+        about,
+        *told,
+        Strike.of(found[0]),
+        Strike.of(found[1]),
+        tuple(str(promise) for promise in promised),
+        tuple(dict.fromkeys(maker.name for maker in definitions() if name in maker.threats)),
+    )
+
+
+def _concerns(promise: Promise, about: str) -> bool:
+    """Whether a promise is about the attacked column, or about no column at all."""
+    return not about or not promise.sensitive or about in promise.sensitive
+
+
+# How a policy removes terms, as adversaries know it who ask what it would have done in another world.
+
+WIDEST = 36
+MOST_CELLS = 14
+"""With more terms left in a class, what a margin may remove is not listed."""
+
+
+def known_removal(policy: Policy, *, steps: int) -> KnownRemoval:
+    """Returns how the policy removes terms from a class, with the chance of every outcome.
+
+    Raises `WrongCall` where that depends on more than the class.
+    """
+    if steps < 1:
+        raise WrongCall("at least one world is needed", where="steps", remedy="As in `--steps 20000`.")
+    limits = limits_of(policy.promises)
+    rule = policy.protect.terms
+    for holds, what in (
+        (not removes_terms(policy), "the policy removes no term"),
+        (len(limits) != 1 or bool(limits and limits[0].parts), "terms of several columns are removed"),
+        (rule.cost == RARITY, "what a removal costs depends on the whole table"),
+    ):
+        if holds:
+            raise WrongCall(f"worlds cannot be listed: {what}", remedy="Ask for quasi-sensitive instead.")
+    (limit,), costs = limits, RemovalCosts(rule.cost, WIDEST)
+    budget = SolverBudget(rule.method, nodes=20_000)
+
+    def outcomes(rows: Rows) -> Mapping[Rows, Fraction]:
+        answer = solve_class(rows, limit, costs, budget)
+        if answer.found and rule.scope == "class" and answer.cost:
+            answer = removed_from_all(rows, answer, limit, costs)
+        if not answer.found:
+            return {}
+        return (
+            with_margin(answer.kept, limit, costs, rule.margin) if rule.margin else {answer.kept: Fraction(1)}
+        )
+
+    return KnownRemoval(outcomes, steps)
+
+
+def with_margin(
+    kept: Rows, limit: TermLimit, costs: RemovalCosts, margin: Fraction
+) -> Mapping[Rows, Fraction]:
+    """Returns what a margin makes of a class, with the chance of each: terms are drawn a few times, until
+    what is left keeps the promise; if it never does, the class stays."""
+    cells = [(i, term) for i, terms in enumerate(kept) for term in terms]
+    if len(cells) > MOST_CELLS:
+        raise WrongCall(
+            f"worlds cannot be listed: of {len(cells)} terms that are left in a class any may be removed"
+        )
+    fine: dict[Rows, Fraction] = {}
+    for chosen in product((False, True), repeat=len(cells)):
+        gone = {cell for cell, goes in zip(cells, chosen, strict=True) if goes}
+        rows = tuple(tuple(t for t in terms if (i, t) not in gone) for i, terms in enumerate(kept))
+        answer = solve_class(rows, limit, costs, SolverBudget(rounds=1, nodes=1))
+        if answer.found and answer.kept == rows:
+            chance = margin ** len(gone) * (1 - margin) ** (len(cells) - len(gone))
+            fine[rows] = fine.get(rows, Fraction(0)) + chance
+    refused = 1 - sum(fine.values(), Fraction(0))
+    tries = sum((refused**i for i in range(MOST_TRIES)), Fraction(0))
+    outcomes = {rows: chance * tries for rows, chance in fine.items()}
+    outcomes[kept] = outcomes.get(kept, Fraction(0)) + refused**MOST_TRIES
+    return outcomes
+
+
+# The search of a policy, as adversaries know it who ask what it would have done in another world.
+
+LATTICE = "lattice"
+BY_CLASS = ("local", "mondrian")
+"""Searches that recode classes one by one."""
+
+
+def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
+    """Returns the policy's search for adversaries who run it on worlds of their own.
+
+    Raises `WrongCall` where what is published depends on more than the table that a world is. Of a search of
+    another package nothing is known but what it publishes, so only whole worlds are asked of it.
+    """
+    for holds, what in (
+        (policy.person is not None, "rows of several per person"),
+        (policy.promises.looks_back, "earlier releases"),
+        (any(p.needs_original for p in policy.promises), "what is kept of the original table"),
+        (removes_terms(policy), "terms that are removed"),
+    ):
+        if holds:
+            raise WrongCall(
+                f"worlds cannot be listed: the table depends on {what}",
+                remedy="Ask for linkage, homogeneity or another attack on the table itself.",
+            )
+    if steps < 1:
+        raise WrongCall("at least one search is needed", where="steps", remedy="As in `--steps 20000`.")
+    ability = BUILT_IN.get(policy.protect.search)
+    known = KnownSearch(
+        _republish(policy.protect.search, policy, policy.promises),
+        {coding.name: coding.build for coding in policy.codings if coding.role.is_key},
+        recodes_locally=policy.protect.search not in GLOBAL_SEARCHES,
+        by_level=ability is not None and ability.levels,
+        classes_silent=_silent(policy),
+        steps=steps,
+        seed=seed,
+        suppress=_suppress(policy),
+    )
+    if policy.protect.search != BEST:
+        return known
+    return replace(known, by_shape=lambda boxes: _by_shape(policy, known, boxes))
+
+
+def _republish(name: str, policy: Policy, promises: Promises) -> Republish:
+    """Returns what the search of this name would publish of a table."""
+    search, aim = find(name), aim_of(policy)
+    narrow = replace(aim, weights={})
+
+    def republish(table: Microdata) -> Recoding | None:
+        try:
+            return search(table, promises, aim if len(table.keys) > 1 else narrow).recoding
+        except (Infeasible, BadPolicy):  # also where a value is named that this world lacks
+            return None
+
+    return republish
+
+
+def _by_shape(policy: Policy, known: KnownSearch, boxes: PublishedBoxes) -> KnownSearch:
+    """Returns what a table of `best` tells of single classes: its shape shows which searches it may be of.
+
+    Where values become the same everywhere, a column was kept back by some class that shows it, whichever
+    search it was. Otherwise classes were recoded one by one: by Mondrian alone if there are ranges, by it
+    or `local` if not. They may have been asked for more than was promised, so the most that the table
+    keeps is taken: that leaves more classes whole, and excludes fewer worlds.
+    """
+    shape = TableShape.of(boxes)
+    promises = strictest_rungs(policy.promises, int(boxes.sizes.min()), _least_values(boxes))
+    if shape.whole_columns:
+        republish = _republish(LATTICE, policy, promises)
+        return replace(known, republish=republish, recodes_locally=False, by_level=shape.one_level)
+    names = [name for name in BY_CLASS if BUILT_IN[name].can_keep_small(policy.protect.loss)]
+    names = [name for name in names if not shape.ranges or BUILT_IN[name].ranges]
+    searches = [_republish(name, policy, promises) for name in names]
+    first, *others = searches or [_republish(BY_CLASS[-1], policy, promises)]
+    return replace(known, republish=first, others=tuple(others))
+
+
+def _least_values(boxes: PublishedBoxes) -> dict[str, int]:
+    """Returns, by sensitive column, the fewest different values that a class has."""
+    found = {}
+    for column, values in enumerate(boxes.values):
+        pairs = np.unique(np.stack([boxes.owner, boxes.held[:, column]], axis=1), axis=0)
+        found[values.name] = int(np.bincount(pairs[:, 0]).min())
+    return found
+
+
+def _suppress(policy: Policy) -> Fraction:
+    """Returns the share of the rows that may be suppressed, if that is done by whole classes.
+
+    Where suppressed rows have a price, a search that recodes class by class withholds single rows, so that
+    people with equal keys need not share their fate; nor is it known of a search of another package.
+    """
+    ability, price = BUILT_IN.get(policy.protect.search), policy.protect.price
+    if ability is None or not ability.suppresses or (price is not None and not ability.whole_columns):
+        return Fraction(0)
+    return policy.protect.suppress
+
+
+def _silent(policy: Policy) -> str:
+    """Returns why nothing is concluded from worlds of single classes; empty where something is."""
+    if policy.promises.of_table or any(promise.relative for promise in policy.promises):
+        return "a promise compares classes with the whole table"
+    if policy.protect.search not in BUILT_IN:
+        return f"of the search {policy.protect.search} nothing is known but what it publishes"
+    return ""
+
+
+# The verb `attack` for adversaries who know the search, and what it would have published in other worlds.
+
+TOO_MANY = "there are more worlds than may be listed, and single classes tell nothing: "
+
+
+def attack_keys(
+    data: AnyTable,
+    policy: AnyPolicy,
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack what the key columns of a published table hide, knowing the policy's search."""
+    rules = load_policy(policy)
+    known = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
+    return _audit(Downcoding(known), known, data, rules, progress or silent)
+
+
+def attack_values(
+    data: AnyTable,
+    policy: AnyPolicy,
+    register: AnyTable,
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack the sensitive values of a published table, knowing the policy's search and everybody's keys.
+
+    The `register` is a table with the key columns of everybody in the published one, and of whoever was
+    suppressed; whatever else it holds is not looked at.
+    """
+    rules, show = load_policy(policy), progress or silent
+    known = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
+    source = open_table(register, policy=rules)
+    codings = [coding for coding in rules.codings if coding.role.is_key]
+    if absent := [coding.name for coding in codings if coding.name not in source.columns]:
+        raise WrongCall(
+            f"the register has no column {', '.join(absent)}",
+            where="register",
+            remedy="It must have every key column of the policy, as it was before it was published.",
+        )
+    people = source.count(codings, missing=rules.missing, progress=show)
+    return _audit(ValueMinimality(known, people), known, data, rules, show)
+
+
+def attack_terms(
+    data: AnyTable,
+    policy: AnyPolicy,
+    *,
+    reference: Reference | str | Path | None = None,
+    steps: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack what terms that are gone would have given away, knowing how the policy removes them."""
+    rules = with_reference(load_policy(policy), data, reference)
+    if any(promise.needs_original for promise in rules.promises):
+        raise WrongCall(
+            "worlds cannot be listed without what was kept of the original table",
+            where="reference",
+            remedy="Name it with --reference, or store the prior in the policy.",
+        )
+    known = known_removal(rules, steps=STEPS if steps is None else steps)
+    source = open_table(data, policy=rules)
+    audit = audit_source(source, rules, attacks=(TermMinimality(known),), progress=progress or silent)
+    if audit.failed:
+        raise WrongCall(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
+    if not any(finding.details["classes looked at"] for finding in audit.findings):
+        raise WrongCall(
+            "term-removal has nothing to strike: every class has more worlds than may be listed",
+            remedy="Allow more --steps, or try it on a part of the table.",
+        )
+    return audit
+
+
+def _audit(attack: Attack, known: KnownSearch, data: AnyTable, policy: Policy, progress: Progress) -> Audit:
+    audit = audit_source(open_table(data, policy=policy), policy, attacks=(attack,), progress=progress)
+    if audit.failed:
+        raise WrongCall(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
+    if not audit.findings:
+        what = TOO_MANY + known.classes_silent if audit.rows else "the table has no rows"
+        raise WrongCall(
+            f"{attack.name} cannot strike: {what}",
+            remedy="Allow more `--steps`, or attack a part of the table.",
+        )
+    return audit

@@ -1,37 +1,238 @@
 """The check of a release beside the earlier ones of its chain, from what is remembered of each."""
-# ruff: noqa: PLC0415  # what compares releases is loaded where there is something to compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import RefusedByHistory
-from sfumato.core.imprint import Imprint
-from sfumato.core.verdict import Verdict
-from sfumato.journey.history import RememberedReleases, imprint_document
-from sfumato.journey.judgement import PLAIN, WrittenForm, check_counts, judged_in_chain
-from sfumato.journey.settled_releases import AttackFigures, Settled, closing_release, settled_releases
-from sfumato.policy.compatibility.search_fit import searches_of
-from sfumato.policy.policy import Policy
+from sfumato.audit.chain import ChainRelease, Weakening
+from sfumato.models.contract import Promise
+from sfumato.policy.columns import forms_of
+from sfumato.policy.compatibility import searches_of
+from sfumato.policy.policy import BY_POSITIONS, Policy, against_register, is_for_colluders, together_sentence
+from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
-from sfumato.policy.set_columns import forms_of
-from sfumato.policy.several_tables import (
-    BY_POSITIONS,
-    against_register,
-    is_for_colluders,
-    together_sentence,
+from sfumato.release.ledger.ledger import Ledger, now
+from sfumato.release.ledger.record import HistoryCheck, HistoryComparison, Record
+from sfumato.release.overrides import (
+    AnyOverride,
+    Override,
+    WeakerOverride,
+    WeakerRelease,
+    floor_of,
+    judged_releases,
+    read_override,
+    weaker_releases,
 )
-from sfumato.protection.plan import Plan
-from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
-from sfumato.releases.receipt import ALONE
-from sfumato.show.card import several
+from sfumato.release.receipt import ALONE
+from sfumato.search.plan import Plan
+from sfumato.system.errors import RefusedByHistory, SfumatoError, WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.system.verdict import Demand, Finding, Verdict
+from sfumato.table.release_summary import Imprint
+from sfumato.workflows.audit import PLAIN, WrittenForm, check_counts, judged_in_chain
+from sfumato.workflows.chain_floor import ChainFloor
+from sfumato.workflows.trace import RememberedReleases, imprint_document
 
 if TYPE_CHECKING:
-    from sfumato.attacks.chain.correspondence import Correspondence
-    from sfumato.judge.chain.together import TogetherRuling
+    from sfumato.audit.correspondence import Correspondence
+    from sfumato.verify.chain.ruling import TogetherRuling
+
+
+# The floors of a ledger: what each chain promised first, and which releases fell below.
+
+
+@dataclass(frozen=True)
+class LedgerFloors(Printable):
+    """What the chains of a ledger promised first, which releases promise less, and what attacks make of it.
+
+    `floors` maps chains to the sentences of what their first release promised.
+    """
+
+    floors: dict[str, tuple[str, ...]]
+    weaker: tuple[WeakerRelease, ...]
+    findings: tuple[tuple[str, Finding], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every release keeps the floor of its chain, or somebody who may allowed less."""
+        breach = any(finding.breach for _, finding in self.findings)
+        return not breach and all(release.allowed_by for release in self.weaker)
+
+    def as_dict(self) -> JsonObject:
+        """Returns the result as JSON."""
+        return {
+            "holds": self.holds,
+            "floors": {chain: list(told) for chain, told in self.floors.items()},
+            "weaker": [release.as_dict() for release in self.weaker],
+            "findings": [
+                {"chain": chain, "sentence": finding.sentence, "breach": finding.breach}
+                for chain, finding in self.findings
+            ],
+        }
+
+    def card(self) -> Card:
+        """Returns the result in a few lines."""
+        chains = several(len(self.floors), "chain")
+        title = f"{chains}: every release keeps what the first one promised"
+        if not self.holds:
+            title = f"{chains}: a release promises LESS than the first one of its chain"
+        lines = [(chain, "; ".join(told) or "not known") for chain, told in self.floors.items()]
+        word = {True: "BREACH", False: "found"}
+        notes = [
+            f"{word[finding.breach]}: chain {chain}, {finding.sentence}" for chain, finding in self.findings
+        ]
+        return Card(title, lines, [*map(str, self.weaker), *notes])
+
+
+def ledger_floors(ledger: Ledger, chain: str | None = None, *, attack: bool = True) -> LedgerFloors:
+    """Returns what every chain, or one, promised first, and which releases promise less.
+
+    Without `attack` what is remembered of releases is not read.
+    """
+    records = ledger.history(chain, memory=attack)
+    chains: dict[str, list[Record]] = {}
+    for record in judged_releases(records):
+        chains.setdefault(record.chain, []).append(record)
+    weaker = weaker_releases(records)
+    allowed = {release.number for release in weaker if release.allowed_by}
+    findings = [
+        (name, finding)
+        for name, releases in chains.items()
+        if attack
+        for finding in _attacked(releases, allowed)
+    ]
+    floors = {name: tuple(_sentences(releases)) for name, releases in chains.items()}
+    return LedgerFloors(floors, tuple(weaker), tuple(findings))
+
+
+def _attacked(records: Sequence[Record], allowed: set[int]) -> list[Finding]:
+    """What somebody learns who holds the releases of a chain."""
+    floor = floor_of(records)
+    if floor is None:
+        return []
+    releases = [
+        ChainRelease(r.sequence, r.recipient, _demands(r), _imprint(r), r.number in allowed)
+        for r in records
+        if r.override is None
+    ]
+    coalition = floor.statement["recipients"]["coalition"] != "none"
+    return Weakening(releases, coalition=coalition).findings() if releases else []
+
+
+def _demands(record: Record) -> list[list[Demand]]:
+    return [[Demand.from_dict(words) for words in promise] for promise in record.statement["promises"]]
+
+
+def _imprint(record: Record) -> Imprint | None:
+    try:
+        return Imprint.from_json(record.memory) if record.memory else None
+    except SfumatoError:
+        return None
+
+
+def _sentences(records: Sequence[Record]) -> Iterator[str]:
+    floor = floor_of(records)
+    for promise in () if floor is None else floor.statement["promises"]:
+        yield str(promise[0]["sentence"])
+
+
+# What the ledger tells of earlier releases of a chain that were settled when they were made.
+#
+# People who are in a release are shown nothing new by later ones that show no more than it does. What was
+# found
+# of them then, by the second judge and by the attack, still stands, and is not found again.
+
+# ruff: noqa: PLC0415  # what compares releases is loaded where there is something to compare
+
+
+@dataclass(frozen=True)
+class AttackFigures:
+    """The fewest candidates that the attack leaves to people who came before a release, and to newcomers.
+
+    `forward` (FA) is of those who came before it, `backward` (BA) of those who are not in the first release;
+    `None` where there are none.
+    """
+
+    forward: int | None
+    backward: int | None
+
+    @property
+    def of_anybody(self) -> int | None:
+        """The fewest of either."""
+        return _fewer(self.forward, self.backward)
+
+    def followed_by(self, later: AttackFigures) -> AttackFigures:
+        """Returns the figures of a whole chain: these are those up to a release, `later` those from it on."""
+        return AttackFigures(_fewer(self.of_anybody, later.forward), _fewer(self.backward, later.backward))
+
+
+def _fewer(one: int | None, other: int | None) -> int | None:
+    """Returns the smaller of two numbers, of which either may be missing."""
+    return min((number for number in (one, other) if number is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What was found beside a release and all before it.
+
+    `fewest` are the fewest candidates of anybody, as the second judge ruled; `figures` are the attack's.
+    """
+
+    fewest: int
+    figures: AttackFigures
+
+
+def settled_releases(
+    history: Sequence[Record], imprints: Sequence[Imprint], policy: Policy
+) -> tuple[Settled | None, ...]:
+    """Returns what was settled beside each earlier release, as it must be to be taken over; else `None`.
+
+    Each has to have been judged beside exactly the releases before it, by the promise that is asked now, with
+    nothing left open, of columns that stay. The first has nothing beside it.
+    """
+    asked = [promise for promise in policy.promises if promise.looks_back]
+    if len(asked) != 1:
+        return (None,) * len(history)
+    columns = {(tuple(sorted(i.names)), i.unchanged, i.since) for i in imprints}
+    if len(columns) > 1:
+        return (None,) * len(history)
+    digests = tuple(imprint.digest for imprint in imprints)
+    return tuple(
+        _settled(record, asked[0]) if i and imprint.after == digests[:i] else None
+        for i, (record, imprint) in enumerate(zip(history, imprints, strict=False))
+    )
+
+
+def _settled(record: Record, promise: Promise) -> Settled | None:
+    """Returns what a record tells, if its promise was judged as it is now and nothing stayed open."""
+    if record.imported or record.override is not None or "open" in record.figures:
+        return None
+    said = [verdict for verdict in record.verdicts if verdict.get("promise") == str(promise)]
+    if len(said) != 1 or said[0].get("holds") is not True:
+        return None
+    fewest, numbers = said[0].get("measured"), [record.figures.get(name) for name in ("FA", "BA")]
+    if type(fewest) is not int or not all(n is None or type(n) is int for n in numbers):
+        return None
+    figures = AttackFigures(*numbers)
+    return None if figures.of_anybody is None else Settled(fewest, figures)
+
+
+def closing_release(imprints: Sequence[Imprint], settled: Sequence[Settled | None]) -> int | None:
+    """Returns the last settled release after which none shows more; `None`: there is none."""
+    from sfumato.models.continuous.chain import Chain, closing_releases
+
+    if not any(settled):
+        return None
+    closing = [i for i in closing_releases(Chain.of(imprints)) if i < len(settled) and settled[i] is not None]
+    return closing[-1] if closing else None
+
+
+# ruff: noqa: PLC0415  # what compares releases is loaded where there is something to compare
 
 
 def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
@@ -155,7 +356,7 @@ def judge_beside_earlier(
     fewest = [None if known is None else known.fewest for known in settled]
     verdicts, left_open = judged_in_chain(documents, policy, fewest)
     imprints = imprints or [Imprint.from_dict(document) for document in documents]
-    attacked, fewest_of = _attacked(imprints, policy, settled)
+    attacked, fewest_of = _chain_check_attacked(imprints, policy, settled)
     if attacked.holds is False or any(verdict.holds is False for verdict in verdicts):
         raise RefusedByHistory(
             f"next to the earlier releases fewer than {attacked.k} people are possible for somebody",
@@ -169,7 +370,7 @@ def judge_beside_earlier(
     return HistoryComparison(figures, tuple(replace(verdict, holds=True) for verdict in verdicts))
 
 
-def _attacked(
+def _chain_check_attacked(
     imprints: Sequence[Imprint],
     policy: Policy,
     settled: Sequence[Settled | None],
@@ -178,10 +379,67 @@ def _attacked(
 
     People who came until then are in the figures, and the attack does not look at them.
     """
-    from sfumato.attacks.chain.correspondence import correspondence
+    from sfumato.audit.correspondence import correspondence
 
     start = closing_release(imprints, settled)
     known = None if start is None else settled[start]
     found = correspondence(imprints[start or 0 :], policy, only_fewest=True)
     figures = AttackFigures(found.FA, found.BA)
     return found, figures if known is None else known.figures.followed_by(figures)
+
+
+# The overrides that a release is given: those for one recipient, and those of the chain's floor.
+
+
+def read_overrides(
+    given: Sequence[AnyOverride | str | Path],
+) -> tuple[list[Override], list[WeakerOverride]]:
+    """Returns the overrides of both kinds; raises where there are two of the floor."""
+    read = [read_override(one) if isinstance(one, str | Path) else one for one in given]
+    weaker = [one for one in read if isinstance(one, WeakerOverride)]
+    if len(weaker) > 1:
+        raise WrongCall(
+            "the policy has two overrides of the chain's floor", remedy="Give the one that holds."
+        )
+    return [one for one in read if isinstance(one, Override)], weaker
+
+
+def overrides_and_floor(
+    given: Sequence[AnyOverride | str | Path],
+    policy: Policy,
+    names: Sequence[str],
+    ledger: Ledger | None,
+    chain: str,
+) -> tuple[dict[str, Override], ChainFloor]:
+    """Returns the overrides by recipient, and what holds the policy to the floor of the chain."""
+    for_some, weaker = read_overrides(given)
+    keys, moment = ((), now()) if ledger is None else (ledger.public_keys, ledger.moment())
+    allowed = by_recipient(for_some, policy, names, chain=chain, ledger_keys=keys, moment=moment)
+    return allowed, ChainFloor(policy, chain, weaker, keys, moment)
+
+
+def by_recipient(
+    given: Sequence[Override],
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    chain: str,
+    ledger_keys: Collection[str],
+    moment: datetime,
+) -> dict[str, Override]:
+    """Returns the overrides by recipient; raises unless each is genuine and by somebody who may give it."""
+    rule = policy.recipients or RecipientRule()
+    overrides: dict[str, Override] = {}
+    for override in given:
+        override.check(
+            policy=policy.digest,
+            chain=chain,
+            names=names,
+            overriders=rule.overriders,
+            ledger_keys=ledger_keys,
+            now=moment,
+        )
+        if override.recipient in overrides:
+            raise WrongCall("a recipient has two overrides", remedy="Give the one that holds.")
+        overrides[override.recipient] = override
+    return overrides

@@ -10,27 +10,35 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, one_step, silent
-from sfumato.engine import AnyTable
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.history import EarlierReleases
-from sfumato.journey.name_check import with_name_check
-from sfumato.journey.policy_argument import AnyPolicy, bind_earlier, load_policy
-from sfumato.journey.table_argument import AnyMemory, open_original
+from sfumato.inputs import (
+    AnyMemory,
+    AnyPolicy,
+    bind_earlier,
+    count_table,
+    load_policy,
+    open_original,
+    with_name_check,
+)
 from sfumato.policy.policy import Policy
-from sfumato.protection.counted_lattice import CountedLattice, LatticeAnswer, count_lattice
-from sfumato.protection.lattice_map import LatticeMap, map_lattice
-from sfumato.protection.memory_need import check_need
-from sfumato.protection.outlook import OfferedChange
-from sfumato.protection.plan import Plan, make_plan
-from sfumato.protection.searches.search import ComparedSearch
-from sfumato.protection.table_change import TableChange
-from sfumato.show.card import verdict_lines
-from sfumato.show.chart import Lines, Point
+from sfumato.search.contract import ComparedSearch
+from sfumato.search.counted_lattice import (
+    CountedLattice,
+    LatticeAnswer,
+    LatticeMap,
+    count_lattice,
+    map_lattice,
+)
+from sfumato.search.outlook import OfferedChange
+from sfumato.search.plan import Plan, TableChange, check_need, make_plan
+from sfumato.system.presentation.cards import verdict_lines
+from sfumato.system.presentation.charts import Lines, Point
+from sfumato.system.progress import Progress, one_step, silent
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import AnyTable
+from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release.ledger.ledger import Ledger
 
 __all__ = [
     "CountedChoices",

@@ -1,25 +1,29 @@
 """Tables put together by whoever has a register: what the second judge is asked of them, and its ruling."""
-# ruff: noqa: PLC0415  # what judges several tables is loaded where there are some
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promise
-from sfumato.engine.arrow_rows import arrow_rows, file_of, words_of
-from sfumato.engine.source import Source
-from sfumato.policy.judge_data import judge_data
+from sfumato.models.contract import Promise
+from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition
-from sfumato.policy.set_columns import forms_of
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadData, RefusedByHistory
+from sfumato.system.progress import Progress, silent
+from sfumato.table.arrow_rows import arrow_rows, file_of, words_of
+from sfumato.table.source import Source
 
 if TYPE_CHECKING:
-    from sfumato.judge.chain.together import TablesTogether, TogetherRuling
+    from sfumato.verify.chain.ruling import TablesTogether, TogetherRuling
+
+
+# ruff: noqa: PLC0415  # what judges several tables is loaded where there are some
+
 
 Document = Mapping[str, object]
 
@@ -47,8 +51,8 @@ def judge_together(
     reads the source with its own reader. Raises where the source does not give the published counts again,
     and `RefusedByHistory` where a promise is broken or cannot be decided.
     """
-    from sfumato.judge.chain.source_positions import PositionRequest
-    from sfumato.judge.chain.together import SourceRows, judge_source_file
+    from sfumato.verify.chain.ruling import SourceRows, judge_source_file
+    from sfumato.verify.chain.source import PositionRequest
 
     since = next((p.batch_column for p in policy.promises if p.looks_back), None)
     request = PositionRequest.of(judge_data(policy), [table.document for table in tables], since)
@@ -83,7 +87,7 @@ def asked_of(policy: Policy, tables: Sequence[KnownTable], *, new: int | None = 
     of all otherwise; with a smaller k where somebody was granted that. Of what is likely: of every two tables
     of which one is `new`.
     """
-    from sfumato.judge.chain.together import TablesTogether
+    from sfumato.verify.chain.ruling import TablesTogether
 
     promises = policy.promises
     looking_back = [p for p in promises if p.looks_back]
@@ -119,3 +123,26 @@ def _people(promise: Promise, k: int | None) -> dict[str, object]:
     least = smaller.least_people
     data = {**smaller.judge_data(), "promise": "k-anonymity", "kind": None, "earlier": 0}
     return {**data, "parameters": {"k": least}}
+
+
+# What is said where recipients cannot all have versions: why, and which tolerance would be enough.
+
+
+def refused_beside_earlier(enough: Fraction | None) -> RefusedByHistory:
+    """Returns the refusal of a version beside earlier ones; with a tolerance of `enough` there is one."""
+    if enough is None:
+        return RefusedByHistory(
+            "no version for a recipient is safe beside what they and others hold",
+            remedy="Ask for less frame-proof, or start a new chain; a wider tolerance does not help.",
+        )
+    return RefusedByHistory(
+        "no version for a recipient is safe beside what they and others hold, and as good as the policy asks",
+        remedy=f"Set recipients.tolerance to {enough * 100}%, or start a new chain.",
+    )
+
+
+def remedy_for_several(enough: Fraction | None) -> str:
+    """Returns what to do where fewer versions of a table fit beside each other than recipients are named."""
+    if enough is not None:
+        return f"Set recipients.tolerance to {enough * 100}%, or name fewer."
+    return "Name fewer, ask for less frame-proof or a smaller coalition, or give taxonomies more levels."

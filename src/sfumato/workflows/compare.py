@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from sfumato.core.errors import BadInput, Infeasible, WrongCall
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promises
-from sfumato.engine import AnyTable
-from sfumato.engine.source import Source
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.policy_argument import AnyPolicy, bind_earlier, check_some_declared, load_policy
-from sfumato.journey.table_argument import AnyMemory, open_original, open_table
+from sfumato.inputs import (
+    AnyMemory,
+    AnyPolicy,
+    bind_earlier,
+    check_some_declared,
+    count_table,
+    load_policy,
+    open_original,
+    open_table,
+)
+from sfumato.models.contract import Promises
 from sfumato.policy.policy import Policy
-from sfumato.protection.plan import Plan, make_plan
-from sfumato.usefulness.model_figures import ModelFigures, default_target, model_figures
-from sfumato.usefulness.paired_tables import PairedTables, read_tables
-from sfumato.usefulness.usefulness import Price, Usefulness, measure_usefulness
+from sfumato.report.paired_tables import PairedTables, read_tables
+from sfumato.report.usefulness import (
+    ModelFigures,
+    Price,
+    Usefulness,
+    default_target,
+    measure_usefulness,
+    model_figures,
+)
+from sfumato.search.plan import Plan, make_plan
+from sfumato.system.errors import BadInput, Infeasible, WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.kept_order import IntervalForm, numbers_of_intervals
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import AnyTable, Source
 
 
 def compare(
@@ -103,3 +117,21 @@ def _lost(plan: Plan) -> tuple[str, ...]:
         for j, column in columns
         if len(plan.recoding.texts(j)[0]) <= 1 and len(column.taxonomy.leaves) > 1
     )
+
+
+# The verb `as_numbers`: the intervals of a published table, to calculate with.
+
+
+def as_numbers(
+    table: AnyTable, *, form: str = "midpoint", columns: Sequence[str] | None = None
+) -> Any:  # a table of the kind that was handed in
+    """Give the intervals of a published table as numbers, so that a model can be fitted.
+
+    Every column that holds intervals of numbers (`[20, 30)`, `20-29`, `90+`), numbers and `*`, and nothing
+    else, becomes one of numbers: the middle, with `form="bounds"` two columns, `…_from` and `…_to`
+    (excluded). What has no such number is missing. Nothing is read but these texts, so nothing is told that
+    they do not tell. `columns` names those to be read; one that holds something else is then refused.
+    """
+    if form not in tuple(IntervalForm):
+        raise WrongCall(f"intervals have no form {form}", remedy=f"There are {', '.join(IntervalForm)}.")
+    return numbers_of_intervals(table, IntervalForm(form), columns)

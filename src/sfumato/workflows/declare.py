@@ -2,13 +2,287 @@
 
 from __future__ import annotations
 
-from sfumato.core.progress import Progress, silent
-from sfumato.engine import AnyTable
-from sfumato.journey.draft_evidence import DraftEvidence
-from sfumato.journey.draft_trial import tried
-from sfumato.journey.warnings import Warn
-from sfumato.policy.doctor.policy import several_rows
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+
+from sfumato.discover.identifiers import findings
+from sfumato.draft.doctor import Diagnosis, Severity, several_rows
+from sfumato.draft.draft import draft
+from sfumato.draft.evidence import ColumnFinding, TableEvidence, empty_texts
+from sfumato.draft.roles import without_undecided
+from sfumato.inputs import Warn, check_header, count_table, open_table
+from sfumato.models.contract import Promise, Promises
+from sfumato.policy.compatibility import searches_of
+from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
+from sfumato.search.loss import LostCells
+from sfumato.search.plan import Plan, make_plan
+from sfumato.system.errors import Infeasible, SfumatoError
+from sfumato.system.presentation.cards import several
+from sfumato.system.progress import Progress, silent
+from sfumato.table.data_file import DataFile, SourceForm
+from sfumato.table.form_of_source import RowSource, first_reader
+from sfumato.table.microdata import Microdata, Role
+from sfumato.table.reading.csv import CsvReader
+from sfumato.table.source import AnyTable, ShowsFirstRows, Source, SurveysFirstRows
+from sfumato.table.survey import Survey
+from sfumato.workflows.protect_file import declared_form
+
+# The evidence that drafts are made from: a table, opened and surveyed once.
+
+
+@dataclass(frozen=True, eq=False)
+class DraftEvidence:
+    """A table with what its columns hold, what was recognized in them, and how it is read."""
+
+    source: Source
+    survey: Survey
+    findings: Mapping[str, ColumnFinding]
+    form: SourceForm
+
+    @classmethod
+    def of(cls, data: AnyTable, *, header: bool = False, progress: Progress = silent) -> DraftEvidence:
+        """Returns the evidence of a table, which is read once.
+
+        A CSV file in which `NA`, or the like, stands among numbers or dates is read again with empty cells
+        there, unless somebody said which texts stand for one.
+        Raises `BadData` where the first line of a CSV file may be a row, unless `header` says it is none.
+        """
+        source = open_table(data)
+        check_header(source, header=header)
+        survey = source.survey(progress=progress)
+        if isinstance(data, str | PathLike) and _may_say_empty(source) and (told := empty_texts(survey)):
+            return cls.of(DataFile.reading_as_empty(data, told), header=header, progress=progress)
+        long = [name for name, found in survey.columns.items() if not found.complete and found.kind != "list"]
+        first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
+        return cls(source, survey, findings(survey, first_rows=first_rows), declared_form(data, source))
+
+    def draft(self, preset: str | None = None) -> Policy:
+        """Returns a policy from this evidence, not tried yet."""
+        look = self.source.first_texts if isinstance(self.source, ShowsFirstRows) else None
+        return draft(self.survey, preset=preset, findings=self.findings, source=self.form, first_texts=look)
+
+
+def _may_say_empty(source: Source) -> bool:
+    """Whether the table is a CSV file of which nobody said what stands for an empty cell."""
+    reader = first_reader(source.reader) if isinstance(source, RowSource) else None
+    return isinstance(reader, CsvReader) and not reader.empty
+
+
+# The trial of a draft: planned before anybody sees it, mended where it must be, and told what it costs.
+
+LOST_SHARE = Fraction(1, 10)
+"""So many of the key cells may be lost without a word."""
+NOTABLE_GAIN = Fraction(1, 20)
+"""Giving up a promise has to save at least so many of the key cells."""
+MOST_LEFT_OUT = 3
+"""At most so many columns are proposed to be left out."""
+QUICK_SEARCHES = ("local", "mondrian")
+COLUMNS_LOST, REFUSED = "columns-lost", "refused"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A draft, its plan on the table it was drafted for, and what that plan loses."""
+
+    policy: Policy
+    plan: Plan
+    lost: LostCells
+
+    @property
+    def keys(self) -> int:
+        return len(self.plan.recoding.table.keys)
+
+    @property
+    def most_is_lost(self) -> bool:
+        """Whether more than half of the key columns, or of their cells, tell nothing any more."""
+        return 2 * len(self.lost.columns) > self.keys or 2 * self.lost.share > 1
+
+
+def tried(
+    policy: Policy, source: Source, survey: TableEvidence, *, progress: Progress = silent
+) -> tuple[Policy, list[Diagnosis]]:
+    """Returns a draft that can be followed on its table, what it costs in its note, and warnings.
+
+    A table that no draft can be followed on, because it is about too few people, gets one that says so.
+    A promise of diversity that cannot be kept, or that costs most of the detail because nearly everybody has
+    the same value, is given up: its column then waits for confirmation, as do columns of which nothing is
+    known where they cost much as quasi-identifiers. Where most is lost all the same,
+    columns are proposed to be left out.
+    """
+    planned: list[Trial] = []
+
+    def plan(draft: Policy) -> Trial:
+        known = next((trial for trial in planned if trial.policy is draft), None)
+        if known is None:
+            table = count_table(source, draft, progress=progress)
+            known = min(_trials(draft, table, progress), key=lambda trial: trial.plan.loss)
+            planned.append(known)
+        return known
+
+    try:
+        trial = _with_fewer_promises(_decided(policy, plan), survey, plan)
+    except SfumatoError as refused:
+        told = Diagnosis(REFUSED, Severity.WARNING, "table", refused.message.rstrip("."), 1, refused.remedy)
+        note = f"protect refuses this table as it is: {refused.message}"
+        return replace(policy, note="\n".join(line for line in (policy.note, note) if line)), [told]
+    warnings = _proposal(trial, survey, plan) if trial.most_is_lost else []
+    said = [_cost(trial), *(f"{found.what}. {found.remedy}" for found in warnings)]
+    note = "\n".join(line for line in (trial.policy.note, *said) if line)
+    return replace(trial.policy, note=note), warnings
+
+
+def _trials(draft: Policy, table: Microdata, progress: Progress) -> Iterator[Trial]:
+    """Yields what the quick searches make of a draft; raises what the last one says if none keeps it.
+
+    What `protect` finds by comparing all searches has no larger loss.
+    """
+    refused, kept = None, False
+    for quick in _quick_searches(draft):
+        try:
+            made = make_plan(table, quick, progress=progress)
+        except Infeasible as reason:
+            refused = reason
+            continue
+        kept = True
+        yield Trial(draft, made, LostCells.of(made.recoding))
+    if refused is not None and not kept:
+        raise refused
+
+
+def _quick_searches(policy: Policy) -> list[Policy]:
+    """Returns the policy with one search instead of several: those of the quick ones that can follow it.
+
+    Local recoding keeps most where groups are nodes, Mondrian where columns have an order and ranges help.
+    """
+    able = [name for name in QUICK_SEARCHES if name in searches_of(policy)]
+    if not able:
+        return [replace(policy, protect=replace(policy.protect, search="top-down"))]
+    asked = [replace(policy.protect, search=name, suppress=Fraction(0)) for name in able]
+    return [replace(policy, protect=protect) for protect in asked]
+
+
+def _decided(policy: Policy, plan: Callable[[Policy], Trial]) -> Policy:
+    """Returns the policy; without quasi-identifiers of which nothing is known, where these cost much."""
+    undecided = without_undecided(policy.columns)
+    if not undecided or len(undecided) == sum(rule.role.is_key for rule in policy.columns.values()):
+        return policy
+    try:
+        if plan(policy).lost.share <= LOST_SHARE:
+            return policy
+    except SfumatoError:  # it is tried again without them, and says then what is wrong
+        pass
+    waiting = {name: rule.reason for name, rule in undecided.items()} | dict(policy.confirm)
+    confirm = {name: waiting[name] for name in policy.columns if name in waiting}
+    return replace(policy, columns={**policy.columns, **undecided}, confirm=confirm)
+
+
+def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:
+    """Returns the trial with as many promises of diversity as leave the table useful, and can be kept."""
+    diverse = sorted(
+        (p for p in policy.promises if p.sensitive and not p.derived), key=lambda p: -_commonest(p, survey)
+    )
+    try:
+        whole = plan(policy)
+    except SfumatoError:
+        if not diverse:
+            raise
+        whole = None
+    if whole is not None and (whole.lost.share <= LOST_SHARE or not diverse):
+        return whole
+    least = plan(_without(policy, diverse, survey))
+    if whole is not None and whole.lost.share - least.lost.share < NOTABLE_GAIN:
+        return whole
+    wanted = max(LOST_SHARE, least.lost.share + NOTABLE_GAIN)
+    best, low, high = least, 0, len(diverse)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            trial = plan(_without(policy, diverse[:middle], survey))
+        except SfumatoError:
+            trial = None
+        if trial is not None and trial.lost.share <= wanted:
+            best, high = trial, middle
+        else:
+            low = middle
+    return best
+
+
+def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:
+    """Returns the share of the rows that have the commonest value of a promise's column."""
+    column = survey.columns[promise.sensitive[0]]
+    return Fraction(int(column.counts.max(initial=0)), max(1, survey.rows))
+
+
+def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence) -> Policy:
+    """Returns the policy without these promises; their columns wait for confirmation."""
+    columns = [promise.sensitive[0] for promise in given_up]
+    kept = Promises(tuple(p for p in policy.promises if p not in given_up and not p.derived))
+    waiting = {}
+    for promise, name in zip(given_up, columns, strict=True):
+        share = f"{float(_commonest(promise, survey)):.0%}"
+        waiting[name] = (
+            f"{policy.columns[name].reason}; published unchanged, and no diversity is promised: {share} of"
+            " the rows have one value, and groups with two would cost most detail"
+        )
+    order = [name for name in policy.columns if name in policy.confirm or name in waiting]
+    confirm = {name: waiting.get(name) or policy.confirm[name] for name in order}
+    return replace(policy, promises=kept, confirm=confirm)
+
+
+def _cost(trial: Trial) -> str:
+    """Returns what a plan costs, in a sentence without a value."""
+    kept, rows = 1 - trial.lost.share, several(trial.plan.rows, "row")
+    lost = f"; lost for everybody: {', '.join(trial.lost.columns)}" if trial.lost.columns else ""
+    return (
+        f"Planned on {rows} by {trial.plan.search}: {float(kept):.0%} of the cells of"
+        f" {several(trial.keys, 'key column')} still tell something, {several(trial.plan.suppressed, 'row')}"
+        f" suppressed{lost}."
+    )
+
+
+def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> list[Diagnosis]:
+    """Returns the warning that most is lost, and which columns to leave out, tried one after the other."""
+    keys = [name for name, rule in trial.policy.columns.items() if rule.role.is_key]
+    dearest = sorted(keys, key=lambda name: (-survey.columns[name].distinct, name))
+    best = trial
+    left_out: tuple[str, ...] = ()
+    for count in range(1, min(MOST_LEFT_OUT, len(dearest) - 1) + 1):
+        try:
+            other = plan(_leaving_out(trial.policy, dearest[:count]))
+        except SfumatoError:
+            continue
+        if other.lost.share < best.lost.share - NOTABLE_GAIN:
+            best, left_out = other, tuple(dearest[:count])
+        if best.lost.share <= LOST_SHARE:
+            break
+    what = (
+        f"{len(trial.lost.columns)} of {several(trial.keys, 'key column')} and"
+        f" {float(trial.lost.share):.0%} of their cells are lost under this draft"
+    )
+    if left_out:
+        one = len(left_out) == 1
+        remedy = (
+            f"Leaving out {', '.join(left_out)} (role identifier) would bring that to"
+            f" {float(best.lost.share):.0%} of the cells that are left; or give {'it' if one else 'them'} a"
+            " coarser taxonomy, or another role where nobody knows the values."
+        )
+    else:
+        remedy = (
+            "Give columns another role where nobody can know their values, or coarser taxonomies; or ask for"
+            " a smaller k."
+        )
+    return [Diagnosis(COLUMNS_LOST, Severity.WARNING, "table", what, len(trial.lost.columns), remedy)]
+
+
+def _leaving_out(policy: Policy, names: Sequence[str]) -> Policy:
+    columns = {
+        name: ColumnRule(Role.IDENTIFIER, None, rule.reason) if name in names else rule
+        for name, rule in policy.columns.items()
+    }
+    return replace(policy, columns=columns)
 
 
 def declare(

@@ -11,53 +11,49 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.errors import BadPolicy, Infeasible, RefusedByHistory, WrongCall
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress
-from sfumato.core.reading_tree import reading_trees
-from sfumato.core.recoding import Recoding
-from sfumato.core.verdict import Verdict
-from sfumato.engine import open_source
-from sfumato.engine.arrow_rows import form_of
-from sfumato.engine.fingerprint import TableFingerprint
-from sfumato.engine.rows_to_publish import WriteVersion
-from sfumato.engine.source import Source
-from sfumato.engine.versions import version_writer
-from sfumato.journey.chain_check import (
+from sfumato.inputs import count_table
+from sfumato.policy.compatibility import recodes_columns
+from sfumato.policy.policy import Policy, is_for_colluders
+from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
+from sfumato.policy.searches import BEST
+from sfumato.release.dictionary import dictionary_files
+from sfumato.release.files import StageText, discard
+from sfumato.release.issue import PRIVATE_FOLDER, PreparedRelease
+from sfumato.release.ledger.keys import canonical
+from sfumato.release.ledger.notices import mark_bytes
+from sfumato.release.ledger.record import HistoryComparison, Record, memory_bytes
+from sfumato.release.overrides import Override
+from sfumato.release.receipt import ALONE
+from sfumato.search.plan import Plan, check_need
+from sfumato.search.reuse_plan import Transformation
+from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.system.progress import Progress
+from sfumato.system.verdict import Verdict
+from sfumato.table.arrow_rows import form_of
+from sfumato.table.fingerprint import TableFingerprint
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import reading_trees
+from sfumato.table.rows_to_publish import WriteVersion
+from sfumato.table.source import Source, open_source
+from sfumato.table.versions import version_writer
+from sfumato.workflows.audit import judged, numbered_columns, witness_path
+from sfumato.workflows.chain_check import (
     chain_check,
     check_alone,
     imprint_to_keep,
     recipient_check,
     stands_beside_others,
 )
-from sfumato.journey.chain_floor import ChainFloor
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.history import RememberedReleases, imprint_document
-from sfumato.journey.judgement import judged
-from sfumato.journey.protect import plan_table
-from sfumato.journey.together import KnownTable, judge_together
-from sfumato.journey.witness import numbered_columns, witness_path
-from sfumato.policy.compatibility.search_fit import recodes_columns
-from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
-from sfumato.policy.searches import BEST
-from sfumato.policy.several_tables import is_for_colluders
-from sfumato.protection.memory_need import check_need
-from sfumato.protection.plan import Plan
-from sfumato.protection.same_transformation import Transformation
-from sfumato.releases.dictionary.files import dictionary_files
-from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
-from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
-from sfumato.releases.ledger.redaction import mark_bytes
-from sfumato.releases.ledger.seals import canonical
-from sfumato.releases.override import Override
-from sfumato.releases.private_file import StageText, discard
-from sfumato.releases.receipt import ALONE
+from sfumato.workflows.chain_floor import ChainFloor
+from sfumato.workflows.collusion import KnownTable, judge_together
+from sfumato.workflows.protect import plan_table
+from sfumato.workflows.trace import RememberedReleases, imprint_document
 
 if TYPE_CHECKING:
-    from sfumato.journey.recipient_versions import AssignedVersion, RecipientVersions
-    from sfumato.judge.chain.together import TogetherRuling
+    from sfumato.verify.chain.ruling import TogetherRuling
+    from sfumato.workflows.recipient_versions import AssignedVersion, RecipientVersions
 
 
 class Delivery:
@@ -147,9 +143,9 @@ class Delivery:
         The table without these terms is the source from then on: versions are written from it, and both
         judges read it.
         """
-        from sfumato.journey.recipient_versions import with_recipients
-        from sfumato.protection.recipients.same_terms import same_terms_removed
-        from sfumato.protection.two_phases import removes_terms, with_original
+        from sfumato.recipients.versions import same_terms_removed
+        from sfumato.search.plan import removes_terms, with_original
+        from sfumato.workflows.recipient_versions import with_recipients
 
         rules = with_recipients(self.policy)
         table = count_table(self.source, rules, progress=self._progress)
@@ -169,7 +165,7 @@ class Delivery:
     def _versions_of(
         self, table: Microdata, rules: Policy, history: Sequence[Record]
     ) -> list[AssignedVersion]:
-        from sfumato.journey.recipient_versions import RecipientVersions
+        from sfumato.workflows.recipient_versions import RecipientVersions
 
         self.versions = RecipientVersions(table, rules, history, chain=self.chain, progress=self._progress)
         return self.versions.assign(self.names, self.overrides)

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.progress import Progress, silent
-from sfumato.discovery.discovery import Discovery
-from sfumato.discovery.quasi_identifiers.criterion import Reading
-from sfumato.discovery.quasi_identifiers.methods import SearchMethod
-from sfumato.discovery.scan import scan
-from sfumato.engine import AnyTable
-from sfumato.engine.source import CanSample, Source
-from sfumato.journey.declared_form import declared_form
-from sfumato.journey.header_row import check_header
-from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.discover.discovery import Discovery, scan
+from sfumato.discover.quasi_identifiers.coded import Reading
+from sfumato.discover.quasi_identifiers.methods import SearchMethod
+from sfumato.inputs import AnyMemory, check_header, open_table
+from sfumato.system.errors import WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.source import AnyTable, CanSample, Source
+from sfumato.workflows.protect_file import declared_form
 
 
 def discover(

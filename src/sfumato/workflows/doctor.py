@@ -16,11 +16,21 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from sfumato.core.errors import SfumatoError
-from sfumato.show.card import Card, Printable
-from sfumato.show.document import json_ready
-from sfumato.system.address import Address
+from sfumato.draft.doctor import UNCONFIRMED, Diagnosis, Severity, diagnosis_lines, examine_path, worst_first
+from sfumato.inputs import check_header, load_policy, open_table
+from sfumato.policy.policy import Policy
+from sfumato.system.disk import Address, private_folder
+from sfumato.system.errors import BadPolicy, SfumatoError, short
 from sfumato.system.memory import PROGRAM_BYTES, in_words, machine_memory
+from sfumato.system.presentation.cards import Card, Printable, figure, json_ready, several
+from sfumato.system.progress import Progress, silent
+from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.form_of_source import RowSource, source_form
+from sfumato.table.source import AnyTable, Source
+from sfumato.table.survey import ColumnSurvey, Survey
+from sfumato.workflows.confirm import examine_beside
+from sfumato.workflows.protect_file import protect_file
+from sfumato.workflows.release import release_format
 
 NEEDED = (
     *("numpy", "numba", "narwhals", "polars", "pyarrow", "duckdb", "ruamel.yaml"),
@@ -186,8 +196,8 @@ def _room(part: str, place: Path) -> Requirement:
 
 
 def _ledger(url: str) -> Requirement:
-    from sfumato.releases.ledger.database import LedgerDatabase  # noqa: PLC0415  # databases only when asked for
-    from sfumato.releases.ledger.ledger import Ledger  # noqa: PLC0415  # as above
+    from sfumato.release.ledger.database import LedgerDatabase  # noqa: PLC0415  # databases only when asked for
+    from sfumato.release.ledger.ledger import Ledger  # noqa: PLC0415  # as above
 
     try:
         if not LedgerDatabase(url).exists:
@@ -201,10 +211,173 @@ def _ledger(url: str) -> Requirement:
 
 def _store(address: str) -> Requirement:
     """Only looked at: whether it can be written to, a release finds out before it counts."""
-    from sfumato.releases.targets.store import Store  # noqa: PLC0415  # stores only when asked for
+    from sfumato.release.targets import Store  # noqa: PLC0415  # stores only when asked for
 
     try:
         empty = not Store(Address.of(address)).first_names()
     except SfumatoError as error:
         return Requirement("store", State.MISSING, error.message, error.remedy)
     return Requirement("store", State.FINE, f"reachable, {'nothing' if empty else 'something'} is there")
+
+
+# The verb `doctor` for a table: the file and the policy, looked at together and tried out.
+
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class TrialRun:
+    """What `protect` made of the table: written in a private folder, judged from its bytes, and removed."""
+
+    format: str
+    rows: int
+    suppressed: int
+    loss: float | int
+
+    def __str__(self) -> str:
+        told = (
+            f"{several(self.rows - self.suppressed, 'row')} as {self.format}, {self.suppressed:,} suppressed"
+        )
+        return f"{told}, loss {figure(self.loss)}; judged from its bytes and removed"
+
+
+@dataclass(frozen=True)
+class TableCheckup(Printable):
+    """A file and, where one was named, its policy: what is there, and what `protect` makes of it."""
+
+    kind: str
+    form: SourceForm
+    survey: Survey
+    policy: Policy | None
+    has_policy: bool
+    diagnoses: tuple[Diagnosis, ...]
+    trial: TrialRun | None = None
+
+    @property
+    def errors(self) -> int:
+        return sum(diagnosis.gravity is Severity.ERROR for diagnosis in self.diagnoses)
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing stands in the way of `protect`."""
+        return not self.errors
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "sound": self.sound,
+            "file": {"kind": self.kind, "rows": self.survey.rows, "form": self.form.words},
+            "columns": [
+                {**_facts(column), "role": self._role(name)} for name, column in self.survey.columns.items()
+            ],
+            "diagnoses": [json_ready(diagnosis) for diagnosis in self.diagnoses],
+            "trial": None if self.trial is None else json_ready(self.trial),
+        }
+
+    def card(self) -> Card:
+        lines: list[tuple[str, ...]] = [("file", self._file())]
+        lines += [("tried", str(self.trial))] if self.trial is not None else []
+        lines += [(), *self._columns()]
+        return Card(self._title(), lines, [*diagnosis_lines(self.diagnoses), *self._next()])
+
+    def _title(self) -> str:
+        if not self.has_policy:
+            return "the file can be read"
+        if self.sound:
+            return "protect will publish this file"
+        return f"protect will refuse this: {several(self.errors, 'error')}"
+
+    def _file(self) -> str:
+        how = [
+            f"{key} {'tab' if word == chr(9) else word}"
+            for key, word in self.form.words.items()
+            if key != "query"
+        ]
+        size = f"{several(self.survey.rows, 'row')}, {several(len(self.survey.columns), 'column')}"
+        return ", ".join([self.kind, size, *how])
+
+    def _columns(self) -> Iterator[tuple[str, ...]]:
+        for name, column in self.survey.columns.items():
+            values = (
+                several(column.distinct, "value")
+                if column.complete
+                else f"{column.distinct:,} values or more"
+            )
+            empty = f"{column.missing:,} empty" if column.missing else ""
+            yield short(name), self._role(name) or "", column.kind, values, empty
+
+    def _role(self, name: str) -> str | None:
+        if self.policy is None:
+            return None
+        rule = self.policy.columns.get(name)
+        return "not declared" if rule is None else rule.role.value
+
+    def _next(self) -> Iterator[str]:
+        if not self.has_policy:
+            yield "A policy for it: sfumato init DATA"
+        elif self.policy is not None and self.policy.promises.looks_back:
+            yield "Tried alone. Beside earlier releases: sfumato release DATA -p POLICY --dry-run"
+
+
+def _facts(column: ColumnSurvey) -> dict[str, object]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "distinct": column.distinct,
+        "complete": column.complete,
+        "missing": column.missing,
+    }
+
+
+def checkup_table(
+    data: AnyTable,
+    policy: str | Path | None = None,
+    *,
+    header: bool = False,
+    progress: Progress | None = None,
+) -> TableCheckup:
+    """Returns what is to be said of a file and a policy together; nothing is published.
+
+    Without a policy, what the file holds. With one, everything that `policy check` finds and, where that is
+    nothing but columns that wait for confirmation, what `protect` would refuse: it is tried in a private
+    folder. Raises where the file itself cannot be read, or the policy declares none of its columns.
+    """
+    show = progress or silent
+    rules, found = (None, []) if policy is None else _loaded(policy)
+    source = open_table(data, policy=rules)
+    if rules is None:
+        check_header(source, header=header)
+        survey = source.survey(progress=show)
+    else:
+        survey, beside = examine_beside(source, rules, show)
+        found += beside
+    trial = None
+    if rules is not None and all(_may_be_tried(diagnosis) for diagnosis in found):
+        trial, refusals = _tried(rules, source, show)
+        found += refusals
+    form = source_form(source.reader) if isinstance(source, RowSource) else NO_FORM
+    said = tuple(worst_first(found))
+    return TableCheckup(source.kind, form, survey, rules, policy is not None, said, trial)
+
+
+def _loaded(policy: str | Path) -> tuple[Policy | None, list[Diagnosis]]:
+    """Returns the policy, or what is wrong with its file."""
+    try:
+        return load_policy(policy), []
+    except BadPolicy:
+        return None, examine_path(policy)
+
+
+def _may_be_tried(diagnosis: Diagnosis) -> bool:
+    return diagnosis.gravity is not Severity.ERROR or diagnosis.name == UNCONFIRMED
+
+
+def _tried(policy: Policy, source: Source, progress: Progress) -> tuple[TrialRun | None, list[Diagnosis]]:
+    """Protects the table as if every column were confirmed; returns what came of it, or why nothing did."""
+    kind = release_format(source)
+    try:
+        with private_folder() as folder:
+            plan, _ = protect_file(source, policy.confirm_all(), folder / f"data.{kind}", progress=progress)
+    except SfumatoError as error:
+        where = error.where or "table"
+        return None, [Diagnosis(REFUSED, Severity.ERROR, where, error.message, 1, error.remedy, error.values)]
+    return TrialRun(kind, plan.rows, plan.suppressed, plan.loss), []

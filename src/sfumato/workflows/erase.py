@@ -7,30 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.marks import label_marks
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.engine import AnyTable
-from sfumato.engine.rows_of_keys import rows_of_keys, texts_of_rows
-from sfumato.engine.source import Source
-from sfumato.journey.delivery import person_columns
-from sfumato.journey.history import imprints_of
-from sfumato.journey.policy_argument import AnyPolicy, load_policy
-from sfumato.journey.table_argument import AnyMemory, open_original
+from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original
 from sfumato.policy.policy import Policy
-from sfumato.releases.erasure_report import Erasure
-from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.names import checked_name
-from sfumato.releases.recovery import recover
-from sfumato.releases.steps import StepHook, no_hook
+from sfumato.release.issue import recover
+from sfumato.release.ledger.database import LedgerDatabase
+from sfumato.release.ledger.erasure import ErasureRequest, erase_people
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.names import checked_name
+from sfumato.release.receipt import Erasure
+from sfumato.release.staging import StepHook, no_hook
+from sfumato.system.errors import WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.table.keyed_hashes import label_marks
+from sfumato.table.microdata import Coding, Role
+from sfumato.table.release_summary import Imprint
+from sfumato.table.rows_of_keys import rows_of_keys, texts_of_rows
+from sfumato.table.source import AnyTable, Source
+from sfumato.table.taxonomy import Label, Taxonomy
+from sfumato.workflows.delivery import person_columns
+from sfumato.workflows.trace import imprints_of
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
+    from sfumato.release.ledger.record import Record
 
 UNSETTLED = ("under way", "out of reach", "blocked")
 """What recovery says of releases whose staged files may still hold somebody."""
@@ -122,7 +120,7 @@ def _with_batches(
     progress: Progress,
 ) -> tuple[ErasureRequest, int]:
     """Returns the request with the rows of each release, where batches tell; and who is in the table."""
-    from sfumato.chains.erased_rows import rows_by_release  # noqa: PLC0415  # compiled kernels
+    from sfumato.models.continuous.people import rows_by_release  # noqa: PLC0415  # compiled kernels
 
     promise = next((p for p in policy.promises if p.batch_column and not p.tells_people), None)
     column = request.column
@@ -146,7 +144,7 @@ def _with_rows(
     progress: Progress,
 ) -> ErasureRequest:
     """Returns the request with how many of the rows of these numbers each release holds."""
-    from sfumato.chains.erased_rows import named_by_release  # noqa: PLC0415  # compiled kernels
+    from sfumato.models.continuous.people import named_by_release  # noqa: PLC0415  # compiled kernels
 
     promise = next((p for p in policy.promises if p.batch_column and not p.tells_people), None)
     if promise is None or promise.batch_column is None or not history:

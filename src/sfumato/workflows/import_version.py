@@ -6,26 +6,22 @@ import uuid
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-from sfumato.core.errors import BadData, BadPolicy, RefusedByHistory
-from sfumato.core.progress import Progress, silent
-from sfumato.core.reading_tree import reading_trees
-from sfumato.engine import AnyTable
-from sfumato.engine.fingerprint import with_fingerprint
-from sfumato.engine.source import with_digits
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.delivery import known_trees, person_columns
-from sfumato.journey.handed_out_version import HandedOutVersion
-from sfumato.journey.policy_argument import AnyPolicy, load_policy
-from sfumato.journey.recipient_versions import with_recipients
-from sfumato.journey.table_argument import AnyMemory, open_table
-from sfumato.policy.compatibility.search_fit import recodes_columns
+from sfumato.inputs import AnyMemory, AnyPolicy, count_table, load_policy, open_table
+from sfumato.policy.compatibility import recodes_columns
 from sfumato.policy.policy import Policy
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record, memory_bytes
-from sfumato.releases.ledger.redaction import mark_bytes
-from sfumato.releases.names import checked_name
-from sfumato.releases.receipt import Receipt
-from sfumato.show.card import several
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.notices import mark_bytes
+from sfumato.release.ledger.record import Record, memory_bytes
+from sfumato.release.names import checked_name
+from sfumato.release.receipt import Receipt
+from sfumato.system.errors import BadData, BadPolicy, RefusedByHistory
+from sfumato.system.presentation.cards import several
+from sfumato.system.progress import Progress, silent
+from sfumato.table.fingerprint import with_fingerprint
+from sfumato.table.release_summary import reading_trees
+from sfumato.table.source import AnyTable, with_digits
+from sfumato.workflows.delivery import known_trees, person_columns
+from sfumato.workflows.recipient_versions import HandedOutVersion, with_recipients
 
 
 def import_version(

@@ -6,18 +6,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sfumato.core.errors import Infeasible, SfumatoError
-from sfumato.core.microdata import Role
-from sfumato.core.problem import short
-from sfumato.core.progress import Progress, silent
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.draft_evidence import DraftEvidence
-from sfumato.journey.draft_trial import REFUSED, tried
-from sfumato.journey.policy_argument import bind_earlier
-from sfumato.journey.recipient_versions import RecipientVersions
-from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
-from sfumato.policy.doctor.policy import several_rows
-from sfumato.policy.intent import (
+from sfumato.draft.doctor import Diagnosis, Severity, several_rows
+from sfumato.draft.draft import (
     COALITIONS,
     NO_RULE,
     TOLERANCES,
@@ -27,10 +17,16 @@ from sfumato.policy.intent import (
     RowMeaning,
     intended,
 )
+from sfumato.inputs import bind_earlier, count_table
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
-from sfumato.protection.plan import make_plan
-from sfumato.show.card import Card, Printable, several
+from sfumato.search.plan import make_plan
+from sfumato.system.errors import Infeasible, SfumatoError, short
+from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.system.progress import Progress, silent
+from sfumato.table.microdata import Role
+from sfumato.workflows.declare import REFUSED, DraftEvidence, tried
+from sfumato.workflows.recipient_versions import RecipientVersions
 
 IN_WORDS = {
     Coalition.ANY: "whoever of them put their versions together learn no more than is promised",

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.term_sets import SetForm, terms_of
-from sfumato.engine import AnyTable
-from sfumato.journey.table_argument import open_table
-from sfumato.promises.quasi_sensitive.knowledge_proposal import Record, by_document, propose
-from sfumato.promises.quasi_sensitive.labelled_text import TermFinder
-from sfumato.promises.quasi_sensitive.prevalence import Prevalence
-from sfumato.show.card import Card, Printable, several
+from sfumato.inputs import open_table
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.knowledge_file import Prevalence, Record, by_document, propose
+from sfumato.models.quasi_sensitive.promise import TermFinder
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.table.microdata import Coding, Role, SetForm, terms_of
+from sfumato.table.source import AnyTable
+from sfumato.table.taxonomy import Label, Taxonomy
 
 SET_OF_COLUMNS = "terms"
 """What several 0/1 columns are called as one column of term sets."""

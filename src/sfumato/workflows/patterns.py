@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
+from typing import Protocol
 
-from sfumato.core.exact_numbers import fraction
-from sfumato.core.progress import Progress, silent
-from sfumato.engine import AnyTable
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_imprints, load_policy
-from sfumato.journey.table_argument import open_original
-from sfumato.protection.patterns.patterns import Patterns
-from sfumato.protection.patterns.policy_patterns import patterns_of
+from sfumato.inputs import (
+    AnyImprint,
+    AnyPolicy,
+    bind_earlier,
+    count_table,
+    load_imprints,
+    load_policy,
+    open_original,
+)
+from sfumato.recipients.capacity import Capacity
+from sfumato.recipients.patterns import Patterns, patterns_of
+from sfumato.system.presentation.charts import Figure, save
+from sfumato.system.progress import Progress, silent
+from sfumato.table.arrays import fraction
+from sfumato.table.source import AnyTable
+from sfumato.workflows.recipient_versions import RecipientVersions, with_recipients
 
 
 def patterns(
@@ -35,3 +45,27 @@ def patterns(
     share = None if tolerance is None else fraction(tolerance, key="the tolerance")
     table = count_table(open_original(data, policy=rules), rules, progress=show)
     return patterns_of(table, rules, quality=quality, tolerance=share, progress=show)
+
+
+# The verb `capacity`: how many recipients a policy serves with a version each.
+
+
+def capacity(data: AnyTable, policy: AnyPolicy, *, progress: Progress | None = None) -> Capacity:
+    """How many recipients a policy serves with a version each, at its quality and at a little less."""
+    show, rules = progress or silent, with_recipients(load_policy(policy))
+    table = count_table(open_original(data, policy=rules), rules, progress=show)
+    return RecipientVersions(table, rules, (), chain="", progress=show).capacity()
+
+
+# The verb `draw`: a result's charts, as files.
+
+
+class Drawable(Protocol):
+    """A result that has charts."""
+
+    def charts(self) -> Sequence[Figure]: ...
+
+
+def draw(result: Drawable, folder: str | Path) -> tuple[Path, ...]:
+    """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
+    return save(result.charts(), folder)

@@ -6,27 +6,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sfumato.core.imprint import Imprint
-from sfumato.core.progress import Progress, silent
-from sfumato.engine import AnyTable
-from sfumato.engine.source import Source
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.history import EarlierReleases
-from sfumato.journey.like_argument import AnyTransformation, load_transformation
-from sfumato.journey.name_check import with_name_check
-from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
-from sfumato.journey.preset_check import with_preset_check
-from sfumato.journey.table_argument import AnyMemory, open_original
-from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
-from sfumato.policy.changed_policy import Names, RoleNames, changed_columns, changed_promises
-from sfumato.policy.policy import Policy
-from sfumato.protection.expected_time import Foretell
-from sfumato.protection.memory_need import check_need
-from sfumato.protection.plan import Plan, make_plan
-from sfumato.protection.same_transformation import Transformation
+from sfumato.inputs import (
+    AnyImprint,
+    AnyMemory,
+    AnyPolicy,
+    AnyTransformation,
+    NotedWarnings,
+    Warn,
+    bind_earlier,
+    count_table,
+    load_policy,
+    load_transformation,
+    open_original,
+    with_name_check,
+    with_preset_check,
+    with_warnings,
+)
+from sfumato.policy.policy import Names, Policy, RoleNames, changed_columns, changed_promises
+from sfumato.search.expected_time import Foretell
+from sfumato.search.plan import Plan, check_need, make_plan
+from sfumato.search.reuse_plan import Transformation
+from sfumato.system.progress import Progress, silent
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import AnyTable, Source
+from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release.ledger.ledger import Ledger
 
 
 def protect(
@@ -100,7 +106,7 @@ def _rules(
 ) -> Policy:
     """Returns the policy that a caller hands in, changed as they say, or that their roles make."""
     if rules is None:
-        from sfumato.journey.named_roles import policy_of_roles  # noqa: PLC0415  # drafts, which a policy spares
+        from sfumato.inputs import policy_of_roles  # noqa: PLC0415  # drafts, which a policy spares
 
         return policy_of_roles(source, names, numbers, progress=progress)
     if not names.roles and not numbers:

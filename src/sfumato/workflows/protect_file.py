@@ -1,5 +1,4 @@
 """The verb `protect` with a file at its end: planned, written aside, judged from its bytes, then named."""
-# ruff: noqa: PLC0415  # what compares releases, and what writes dictionaries, is loaded where it is needed
 
 from __future__ import annotations
 
@@ -8,39 +7,50 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.progress import Progress, silent
-from sfumato.core.verdict import Verdict
-from sfumato.engine import AnyTable
-from sfumato.engine.arrow_rows import form_of
-from sfumato.engine.files.writer import check_ending
-from sfumato.engine.source import SPARK
-from sfumato.engine.versions import version_writer
-from sfumato.journey.history import EarlierReleases
-from sfumato.journey.judgement import WrittenForm, judged
-from sfumato.journey.like_argument import AnyTransformation, load_transformation
-from sfumato.journey.name_check import with_name_check
-from sfumato.journey.needed_files import needed_files
-from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
-from sfumato.journey.preset_check import with_preset_check
-from sfumato.journey.protect import plan_table
-from sfumato.journey.table_argument import AnyMemory, file_of, open_original
-from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
-from sfumato.journey.witness import numbered_columns, witness_path
+from sfumato.inputs import (
+    AnyImprint,
+    AnyMemory,
+    AnyPolicy,
+    AnyTransformation,
+    NotedWarnings,
+    Warn,
+    file_of,
+    load_policy,
+    load_transformation,
+    needed_files,
+    open_original,
+    with_name_check,
+    with_preset_check,
+    with_warnings,
+)
 from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
-from sfumato.protection.expected_time import Foretell
-from sfumato.protection.plan import Plan
-from sfumato.releases.dictionary.places import beside
-from sfumato.releases.output_file import check_not_needed, check_target, publish
-from sfumato.releases.private_file import kept_on_success
-from sfumato.system.address import Address, is_address
-from sfumato.system.private_folder import private_folder
+from sfumato.policy.taxonomies.dates import DATE_FORMS
+from sfumato.release.dictionary import beside
+from sfumato.release.files import check_not_needed, check_target, kept_on_success, publish
+from sfumato.search.expected_time import Foretell
+from sfumato.search.plan import Plan
+from sfumato.system.disk import Address, is_address, private_folder
+from sfumato.system.errors import WrongCall
+from sfumato.system.progress import Progress, silent
+from sfumato.system.verdict import Verdict
+from sfumato.table.arrow_rows import form_of
+from sfumato.table.data_file import NO_FORM, DataFile, SourceForm
+from sfumato.table.form_of_source import RowSource, source_form
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import SPARK, AnyTable, Source
+from sfumato.table.versions import version_writer
+from sfumato.table.writing import check_ending
+from sfumato.workflows.audit import WrittenForm, judged, numbered_columns, witness_path
+from sfumato.workflows.protect import plan_table
+from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.release.ledger.ledger import Ledger
+
+
+# ruff: noqa: PLC0415  # what compares releases, and what writes dictionaries, is loaded where it is needed
 
 
 def protect_file(
@@ -122,7 +132,7 @@ def _describer(
         check_target(file, needed=needed, overwrite=overwrite)
 
     def describe(staged: Path, form: Mapping[str, str]) -> Mapping[Path, bytes]:
-        from sfumato.releases.dictionary.files import dictionary_files
+        from sfumato.release.dictionary import dictionary_files
 
         contents = dictionary_files(staged, rules, form)
         return {places[name]: content for name, content in contents.items()}
@@ -153,9 +163,20 @@ def _beside_earlier(
     form: WrittenForm,
 ) -> tuple[Verdict, ...]:
     """The verdicts on a file, those about earlier releases decided beside these."""
-    from sfumato.journey.chain_check import judge_beside_earlier
+    from sfumato.workflows.chain_check import judge_beside_earlier
 
     documents = [imprint.as_dict() for imprint in (*earlier, plan.imprint)]
     compared = judge_beside_earlier([staged], documents, policy, form)
     decided = {} if compared is None else {verdict.promise: verdict for verdict in compared.verdicts}
     return tuple(decided.get(verdict.promise, verdict) for verdict in verdicts)
+
+
+# The form of the data that a drafted policy remembers.
+
+
+def declared_form(data: AnyTable, source: Source) -> SourceForm:
+    """Returns what a policy remembers of how a table was read: what the caller said, and what was found."""
+    said = data.form if isinstance(data, DataFile) else NO_FORM
+    if said.date_format is not None and said.date_format not in DATE_FORMS:
+        raise WrongCall("there is no such form of dates", remedy=f"Say one of {', '.join(DATE_FORMS)}.")
+    return source_form(source.reader).over(said) if isinstance(source, RowSource) else said

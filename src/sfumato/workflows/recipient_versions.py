@@ -10,40 +10,149 @@ from hashlib import sha256
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from sfumato.attacks.chain.table_imprint import part_of_release, same_release
-from sfumato.chains.pooling import MOST_VERSIONS_COMBINED
-from sfumato.core.adversary import Adversary
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress
-from sfumato.core.promise import Cuts, Promises
-from sfumato.core.same_columns import in_key_order
-from sfumato.journey.handed_out_version import imprint_without_promises
-from sfumato.journey.history import imprints_of
-from sfumato.journey.version_refusals import refused_beside_earlier, remedy_for_several
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.chain import count_published, imprint_of, part_of_release, same_release
+from sfumato.models.continuous.people import MOST_VERSIONS_COMBINED
+from sfumato.models.contract import Adversary, Cuts, Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.people_check import check_people
-from sfumato.protection.plan import Plan, aim_of, plan_of_cuts
-from sfumato.protection.recipients.assignment import AvailableVersions, EarlierVersion, PlannedVersion
-from sfumato.protection.recipients.capacity import (
+from sfumato.recipients.capacity import (
     Capacity,
+    IdentifyingRows,
     capacity_of,
+    identifying_rows,
     least_tolerance_for,
 )
-from sfumato.protection.recipients.leaked_rows import IdentifyingRows, identifying_rows
-from sfumato.protection.suppression import recoded
-from sfumato.protection.two_phases import is_kept_by_terms, with_original
-from sfumato.releases.names import same_name
-from sfumato.show.card import several
+from sfumato.recipients.patterns import Patterns, classify
+from sfumato.recipients.versions import AvailableVersions, EarlierVersion, PlannedVersion
+from sfumato.release.names import same_name
+from sfumato.search.plan import Plan, aim_of, check_people, is_kept_by_terms, plan_of_cuts, with_original
+from sfumato.search.suppression import recoded
+from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, WrongCall
+from sfumato.system.presentation.cards import several
+from sfumato.system.progress import Progress, silent
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Microdata
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint, KeyImprint, in_key_order
+from sfumato.table.source import Source
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.workflows.collusion import refused_beside_earlier, remedy_for_several
+from sfumato.workflows.trace import imprints_of
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
-    from sfumato.releases.override import Override
+    from sfumato.release.ledger.record import Record
+    from sfumato.release.overrides import Override
+
+
+# A version that was handed out before there was a ledger: its cuts, and the rows that it lacks.
+
+ANYTHING = "*"
+
+
+@dataclass(frozen=True, eq=False)
+class HandedOutVersion:
+    """A version of a table: how all rows would have been recoded, and the imprint of those that it shows."""
+
+    recoding: Recoding
+    imprint: Imprint
+
+    @classmethod
+    def of(
+        cls, version: Source, table: Microdata, policy: Policy, *, progress: Progress = silent
+    ) -> HandedOutVersion:
+        """Returns the version of a table; raises `BadData` where it shows what the table does not give."""
+        fine = imprint_without_promises(policy, table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
+        counted = _without_hidden(count_published(version, fine, progress=progress))
+        if not counted.rows:
+            raise BadData("the version shows no row", remedy="Give what the recipient was handed.")
+        shown = imprint_of(counted, fine, policy=policy)
+        cuts = {
+            column.name: completed_cut(held, column.taxonomy)
+            for column, held in zip(table.keys, shown.keys, strict=True)
+        }
+        imprint = part_of_release(imprint_without_promises(policy, table, cuts), shown)
+        if imprint is None:
+            raise BadData(
+                f"the version ({counted.rows} rows) is not the original ({table.rows}) at one cut per column",
+                remedy="Give the table that it was made from.",
+            )
+        return cls(recoded(table, cuts, Promises(())), imprint)
+
+    @property
+    def lacks(self) -> int:
+        """How many rows of the table it does not show."""
+        return int(self.recoding.rows.sum()) - self.imprint.rows
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """What the ledger tells of it."""
+        sizes = self.imprint.sizes
+        plain = {"rows": self.imprint.rows, "classes": len(sizes), "k": int(sizes.min())}
+        return {**plain, "suppressed": self.lacks} if self.lacks else plain
+
+
+def imprint_without_promises(policy: Policy, table: Microdata, cuts: Mapping[str, Cut]) -> Imprint:
+    """Returns the imprint of all rows of a table at these cuts, whatever the policy promises."""
+    return Plan(policy, recoded(table, cuts, Promises(())), (), 0.0).imprint
+
+
+def completed_cut(shown: KeyImprint, taxonomy: Taxonomy) -> Cut:
+    """Returns the cut of which a version shows these nodes.
+
+    Where it shows nothing it says nothing of its cut: that part is at the level of all that is shown, if one
+    level has it all, and otherwise as coarse as it can be.
+    """
+    nodes = shown.onto(taxonomy)[shown.cut]
+    told = np.zeros(len(taxonomy.leaves), dtype=bool)
+    node_of = np.zeros(len(taxonomy.leaves), np.int32)
+    for v in nodes.tolist():
+        told[taxonomy.low[v] : taxonomy.high[v]] = True
+        node_of[taxonomy.low[v] : taxonomy.high[v]] = v
+    if told.all():
+        return Cut(taxonomy, node_of)
+    for level in taxonomy.levels:
+        same = (taxonomy.low[level] == taxonomy.low[node_of]) & (
+            taxonomy.high[level] == taxonomy.high[node_of]
+        )
+        if same[told].all():
+            return Cut(taxonomy, np.where(told, node_of, level).astype(np.int32))
+    return Cut(taxonomy, np.where(told, node_of, _coarsest(taxonomy, told)).astype(np.int32))
+
+
+def _coarsest(taxonomy: Taxonomy, told: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Returns, for every leaf that is not told, the highest node above it without a leaf that is."""
+    before = np.concatenate(([0], np.cumsum(told)))
+    free = before[taxonomy.high] == before[taxonomy.low]
+    found = taxonomy.leaves.astype(np.int32)
+    for _ in range(taxonomy.height):
+        above = taxonomy.parent[found]
+        found = np.where((above >= 0) & free[above], above, found).astype(np.int32)
+    return found
+
+
+def _without_hidden(counted: Microdata) -> Microdata:
+    """Returns a published table without the rows that show `*` in every key column, where others show more.
+
+    Other tools leave suppressed rows in a table so.
+    """
+    hidden = np.ones(counted.distinct, dtype=bool)
+    for column in counted.keys:
+        anything = np.array([label == ANYTHING for label in column.taxonomy.leaf_labels], dtype=bool)
+        hidden &= anything[counted.codes(column.name)]
+    if not counted.keys or hidden.all() or not hidden.any():
+        return counted
+    columns, ranks = [], []
+    for column in counted.columns:
+        held, rank = np.unique(counted.codes(column.name)[~hidden], return_inverse=True)
+        labels = [column.taxonomy.leaf_labels[i] for i in held.tolist()]
+        columns.append(replace(column, taxonomy=Taxonomy.flat(labels)))
+        ranks.append(rank.ravel())
+    return Microdata.of_codes(columns, ranks, counts=counted.counts[~hidden])
+
 
 WIDER_TOLERANCES = tuple(Fraction(share) for share in ("1/2", "1", "2", "4", "8"))
 """Tolerances that are tried to say which one would be enough."""

@@ -3,43 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.progress import Progress, silent
-from sfumato.engine import AnyTable
-from sfumato.engine.files.formats import FORMATS
-from sfumato.engine.fingerprint import TableFingerprint, with_fingerprint
-from sfumato.engine.source import SPARK, Source, with_digits
-from sfumato.journey.delivery import Delivery, person_columns
-from sfumato.journey.given_overrides import overrides_and_floor
-from sfumato.journey.like_argument import AnyTransformation, load_transformation
-from sfumato.journey.name_check import with_name_check
-from sfumato.journey.needed_files import needed_files
-from sfumato.journey.policy_argument import AnyPolicy, load_policy
-from sfumato.journey.preset_check import with_preset_check
-from sfumato.journey.release_format import release_format
-from sfumato.journey.table_argument import AnyMemory, open_table
-from sfumato.journey.warnings import Warn, with_warnings
-from sfumato.judge.tables.database import one_database
+from sfumato.inputs import (
+    AnyMemory,
+    AnyPolicy,
+    AnyTransformation,
+    Warn,
+    load_policy,
+    load_transformation,
+    needed_files,
+    open_table,
+    with_name_check,
+    with_preset_check,
+    with_warnings,
+)
 from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
-from sfumato.releases.event import Event
-from sfumato.releases.issue import issue_all, rehearse
-from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import HistoryCheck
-from sfumato.releases.names import checked_name, same_name
-from sfumato.releases.output_file import check_not_needed
-from sfumato.releases.private_file import kept_on_success
-from sfumato.releases.receipt import Receipt, with_identifying_rows
-from sfumato.releases.recipients import folders_of, recipients_of
-from sfumato.releases.targets.target import check_first
-from sfumato.releases.weaker_override import AnyOverride
-from sfumato.system.address import Address, is_address
-from sfumato.system.disk import require_locks
+from sfumato.release.files import check_not_needed, kept_on_success
+from sfumato.release.issue import issue_all, rehearse
+from sfumato.release.ledger.database import LedgerDatabase
+from sfumato.release.ledger.keys import Key
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.record import HistoryCheck
+from sfumato.release.names import checked_name, same_name
+from sfumato.release.overrides import AnyOverride, Override, WeakerOverride, folders_of, recipients_of
+from sfumato.release.receipt import Event, Receipt, with_identifying_rows
+from sfumato.release.targets import check_first
+from sfumato.system.disk import Address, is_address, require_locks
+from sfumato.system.errors import WrongCall
 from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
+from sfumato.table.fingerprint import TableFingerprint, with_fingerprint
+from sfumato.table.form_of_source import RowSource, first_reader
+from sfumato.table.reading.loaded_file import LoadedFileReader
+from sfumato.table.reading.readers import FORMATS
+from sfumato.table.source import PARQUET, SPARK, AnyTable, Source, with_digits
+from sfumato.verify.tables import one_database
+from sfumato.workflows.chain_check import overrides_and_floor
+from sfumato.workflows.delivery import Delivery, person_columns
+
+# The format of a release where nobody names one: that of the data, if it is written.
+
+WRITTEN_AS = {SPARK: PARQUET, "xlsm": "xlsx", "zsav": "sav", "feather": "arrow", "ipc": "arrow"}
+WRITTEN_AS |= {"arrows": "arrow", "ndjson": "jsonl"}
+"""Kinds of data by the format that their releases have, where it has another name."""
+
+
+def release_format(source: Source) -> str:
+    """Returns the format of the data, where it is written; else CSV, which the owner of a file is told."""
+    kind = WRITTEN_AS.get(source.kind, source.kind)
+    if kind in FORMATS:
+        return kind
+    reader = first_reader(source.reader) if isinstance(source, RowSource) else None
+    if isinstance(reader, LoadedFileReader):
+        reader.tell(f"what is released is a CSV file, since no {reader.kind} is written")
+    return "csv"
 
 
 def release(
@@ -206,3 +227,67 @@ def _chains_apart(ledger: Ledger | None, despite: Sequence[str]) -> list[str]:
         if name not in there:
             raise WrongCall(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
     return names
+
+
+# The verb `override`: a second person signs for a smaller k, or for a policy that promises less.
+
+
+@dataclass(frozen=True)
+class SignedOverride:
+    """An override that was written; `is_listed` says whether the policy lists the key that signed it."""
+
+    override: AnyOverride
+    is_listed: bool
+
+
+def sign_override(
+    policy: AnyPolicy,
+    *,
+    to: str,
+    k: int,
+    reason: str,
+    by: str,
+    until: str,
+    key: Path,
+    out: Path,
+    chain: str = "main",
+) -> SignedOverride:
+    """Sign that the recipient `to` may have a smaller `k` until a day, and write that to a new file.
+
+    A key that is not there yet is made. The policy lists the public keys of those who may sign, under
+    `recipients.overriders`; a release refuses the override of anybody else.
+    """
+    rules, series = load_policy(policy), checked_name(chain, "chain")
+    unsigned = Override(rules.digest, series, checked_name(to, "recipient"), k, reason, by, until)
+    return _signed(unsigned, rules, key, out)
+
+
+def sign_weaker(
+    policy: AnyPolicy,
+    *,
+    reason: str,
+    by: str,
+    until: str,
+    key: Path,
+    out: Path,
+    chain: str = "main",
+) -> SignedOverride:
+    """Sign that releases of a chain may follow this policy, though it promises less than the first one did.
+
+    The key is one that the *first* policy of the chain lists under `recipients.overriders`; a release refuses
+    the override of anybody else. It is for this policy, word by word, until a day.
+    """
+    rules = load_policy(policy)
+    unsigned = WeakerOverride(rules.digest, checked_name(chain, "chain"), reason, by, until)
+    return _signed(unsigned, rules, key, out)
+
+
+def _signed(unsigned: AnyOverride, policy: Policy, key: Path, out: Path) -> SignedOverride:
+    """Sign an override and write it to a new file."""
+    if out.exists():
+        raise WrongCall("the output exists already", where=out.name, remedy="Name another file.")
+    signer = Key.load(key) if key.exists() else Key.make(key)
+    signed = unsigned.sign(signer)
+    out.write_bytes(signed.as_bytes())
+    is_listed = policy.recipients is not None and signer.public in policy.recipients.overriders
+    return SignedOverride(signed, is_listed)

@@ -1,26 +1,33 @@
 """The verb `trace`: from a leak to the recipients who can have made it."""
-# ruff: noqa: PLC0415  # policies are loaded where an original is given, other readers where a leak needs them
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
-from sfumato.engine import AnyTable, open_source
-from sfumato.engine.source import Source
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.system.address import is_address
-from sfumato.tracing.trace import Trace
-from sfumato.tracing.trace import trace as trace_source
+from sfumato.inputs import AnyImprint, load_imprints
+from sfumato.recipients.trace import Trace
+from sfumato.recipients.trace import trace as trace_source
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.system.disk import is_address
+from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.system.json_object import JsonMapping, read_json
+from sfumato.system.progress import Progress, silent
+from sfumato.table.microdata import Microdata
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import AnyTable, Source, open_source
 
 if TYPE_CHECKING:
-    from sfumato.journey.policy_argument import AnyPolicy
+    from sfumato.inputs import AnyPolicy, Warn
+    from sfumato.policy.policy import Policy
+    from sfumato.release.ledger.record import Record
+
+
+# ruff: noqa: PLC0415  # policies are loaded where an original is given, other readers where a leak needs them
+
 
 AnyLeak = AnyTable | Mapping[str, object] | Sequence[Mapping[str, object]]
 """A table (also as a JSON file), a record, or a list of records."""
@@ -74,8 +81,7 @@ def trace(
 
 def _count_original(original: AnyTable, policy: AnyPolicy, progress: Progress) -> Microdata:
     """The table that releases were made from, as its policy counts it."""
-    from sfumato.journey.policy_argument import load_policy
-    from sfumato.journey.table_argument import open_original
+    from sfumato.inputs import load_policy, open_original
 
     rules = load_policy(policy)
     source = open_original(original, policy=rules)
@@ -87,7 +93,7 @@ def _open_leak(leak: AnyLeak) -> Source:
     """A leak as a source."""
     records = [leak] if isinstance(leak, Mapping) else leak
     if isinstance(records, Sequence) and not isinstance(records, str):
-        from sfumato.engine.frames.records import open_records
+        from sfumato.table.frames import open_records
 
         if all(isinstance(record, Mapping) for record in records):
             return open_records(records)
@@ -97,7 +103,103 @@ def _open_leak(leak: AnyLeak) -> Source:
 
 
 def _open_leaked_file(leak: str | PathLike[str]) -> Source:
-    from sfumato.engine.frames.records import JSON_ENDINGS, open_json
+    from sfumato.table.frames import JSON_ENDINGS, open_json
 
     path = Path(leak)
     return open_json(path) if path.name.lower().endswith(JSON_ENDINGS) else open_source(leak)
+
+
+# The earlier releases of a chain, as a ledger remembers them.
+
+# ruff: noqa: PLC0415  # a database is loaded when a ledger is named
+
+
+def read_history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
+    """Returns the releases of a chain, oldest first; the ledger has to be there and is only read."""
+    from sfumato.release.ledger.ledger import Ledger
+
+    opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, readonly=True)
+    return opened.history(chain)
+
+
+class RememberedReleases:
+    """What a ledger remembers of releases, read once: as documents, for the second judge, and as imprints."""
+
+    def __init__(self) -> None:
+        self._documents: dict[str, tuple[Record, JsonMapping]] = {}
+        self._imprints: dict[str, tuple[Record, Imprint]] = {}
+
+    def documents(self, history: Sequence[Record]) -> list[JsonMapping]:
+        """Returns what `imprint_documents` does; raises as it does."""
+        _refuse_forgotten(history)
+        for record in history:
+            if self._documents.get(record.release, (None,))[0] is not record:
+                self._documents[record.release] = record, imprint_document(record)
+        return [self._documents[record.release][1] for record in history]
+
+    def imprints(self, history: Sequence[Record]) -> tuple[Imprint, ...]:
+        """Returns what `imprints_of` does; raises as it does."""
+        for record, document in zip(history, self.documents(history), strict=True):
+            if self._imprints.get(record.release, (None,))[0] is not record:
+                self._imprints[record.release] = record, Imprint.from_dict(document)
+        return tuple(self._imprints[record.release][1] for record in history)
+
+
+def imprints_of(history: Sequence[Record]) -> tuple[Imprint, ...]:
+    """Returns what is remembered of each release; raises `RefusedByHistory` if nothing is of one."""
+    return tuple(map(Imprint.from_dict, imprint_documents(history)))
+
+
+def imprint_documents(history: Sequence[Record]) -> list[JsonMapping]:
+    """Returns the same as the documents that the ledger keeps: plain data, for the second judge."""
+    _refuse_forgotten(history)
+    return [imprint_document(record) for record in history]
+
+
+def _refuse_forgotten(history: Sequence[Record]) -> None:
+    for record in history:
+        if not record.memory:
+            raise RefusedByHistory(
+                f"release {record.sequence} of chain {record.chain} left no imprint, so nothing can be"
+                " published beside it",
+                remedy="It was made without the promise continuous: start a new chain, about other people.",
+            )
+
+
+def imprint_document(record: Record) -> JsonMapping:
+    """Returns the imprint of one release as plain data; an empty document where it is damaged."""
+    try:
+        found = read_json(record.memory)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True)
+class EarlierReleases:
+    """What was published before: `imprints`, oldest first, and the `records` of the ledger that has them."""
+
+    chain: str
+    imprints: tuple[Imprint, ...]
+    records: tuple[Record, ...] = ()
+
+    @classmethod
+    def of(cls, earlier: Sequence[AnyImprint], against: Ledger | str | None, chain: str) -> EarlierReleases:
+        """Returns the releases whose imprints are given, or those of a chain in a ledger; not both."""
+        if against is None:
+            return cls(chain, load_imprints(earlier))
+        if earlier:
+            raise WrongCall(
+                "earlier releases are given twice", remedy="Give their imprints, or name the ledger."
+            )
+        records = read_history(against, chain)
+        return cls(chain, imprints_of(records), records)
+
+    def warn_of_floor(self, policy: Policy, warn: Warn | None) -> None:
+        """Reports where `release` would refuse the policy, since it promises less than the chain's first."""
+        if warn is None or not self.records:
+            return
+        from sfumato.workflows.chain_floor import floor_warning
+
+        if (found := floor_warning(policy, self.records, self.chain)) is not None:
+            warn(found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.attacks.attack import worst_first
-from sfumato.attacks.chain.adversaries import adversaries
+from sfumato.audit.adversaries.chain import adversaries
+from sfumato.models.attack_contract import worst_first
 
 
 def strike_across(held, policy):

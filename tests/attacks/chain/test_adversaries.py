@@ -8,15 +8,13 @@ from hypothesis import given
 
 from attacks.chain.strikes import strike_across
 from oracles.tiny_chains import chains, exact, imprint, on_one_path, releases, shown, two
-from sfumato.attacks.chain.adversaries import CorrespondenceAttack
-from sfumato.attacks.chain.composition import Composition
-from sfumato.attacks.chain.differencing import Differencing
-from sfumato.attacks.chain.minimality import Minimality
-from sfumato.core.cut import Cut
-from sfumato.core.limits import AttackLimits
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.verdict import WITHSTOOD, WITHSTOOD_IN_PART
+from sfumato.audit.adversaries.chain import CorrespondenceAttack
+from sfumato.audit.adversaries.composition import Composition, Differencing
+from sfumato.models.continuous.attack import Minimality
 from sfumato.policy.policy import Policy
+from sfumato.system.verdict import WITHSTOOD, WITHSTOOD_IN_PART, AttackLimits
+from sfumato.table.cut import Cut
+from sfumato.table.taxonomy import Taxonomy
 
 POLICY = Policy.from_dict(
     {

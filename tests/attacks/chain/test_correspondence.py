@@ -23,9 +23,9 @@ from oracles.tiny_chains import (
     table,
     two,
 )
-from sfumato.attacks.chain.correspondence import correspondence
-from sfumato.core.cut import Cut
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.audit.correspondence import correspondence
+from sfumato.table.cut import Cut
+from sfumato.table.taxonomy import Taxonomy
 
 
 def judged(trees, people, cuts, scope="feasible", method="exact"):

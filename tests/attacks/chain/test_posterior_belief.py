@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import Infeasible, SfumatoError, WrongCall
+from sfumato.system.errors import Infeasible, SfumatoError, WrongCall
 
 OLD = Path(__file__).parents[2] / "golden" / "colluders"
 HALF = {"confidence-bounding": {"of": "disease", "confidence": "1/2"}}

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 import sfumato as sf
 from oracles.tiny_chains import chains, releases, shown
-from sfumato.core.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, WrongCall
 
 
 def tables(trees, people, cuts):

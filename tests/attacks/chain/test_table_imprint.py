@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, imprint, releases, two
-from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release, same_release
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData
-from sfumato.core.marks import nodes_named, tree_marks
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import open_source
+from sfumato.audit.chain import count_published, imprint_of, is_release, same_release
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData
+from sfumato.table.cut import Cut
+from sfumato.table.keyed_hashes import nodes_named, tree_marks
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 from strategies import taxonomies
 
 
@@ -60,7 +60,7 @@ def test_every_node_is_found_by_its_label(tree):
 
 
 def test_labels_are_found_a_few_at_a_time(monkeypatch):
-    from sfumato.core import marks
+    from sfumato.table import keyed_hashes as marks
 
     tree = Taxonomy.grow(["*", *"abcdef"], [-1, 0, 0, 1, 1, 2, 2])
     whole = nodes_named("fxa", tree_marks(tree), tree.parent)

@@ -8,10 +8,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.attacks.table.homogeneity import Homogeneity
-from sfumato.attacks.table.linkage import Linkage
-from sfumato.attacks.table.skewness import Skewness
-from sfumato.core.limits import CERTAINTY, RECOGNITION, SHIFT, VALUES, AttackLimits, Bound
+from sfumato.models.k_anonymity.attack import Linkage
+from sfumato.models.l_diversity.attack import Homogeneity
+from sfumato.models.t_closeness.attack import Skewness
+from sfumato.system.verdict import CERTAINTY, RECOGNITION, SHIFT, VALUES, AttackLimits, Bound
 from sfumato.testing.attacks import published
 
 CELL = st.sampled_from(["a", "b", "c", "Ä'\"", "", None])

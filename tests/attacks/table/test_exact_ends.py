@@ -6,13 +6,13 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.table.exact_ends import ExactEnds, exact_ends
-from sfumato.core.errors import BadData
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge.file import recheck
-from sfumato.policy.judge_data import judge_data
+from sfumato.audit.adversaries.table import ExactEnds, exact_ends
+from sfumato.policy.reference import judge_data
 from sfumato.policy.taxonomies import rule_from
-from sfumato.testing import check_attack
+from sfumato.system.errors import BadData
+from sfumato.testing.attacks import check_attack
+from sfumato.verify.file import recheck
+from sfumato.workflows.protect_file import protect_file
 
 OLD = Path(__file__).parents[2] / "golden" / "raw_ranges"
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import sfumato as sf
 from oracles import freeform as definition
 from promises.freeform.node_tables import local_node_table, random_case
-from sfumato.core.errors import BadData
-from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.promise import Promises
-from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.models.contract import Promises
+from sfumato.models.freeform.inference import FreeColumn
+from sfumato.models.freeform.promise import Freeform
+from sfumato.policy.content import ColumnRule, ProtectRule
+from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
-from sfumato.promises.freeform.definition import Freeform
+from sfumato.system.errors import BadData
 
 POLICY = {
     "columns": {

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import person_worlds as plain
-from sfumato.attacks.table.intersection import Intersection
-from sfumato.core.errors import WrongCall
-from sfumato.core.limits import VALUES, AttackLimits, Bound
-from sfumato.engine import open_source
+from sfumato.audit.adversaries.table import Intersection
+from sfumato.system.errors import WrongCall
+from sfumato.system.verdict import VALUES, AttackLimits, Bound
+from sfumato.table.source import open_source
 from sfumato.testing.attacks import published
 
 OLD = Path(__file__).parents[2] / "golden" / "people_with_several_rows"

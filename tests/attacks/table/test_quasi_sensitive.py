@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfumato.attacks.table.quasi_sensitive import IndirectLabel
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.limits import AttackLimits
-from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.models.quasi_sensitive.attack import IndirectLabel
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.system.verdict import AttackLimits
 from sfumato.testing.attacks import CANARY, check_attack
 
 KNOWN = Knowledge.of(

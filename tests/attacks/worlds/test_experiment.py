@@ -11,8 +11,8 @@ from experiments.minimality_agreement import SEARCHES, agreement
 from experiments.suppressed_people import suppressed
 
 import sfumato as sf
-from sfumato.engine import open_source
-from sfumato.journey.known_search import known_search
+from sfumato.table.source import open_source
+from sfumato.workflows.attack import known_search
 
 TABLES = 210 if os.environ.get("SFUMATO_HYPOTHESIS") == "soak" else 3
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.attacks.worlds.register import NOWHERE, _place
-from sfumato.core.errors import BadData
+from sfumato.audit.known_search import NOWHERE, _place
+from sfumato.system.errors import BadData
 
 
 def placements(fits, often, sizes):

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from sfumato import Policy, attack, protect
-from sfumato.core.errors import Infeasible, WrongCall
+from sfumato.policy.policy import Policy
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.workflows.attack import attack
+from sfumato.workflows.protect import protect
 
 BELOW = {"A": ("a1", "a2"), "B": ("b1", "b2"), "*": ("a1", "a2", "b1", "b2")}
 SIZES = {"k-anonymity": {"k": 2}}

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import beliefs as plain
-from sfumato.attacks.worlds.term_removal import fibers, possible_sets
-from sfumato.core.errors import WrongCall
-from sfumato.core.knowledge import Knowledge
-from sfumato.journey.known_removal import known_removal
+from sfumato.models.quasi_sensitive.attack import fibers, possible_sets
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import WrongCall
+from sfumato.workflows.attack import known_removal
 from strategies import cases
 
 KNOWN = {

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato.attacks.audit import audit
-from sfumato.attacks.worlds.class_draws import error_of
-from sfumato.attacks.worlds.downcoding import Downcoding
-from sfumato.attacks.worlds.minimality import ValueMinimality
+from sfumato.audit.adversaries.downcoding import Downcoding
+from sfumato.audit.adversaries.minimality import ValueMinimality
+from sfumato.audit.audit import audit
+from sfumato.audit.class_worlds import error_of
 from sfumato.cli.main import app
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.engine import open_source
-from sfumato.journey.known_search import known_search
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.table.source import open_source
+from sfumato.workflows.attack import known_search
 
 SEARCHES = ["top-down", "lattice", "optimum", "mondrian", "local", "best"]
 TREES = {

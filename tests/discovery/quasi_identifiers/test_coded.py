@@ -6,11 +6,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.discovery.quasi_identifiers.criterion import Reading
-from sfumato.discovery.quasi_identifiers.enumeration import minimal
-from sfumato.engine import open_source
+from sfumato.discover.quasi_identifiers.coded import Coded, Reading
+from sfumato.discover.quasi_identifiers.enumeration import minimal
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.source import open_source
 
 COLUMNS = {
     "zip": ["02138", "02139", None, "02138", "", None],

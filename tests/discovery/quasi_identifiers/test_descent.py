@@ -15,10 +15,9 @@ from oracles.quasi_identifiers import (
     paper_loop,
     random_table,
 )
-from sfumato.core.errors import WrongCall
-from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.discovery.quasi_identifiers.criterion import Reading
-from sfumato.discovery.quasi_identifiers.descent import best_of_orders, descend
+from sfumato.discover.quasi_identifiers.coded import Coded, Reading
+from sfumato.discover.quasi_identifiers.descent import best_of_orders, descend
+from sfumato.system.errors import WrongCall
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,10 +5,10 @@ import random
 import pytest
 
 from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets
-from sfumato.core.errors import WrongCall
-from sfumato.discovery.quasi_identifiers.criterion import Reading
-from sfumato.discovery.quasi_identifiers.enumeration import minimal
-from sfumato.discovery.quasi_identifiers.minimum import minimum
+from sfumato.discover.quasi_identifiers.coded import Reading
+from sfumato.discover.quasi_identifiers.enumeration import minimal
+from sfumato.discover.quasi_identifiers.minimum import minimum
+from sfumato.system.errors import WrongCall
 
 
 def wide_table(columns=16, rows=300, seed=3):

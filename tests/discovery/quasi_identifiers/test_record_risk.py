@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from oracles.quasi_identifiers import coded, minimal_uniques, random_table
-from sfumato.core.errors import WrongCall
-from sfumato.discovery import record_risk as module
-from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.discovery.record_risk import record_risk
+from sfumato.discover import discovery as module
+from sfumato.discover.discovery import record_risk
+from sfumato.discover.quasi_identifiers.coded import Coded
+from sfumato.system.errors import WrongCall
 
 
 @pytest.mark.parametrize("seed", range(5))

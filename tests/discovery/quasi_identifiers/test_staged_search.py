@@ -8,14 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
-from sfumato.discovery.quasi_identifiers import level_search
-from sfumato.discovery.quasi_identifiers.criterion import Reading
-from sfumato.discovery.quasi_identifiers.enumeration import minimal
-from sfumato.discovery.quasi_identifiers.limits import Limits
-from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
-from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
-from sfumato.discovery.quasi_identifiers.staged_search import StagedSearch
-from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
+from sfumato.discover.quasi_identifiers import enumeration as level_search
+from sfumato.discover.quasi_identifiers.coded import Limits, Reading
+from sfumato.discover.quasi_identifiers.enumeration import StagedSearch, TreeSearch, minimal
+from sfumato.discover.quasi_identifiers.measures import QuasiIdentifierQuestion, ReducedTable
 
 
 def run_stages(table, reading, budget, steps_per_run, max_size=None):

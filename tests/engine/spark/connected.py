@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from engine.spark.settings import QUICK_START
-from sfumato.engine import open_source
+from sfumato.table.source import open_source
 from sfumato.testing.engines import AWKWARD, codings, recodings
 
 CELLS = {name: [cell for table in AWKWARD[1:3] for cell in table[name]] for name in "absp"}

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from engine.spark.settings import QUICK_START
-from sfumato.engine import open_source
+from sfumato.table.source import open_source
 from sfumato.testing.engines import codings, recodings
 
 SETTINGS = {

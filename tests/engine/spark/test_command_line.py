@@ -7,9 +7,9 @@ import pytest
 import sfumato as sf
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine import open_source
-from sfumato.engine.spark.named_table import spark_table
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.source import open_source
+from sfumato.table.spark.source import spark_table
 from sfumato.testing.engines import codings
 
 pytestmark = pytest.mark.xdist_group("spark")

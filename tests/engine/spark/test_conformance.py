@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.spark.tables import arrow, frame, read
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.microdata import Missing
-from sfumato.engine import open_source
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.microdata import Missing
+from sfumato.table.source import open_source
 from sfumato.testing.engines import AWKWARD, check_engine, codings, published, recodings
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -21,15 +21,13 @@ from pyspark.sql.types import (
 )
 
 from engine.spark.tables import frame, read
-from sfumato.core.errors import BadData
-from sfumato.engine import open_source
-from sfumato.engine.spark import SparkSource, checksum
-from sfumato.engine.spark.column_codes import column_codes
-from sfumato.engine.spark.numbered_table import NumberedTable
-from sfumato.engine.spark.packed_table import fetch_counts
-from sfumato.engine.spark.text import text_of
-from sfumato.engine.spark.value_numbers import numbered
-from sfumato.engine.text import canonical
+from sfumato.system.errors import BadData
+from sfumato.table.cell_text import canonical
+from sfumato.table.source import open_source
+from sfumato.table.spark import row_order as checksum
+from sfumato.table.spark.counting import column_codes, fetch_counts
+from sfumato.table.spark.source import SparkSource
+from sfumato.table.spark.text import NumberedTable, numbered, text_of
 from sfumato.testing.engines import codings, recodings
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -10,14 +10,14 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, BrokenPromise, WrongCall
-from sfumato.engine import open_source
-from sfumato.journey.protect_file import protect_file
-from sfumato.policy.judge_data import judge_data
-from sfumato.releases import manifest
-from sfumato.releases.targets.store import Store
-from sfumato.system.address import Address
+from sfumato.policy.reference import judge_data
+from sfumato.release import certificate as manifest
+from sfumato.release.targets import Store
+from sfumato.system.disk import Address
+from sfumato.system.errors import BadData, BrokenPromise, WrongCall
 from sfumato.system.memory import Memory
+from sfumato.table.source import open_source
+from sfumato.workflows.protect_file import protect_file
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -126,13 +126,15 @@ def test_release(spark, tmp_path):
     assert not list(tmp_path.glob(".staged*")) and b"canary" not in b"".join(
         part.read_bytes() for part in (out / "data.parquet").iterdir()
     )
-    listed = manifest.read(out / "manifest.json")
-    assert manifest.faults(out, listed) == [] and sum(f.get("rows", 0) for f in listed["files"]) == 24
+    listed = manifest.read_manifest(out / "manifest.json")
+    assert (
+        manifest.manifest_faults(out, listed) == [] and sum(f.get("rows", 0) for f in listed["files"]) == 24
+    )
     known = sf.protect(PEOPLE, POLICY).apply(PEOPLE)
     assert open_source(out / "data.parquet").digest() == open_source(known).digest()
     assert sf.audit(out / "data.parquet", POLICY).verdicts == sf.audit(known, POLICY).verdicts
     (out / "data.parquet" / "part-9.parquet").write_bytes(b"more")
-    assert "not published" in manifest.faults(out, listed)[0]
+    assert "not published" in manifest.manifest_faults(out, listed)[0]
     with pytest.raises(WrongCall, match="Parquet"):
         sf.release(frame, POLICY, ledger=ledger, into=tmp_path / "april", chain="other", format="csv")
     assert not (tmp_path / "april").exists() and not list(tmp_path.glob(".staged*"))
@@ -197,7 +199,7 @@ def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypa
     _, verdicts = protect_file(frame, POLICY, tmp_path / "safe.parquet")
     assert (tmp_path / "safe.parquet" / "_manifest.json").is_file() and all(v.holds for v in verdicts)
     assert {p.name for p in tmp_path.iterdir()} == {"safe.parquet"}
-    from sfumato.journey import judgement
+    from sfumato.workflows import audit as judgement
 
     stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}]}
     honest = judgement.recheck

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from engine.spark.tables import frame, read
-from sfumato.core import packing
-from sfumato.core.cut import Cut
-from sfumato.core.recoding import Recoding
-from sfumato.engine import open_source
-from sfumato.engine.spark import part_bounds, row_order
-from sfumato.engine.spark import recoder as recoding
-from sfumato.engine.spark.numbered_table import NumberedTable
-from sfumato.engine.spark.packed_table import sorted_by_key
-from sfumato.engine.spark.recoder import Recoder
+from sfumato.table import microdata as packing
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding
+from sfumato.table.source import open_source
+from sfumato.table.spark import recoding, row_order
+from sfumato.table.spark import row_order as part_bounds
+from sfumato.table.spark.counting import sorted_by_key
+from sfumato.table.spark.recoding import Recoder
+from sfumato.table.spark.text import NumberedTable
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
 pytestmark = pytest.mark.xdist_group("spark")

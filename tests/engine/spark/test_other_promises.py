@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import SfumatoError
-from sfumato.engine import open_source
+from sfumato.system.errors import SfumatoError
+from sfumato.table.source import open_source
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -20,7 +20,7 @@ import os, sys
 from pathlib import Path
 from pyspark.sql import SparkSession, functions as F
 from sfumato.engine import open_source
-from sfumato.core.errors import BadData
+from sfumato.system.errors import BadData
 from sfumato.testing.engines import codings, recodings
 
 os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from engine.spark.settings import SETTINGS
-from sfumato.engine import open_source
+from sfumato.table.source import open_source
 
 pytestmark = pytest.mark.xdist_group("spark")
 

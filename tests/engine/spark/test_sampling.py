@@ -9,8 +9,8 @@ import pytest
 
 import sfumato as sf
 from engine.spark.tables import read
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine.spark import SparkSource
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.spark.source import SparkSource
 
 pytestmark = pytest.mark.xdist_group("spark")
 

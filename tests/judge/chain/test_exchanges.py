@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from oracles.sum_systems import equations, solutions, systems
 from oracles.tiny_chains import CUBE, chains, exact, releases, two
-from sfumato.core.cut import Cut
-from sfumato.judge.chain import exchanges, proposals, world_bounds
-from sfumato.judge.chain.exchanges import Exchanges, exchange_sums, same_sums
-from sfumato.judge.chain.ruling import judge_chain
-from sfumato.judge.chain.world_bounds import WorldBounds
+from sfumato.table.cut import Cut
+from sfumato.verify.chain import proposals
+from sfumato.verify.chain import proposals as exchanges
+from sfumato.verify.chain import worlds as world_bounds
+from sfumato.verify.chain.proposals import Exchanges, exchange_sums, same_sums
+from sfumato.verify.chain.ruling import judge_chain
+from sfumato.verify.chain.worlds import WorldBounds
 
 MANY = settings(max_examples=4 * settings.default.max_examples)
 LONGER = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=2))

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import imprint, two
-from sfumato.core.cut import Cut
-from sfumato.core.errors import RefusedByHistory
-from sfumato.judge.chain.remembered_release import MarkedTree, _ends
+from sfumato.system.errors import RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.verify.chain.releases import MarkedTree, _ends
 
 
 @st.composite

@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles.tiny_chains import BITS, CUBE, chains, cut, exact, imprint, releases, two
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.judge.chain import ruling as ruling_of
-from sfumato.judge.chain import two_releases, world_bounds, world_equations
-from sfumato.judge.chain.ruling import chain_verdict, judge_chain
-from sfumato.promises import Continuous, KAnonymity
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.table.cut import Cut
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.verify.chain import ruling as ruling_of
+from sfumato.verify.chain import ruling as two_releases
+from sfumato.verify.chain import worlds as world_bounds
+from sfumato.verify.chain import worlds as world_equations
+from sfumato.verify.chain.ruling import chain_verdict, judge_chain
 
 ANY_LENGTH = st.integers(1, 5).flatmap(lambda n: chains(count=n, rows=7, values=2))
 POLICY = {

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from judge.published_tables import write
 from oracles.tiny_chains import chains, cut, releases
-from sfumato.attacks.chain.table_imprint import count_published, is_release
-from sfumato.core.errors import BadData
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import open_source
-from sfumato.judge.chain.shown_counts import ShownRows, file_shows
+from sfumato.audit.chain import count_published, is_release
+from sfumato.system.errors import BadData
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.verify.chain.ruling import ShownRows, file_shows
 
 
 def published(trees, people, cuts):

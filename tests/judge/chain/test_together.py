@@ -8,17 +8,17 @@ import pytest
 
 from oracles.labels_behind_terms import COMMON, LINKS, OTHER_LINKS
 from oracles.several_tables import even_case, random_case
-from sfumato.chains.pooling import Pool
-from sfumato.core.cut import Cut
-from sfumato.core.errors import RefusedByHistory
-from sfumato.core.imprint import Imprint
-from sfumato.core.recoding import Recoding
-from sfumato.engine import open_source
-from sfumato.journey.counted_table import count_table
-from sfumato.journey.together import KnownTable, asked_of, judge_together
-from sfumato.judge.chain.files_alone import FilesQuestion, files_verdict
-from sfumato.policy.judge_data import judge_data
+from sfumato.inputs import count_table
+from sfumato.models.continuous.people import Pool
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import open_source
+from sfumato.verify.chain.source import FilesQuestion, files_verdict
+from sfumato.workflows.collusion import KnownTable, asked_of, judge_together
 
 PROMISES = (
     {"k-anonymity": {"k": 2}},

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.sum_systems import equations, solutions, systems
-from sfumato.core.errors import BadData
-from sfumato.judge.chain import proposals, world_bounds
-from sfumato.judge.chain.certificates import prove_empty, upper_bounds, world
-from sfumato.judge.chain.proposals import LinearSolver, Proposal, SumSystem
-from sfumato.judge.chain.world_bounds import WorldBounds
-from sfumato.judge.chain.world_equations import components_of
+from sfumato.system.errors import BadData
+from sfumato.verify.chain import proposals
+from sfumato.verify.chain import worlds as world_bounds
+from sfumato.verify.chain.proposals import LinearSolver, Proposal, SumSystem
+from sfumato.verify.chain.worlds import WorldBounds, components_of, prove_empty, upper_bounds, world
 
 MANY = settings(max_examples=4 * settings.default.max_examples)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, releases
-from sfumato.judge.chain.remembered_release import RememberedRelease, on_newest_trees
-from sfumato.judge.chain.world_equations import cells_of_each
+from sfumato.verify.chain.releases import RememberedRelease, on_newest_trees
+from sfumato.verify.chain.worlds import cells_of_each
 
 
 @given(chains(count=4), st.integers(0, 2**32 - 1))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from sfumato.engine.files.writer import write_parquet_again
+from sfumato.table.writing import write_parquet_again
 
 CANARY = "Alma Canary"
 KINDS = {

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.engine import open_source
-from sfumato.journey.protect import protect
-from sfumato.judge.file_bytes.csv_forms import SEPARATORS, csv_surplus, is_shortest, written_rows
-from sfumato.judge.published_table import judge_file
-from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_data
+from sfumato.table.source import open_source
+from sfumato.verify.file import judge_file
+from sfumato.verify.file_bytes import SEPARATORS, csv_surplus, is_shortest, written_rows
+from sfumato.workflows.protect import protect
 
 cells = st.none() | st.text(st.sampled_from('ab,"\n\r \ufeff\u00e9;|'), max_size=4)
 tables = st.lists(st.tuples(cells, cells), min_size=1, max_size=5)

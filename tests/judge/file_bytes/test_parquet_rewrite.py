@@ -20,11 +20,11 @@ from judge.file_bytes.parquet_files import (
     tables,
     with_stray_bytes,
 )
-from sfumato.core.errors import BadData
-from sfumato.engine.files import writer
-from sfumato.judge.file_bytes import parquet_rewrite
-from sfumato.judge.file_bytes.parquet_rewrite import is_as_released
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData
+from sfumato.table import writing as writer
+from sfumato.verify import file_bytes as parquet_rewrite
+from sfumato.verify.file_bytes import is_as_released
 
 PINNED = {"compression": "zstd", "store_schema": False, "version": "2.6"}
 """How releases are written, but for the note of their schema and the order of their dictionaries."""

@@ -21,11 +21,11 @@ from judge.file_bytes.parquet_files import (
     tables,
     with_stray_bytes,
 )
-from sfumato.core.errors import BadData
-from sfumato.core.microdata import Coding, Role
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import open_source
-from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
+from sfumato.system.errors import BadData
+from sfumato.table.microdata import Coding, Role
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.verify.file_bytes import parquet_surplus
 
 OPEN = ("bytes of the file that readers pass over were not looked at", (), False)
 

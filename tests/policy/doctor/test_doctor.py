@@ -6,15 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.fake_survey import survey
-from sfumato.core.classes import Classes
-from sfumato.core.errors import BadInput
-from sfumato.core.spelling import meaning
-from sfumato.engine import open_source
-from sfumato.policy.doctor.diagnosis import Severity
-from sfumato.policy.doctor.hierarchy import examine_hierarchy
-from sfumato.policy.doctor.policy import examine, examine_file, examine_path, several_rows
+from sfumato.draft.doctor import (
+    Severity,
+    examine,
+    examine_file,
+    examine_hierarchy,
+    examine_path,
+    several_rows,
+)
 from sfumato.policy.policy import Policy
-from sfumato.policy.taxonomies import HierarchyFile
+from sfumato.policy.taxonomies.files import HierarchyFile
+from sfumato.system.errors import BadInput
+from sfumato.table.classes import Classes
+from sfumato.table.source import open_source
+from sfumato.table.spelling import meaning
 from sfumato.testing.engines import codings
 
 

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.policy.taxonomies import BUILDERS, Flat, Mask, NestedTree, Prefix, WrittenRows, rule_from
-from sfumato.policy.taxonomies.date import UNITS, _levels
-from sfumato.policy.taxonomies.flat import in_natural_order
+from sfumato.policy.taxonomies import BUILDERS, rule_from
+from sfumato.policy.taxonomies.dates import UNITS, _levels
+from sfumato.policy.taxonomies.files import NestedTree, WrittenRows
 from sfumato.policy.taxonomies.levels import Level, tree_of_levels
+from sfumato.policy.taxonomies.texts import Flat, Mask, Prefix, in_natural_order
+from sfumato.system.errors import BadInput, BadPolicy, BadTaxonomy
+from sfumato.table.taxonomy import Taxonomy
 
 
 def path_of(tree, value):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
-from sfumato.policy.taxonomies import HierarchyFile, WrittenRows, as_csv, rule_from
-from sfumato.policy.taxonomies.file import parse
+from sfumato.policy.taxonomies import rule_from
+from sfumato.policy.taxonomies.files import HierarchyFile, WrittenRows, as_csv, parse
+from sfumato.system.errors import BadInput, BadPolicy, BadTaxonomy
 from strategies import taxonomies
 
 

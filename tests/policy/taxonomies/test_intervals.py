@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import BadPolicy, BadTaxonomy
-from sfumato.policy.taxonomies import Intervals, rule_from
+from sfumato.policy.taxonomies import rule_from
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.system.errors import BadPolicy, BadTaxonomy
 
 
 def path_of(tree, value):

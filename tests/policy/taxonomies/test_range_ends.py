@@ -5,8 +5,8 @@ import pytest
 
 import sfumato as sf
 from policy.fake_survey import survey
-from sfumato.core.errors import BadTaxonomy
-from sfumato.policy.doctor.policy import Severity, examine
+from sfumato.draft.doctor import Severity, examine
+from sfumato.system.errors import BadTaxonomy
 
 PEOPLE = pl.DataFrame({"a": [str(1000 + i * 37 % 101) for i in range(12)], "s": list("xyz") * 4})
 DATED = pl.DataFrame({"a": [f"19{50 + i}-0{1 + i % 9}-11" for i in range(12)], "s": list("xyz") * 4})

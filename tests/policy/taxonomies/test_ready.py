@@ -9,13 +9,15 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, BadTaxonomy, WrongCall
-from sfumato.journey.policy_check import check_policy
-from sfumato.journey.ready_taxonomies import ready_list, ready_text
 from sfumato.policy.published_forms import example_of
-from sfumato.policy.taxonomies import Dates, Intervals, Prefix, ReadyTaxonomy, rule_from
-from sfumato.policy.taxonomies.file import HierarchyFile
-from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyKind
+from sfumato.policy.taxonomies import rule_from
+from sfumato.policy.taxonomies.dates import Dates
+from sfumato.policy.taxonomies.files import HierarchyFile
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyKind, ReadyTaxonomy
+from sfumato.policy.taxonomies.texts import Prefix
+from sfumato.system.errors import BadPolicy, BadTaxonomy, WrongCall
+from sfumato.workflows.confirm import check_policy, ready_list, ready_text
 
 POLICY = {
     "columns": {"land": {"role": "quasi", "taxonomy": {"ready": "countries"}}},

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from policy.fake_survey import column
-from sfumato.core.microdata import Role
-from sfumato.policy.column_guess import guess
-from sfumato.policy.taxonomies.number_form import MONEY, NumberForm, form_of
+from sfumato.draft.roles import guess
+from sfumato.policy.taxonomies.intervals import MONEY, NumberForm, form_of
+from sfumato.table.microdata import Role
 
 DOLLARS = [f"${1000 + 37 * i:,}.50" for i in range(300)]
 EUROS_BEFORE = [f"€ {1 + i}.234,50" for i in range(300)]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.errors import WrongCall
-from sfumato.policy.taxonomies import Flat, NestedTree
-from sfumato.policy.taxonomies.tree_changes import TreeChange, with_values, written_tree
+from sfumato.policy.taxonomies.files import NestedTree, TreeChange, with_values, written_tree
+from sfumato.policy.taxonomies.texts import Flat
+from sfumato.system.errors import WrongCall
 
 TREE = NestedTree.read({"tree": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "B": ["d", "e"]}})
 

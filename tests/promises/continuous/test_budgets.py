@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from oracles.class_promises import classes_of
 from oracles.tiny_chains import S, chains, releases, table, two
-from sfumato.chains.candidates import Decision
-from sfumato.chains.history import History
-from sfumato.core.cut import Cut
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.watch import Answer
-from sfumato.promises.continuous.register_watch import RegisterRule
-from sfumato.promises.continuous.watch import Continuity
+from sfumato.models.continuous.chain import History
+from sfumato.models.continuous.people import RegisterRule
+from sfumato.models.continuous.promise import Continuity
+from sfumato.models.continuous.worlds import Decision
+from sfumato.models.contract import Answer
+from sfumato.table.cut import Cut
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts
 
 

@@ -9,17 +9,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, exact, imprint, real_targets, releases, table, two
-from sfumato.attacks.chain.correspondence import correspondence
-from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, HeldBack, RefusedByHistory
-from sfumato.core.imprint import Imprint
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.watch import Answer
+from sfumato.audit.correspondence import correspondence
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.contract import Answer, Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.policy.searches import BUILT_IN
-from sfumato.promises import Continuous, DistinctLDiversity, KAnonymity
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import BadData, HeldBack, RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.table.release_summary import Imprint
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts
 
 AIM = Aim(loss="discernibility")
@@ -211,7 +212,7 @@ def test_together_with_other_promises_in_one_run():
     cuts = [[Cut.of_labels(tree, ["A", "B"]), Cut.root(tree)], None]
     trees = [tree, tree]
     _, bound, found = searched(trees, people, cuts, 4, KAnonymity(6), DistinctLDiversity("s", 2))
-    from sfumato.protection.plan import prove
+    from sfumato.search.plan import prove
 
     verdicts, smallest = prove(found, bound, AIM)
     assert all(v.holds for v in verdicts) and smallest >= 6
@@ -276,7 +277,7 @@ def test_other_columns_are_refused():
 
 
 def test_one_record_per_person():
-    from sfumato.core.microdata import Microdata
+    from sfumato.table.microdata import Microdata
 
     data = table(X, OLD)
     twice = Microdata.of_codes(
@@ -324,7 +325,7 @@ def test_the_best_of_all_recodings_is_at_most_the_search(chain, k):
     assert best.optimal and best.loss <= found.loss
     options = itertools.product(*(all_cuts(t) for t in trees))
     safe = [o for o in options if (n := fewest(trees, people, [cuts[0], list(o)])) is None or n >= k]
-    from sfumato.core.recoding import Recoding
+    from sfumato.table.recoding import Recoding
 
     losses = [
         int((Recoding.of_cuts(data, {f"q{j}": c for j, c in enumerate(o)}).rows ** 2).sum()) for o in safe
@@ -334,7 +335,7 @@ def test_the_best_of_all_recodings_is_at_most_the_search(chain, k):
 
 @given(chains(count=2, rows=7), st.integers(1, 3), st.sampled_from(BUILT_IN["optimum"].losses))
 def test_the_exact_search_beside_an_earlier_release_is_the_best_of_all_recodings(chain, k, loss):
-    from sfumato.protection.searches.optimum import search
+    from sfumato.search.optimum import search
     from sfumato.testing.exhaustive import exhaustive
 
     trees, people, cuts = chain

@@ -9,26 +9,17 @@ from hypothesis import strategies as st
 
 from oracles.class_promises import classes_of
 from oracles.tiny_chains import S, all_worlds, chains, releases, shown, table, two
-from sfumato.chains import worlds
-from sfumato.chains.history import History, release_under
-from sfumato.chains.overlap import Overlap
-from sfumato.core.chain import Chain
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
-from sfumato.core.promise import Promises
-from sfumato.core.watch import Answer
-from sfumato.promises import (
-    AlphaKAnonymity,
-    ConfidenceBounding,
-    Continuous,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-)
-from sfumato.promises.continuous.sure_survivors import SurelySurviving, all_survive
-from sfumato.promises.continuous.watch import Continuity
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.continuous import worlds
+from sfumato.models.continuous.chain import Chain, History, release_under
+from sfumato.models.continuous.overlap import Overlap
+from sfumato.models.continuous.promise import Continuity, Continuous, SurelySurviving, all_survive
+from sfumato.models.contract import Answer, Promises
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import Infeasible, RefusedByHistory, WrongCall
+from sfumato.table.cut import Cut
 from strategies import all_cuts
 
 AIM = Aim(loss="discernibility")
@@ -64,8 +55,8 @@ def bound(promise, earlier, k=1):
 
 def alone(promise, data, cuts):
     """Whether the classes of a release keep a promise."""
-    from sfumato.core.classes import Classes
-    from sfumato.core.recoding import Recoding
+    from sfumato.table.classes import Classes
+    from sfumato.table.recoding import Recoding
 
     named = {f"q{j}": c for j, c in enumerate(cuts)}
     return bool(promise.holds_on(Classes.of(data, Recoding.of_cuts(data, named).class_of)).all())

@@ -6,14 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.core.cut import Cut
-from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.freeform.inference import NodeTable
-from sfumato.core.freeform.observability import Belief, unless_sensitive
-from sfumato.core.freeform.sensitivity import aggregate, particular
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises.freeform.definition import Freeform
+from sfumato.models.freeform.inference import (
+    Belief,
+    FreeColumn,
+    NodeTable,
+    aggregate,
+    particular,
+    unless_sensitive,
+)
+from sfumato.models.freeform.promise import Freeform
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 LIMITS = [Fraction(0), Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), Fraction(2, 3), Fraction(99, 100)]
 

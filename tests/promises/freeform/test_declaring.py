@@ -11,15 +11,19 @@ import pytest
 
 import sfumato as sf
 from papers.test_wang_2009 import DISEASES, POLICY, T1
-from sfumato.core.errors import BadData, BadPolicy, WrongCall
-from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.freeform.observability import Belief, unless_sensitive
-from sfumato.core.freeform.published_nodes import taxonomy_and_nodes
-from sfumato.core.freeform.sensitivity import aggregate, particular
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.models.freeform.inference import (
+    Belief,
+    FreeColumn,
+    aggregate,
+    particular,
+    taxonomy_and_nodes,
+    unless_sensitive,
+)
+from sfumato.models.freeform.promise import Freeform
 from sfumato.policy.policy import Policy
-from sfumato.promises import Freeform
-from sfumato.testing.observability import check_observability_model, check_sensitivity_model
+from sfumato.system.errors import BadData, BadPolicy, WrongCall
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.testing.attacks import check_observability_model, check_sensitivity_model
 
 TREE = Taxonomy.grow(["*", "VI", "Flu", "AIDS", "BI", "E.Coli", "TB"], [-1, 0, 1, 1, 0, 4, 4])
 HALF = Fraction(1, 2)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from papers.test_wang_2009 import POLICY, T1
-from sfumato.core.errors import BadPolicy
-from sfumato.core.freeform.sensitivity import particular
-from sfumato.promises.freeform.models import NodeNumbers
+from sfumato.models.freeform.inference import particular
+from sfumato.models.freeform.promise import NodeNumbers
+from sfumato.system.errors import BadPolicy
 
 
 def severe(taxonomy, sensitive):

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from promises.freeform.node_tables import random_case
-from sfumato.core.promise import Promises
-from sfumato.promises.freeform.definition import LADDER_OF_THREATS
-from sfumato.protection.searches import optimum
-from sfumato.protection.searches.best import best
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.models.contract import Promises
+from sfumato.models.freeform.promise import LADDER_OF_THREATS
+from sfumato.search import optimum
+from sfumato.search.best import best
+from sfumato.search.contract import Aim
+from sfumato.search.top_down import top_down
 
 TABLES = 500 if os.environ.get("SFUMATO_HYPOTHESIS") == "soak" else 12
 AIM = Aim(compared=("optimum", "top-down"))

@@ -11,15 +11,16 @@ from experiments.freeform_cost import blanking, compare, withholding
 
 from oracles import freeform as definition
 from promises.freeform.node_tables import random_case
-from sfumato.core.classes import Classes
-from sfumato.core.errors import WrongCall
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.explanation.explanation import explain
-from sfumato.protection.searches.optimum import mean_loss, optimum
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import top_down
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search.contract import Aim
+from sfumato.search.explanation import explain
+from sfumato.search.optimum import mean_loss, optimum
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import WrongCall
+from sfumato.table.classes import Classes
+from sfumato.table.recoding import classes_under
 from strategies import all_cuts
 
 
@@ -159,8 +160,8 @@ def test_values_of_an_explanation_are_for_those_who_ask():
 def test_with_l_diversity_in_one_run():
     """A sensitive column beside free ones: each promise looks at its own."""
     rng = np.random.default_rng(18)
-    from sfumato.core.microdata import Column, Microdata, Role
-    from sfumato.core.taxonomy import Taxonomy
+    from sfumato.table.microdata import Column, Microdata, Role
+    from sfumato.table.taxonomy import Taxonomy
 
     for _ in range(30):
         table, promise, _ = random_case(rng)

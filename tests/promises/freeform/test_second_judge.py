@@ -13,11 +13,12 @@ from judge.both import recheck
 from oracles import freeform as definition
 from papers.test_wang_2009 import POLICY, T1, T3
 from promises.freeform.node_tables import random_case
-from sfumato.core.promise import Promises
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge.promises.freeform import definition as freeform
-from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.models.contract import Promises
+from sfumato.models.freeform import judge as freeform
+from sfumato.policy.content import ColumnRule, ProtectRule
+from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
+from sfumato.workflows.protect_file import protect_file
 
 
 def policies(table, promise):

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding, classes_under
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.explanation.explanation import MOST_STEPS_SHOWN, explain
-from sfumato.protection.loss import measure
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search.explanation import MOST_STEPS_SHOWN, explain
+from sfumato.search.loss import measure
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding, classes_under
 from strategies import all_cuts, tables
 
 

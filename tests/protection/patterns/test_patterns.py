@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import all_nodes, recode
-from sfumato.core.classes import Classes
-from sfumato.core.errors import BrokenPromise, WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises, TablePromise
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import ROOT, Taxonomy
-from sfumato.core.watch import Answer, Watch
-from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
-from sfumato.protection.loss import measure
-from sfumato.protection.patterns.metrics import EXACT, METRICS
-from sfumato.protection.patterns.patterns import MOST_PATTERNS, classify
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Answer, Promises, TablePromise, Watch
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.recipients.pattern_quality import EXACT, METRICS
+from sfumato.recipients.patterns import MOST_PATTERNS, classify
+from sfumato.search.contract import Aim
+from sfumato.search.loss import measure
+from sfumato.system.errors import BrokenPromise, WrongCall
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import ROOT, Taxonomy
 from strategies import tables
 
 MEASURED = {**{name: name for name in METRICS}, "sweeney": "precision"}

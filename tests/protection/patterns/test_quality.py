@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protection.patterns.antichains import is_antichain
-from sfumato.core.errors import WrongCall
-from sfumato.core.promise import Promises
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.antichain import largest_antichain
-from sfumato.protection.patterns.metrics import METRICS
-from sfumato.protection.patterns.patterns import classify
-from sfumato.protection.patterns.quality import (
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.recipients.pattern_quality import (
+    METRICS,
     best_class,
     expected_capacity,
     expected_sizes,
+    largest_antichain,
     quality_classes,
 )
-from sfumato.protection.searches.search import Aim
+from sfumato.recipients.patterns import classify
+from sfumato.search.contract import Aim
+from sfumato.system.errors import WrongCall
 from strategies import tables
 
 some_tables = tables(rows=12, keys=3, leaves=4, min_rows=1)

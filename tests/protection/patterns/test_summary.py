@@ -16,16 +16,15 @@ from experiments.pattern_charts import (
 
 import sfumato as sf
 from papers.schrittwieser_2011 import GENDER, ROWS_I, table_i, table_v
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.patterns import classify
-from sfumato.protection.searches.search import Aim
-from sfumato.show.chart import Chart, Diagram
-from sfumato.show.charts import draw
-from sfumato.tracing.charts import tracing_chart
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.recipients.patterns import classify
+from sfumato.recipients.trace_report import tracing_chart
+from sfumato.search.contract import Aim
+from sfumato.system.errors import WrongCall
+from sfumato.system.presentation.charts import Chart, Diagram, draw
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 TWO = Promises((KAnonymity(2),))
 PEOPLE = pl.DataFrame(

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 GENDER = Taxonomy.grow(["*", "m", "f"], [-1, 0, 0])
 BIRTH = Taxonomy.grow(

@@ -8,17 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protection.recipients.table_one import table, version
-from sfumato.chains.pooling import MOST_VERSIONS_COMBINED, Pool
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.models.continuous.people import MOST_VERSIONS_COMBINED, Pool
+from sfumato.models.contract import Promises
+from sfumato.models.registry import make
 from sfumato.policy.recipients import Coalition, RecipientRule
-from sfumato.promises import make
-from sfumato.protection.patterns.patterns import classify
-from sfumato.protection.recipients.assignment import AvailableVersions, EarlierVersion
-from sfumato.protection.recipients.capacity import capacity_of, least_tolerance_for
-from sfumato.protection.recipients.frame_proofness import ShownDetail
-from sfumato.protection.searches.search import Aim
+from sfumato.recipients.capacity import capacity_of, least_tolerance_for
+from sfumato.recipients.patterns import classify
+from sfumato.recipients.versions import AvailableVersions, EarlierVersion, ShownDetail
+from sfumato.search.contract import Aim
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
 SMALL = tables(rows=8, keys=3, leaves=4, min_rows=3)

@@ -6,15 +6,15 @@ import pytest
 
 import sfumato as sf
 from protection.recipients import bits
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, RefusedByHistory
-from sfumato.engine import open_source
-from sfumato.journey.counted_table import count_table
-from sfumato.protection.patterns.patterns import classify
-from sfumato.protection.plan import aim_of
-from sfumato.protection.recipients.families import EarlierVersion, Families
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.override import Override
+from sfumato.inputs import count_table
+from sfumato.recipients.patterns import classify
+from sfumato.recipients.versions import EarlierVersion, Families
+from sfumato.release.ledger.keys import Key
+from sfumato.release.overrides import Override
+from sfumato.search.plan import aim_of
+from sfumato.system.errors import Infeasible, RefusedByHistory
+from sfumato.table.cut import Cut
+from sfumato.table.source import open_source
 
 
 @pytest.fixture

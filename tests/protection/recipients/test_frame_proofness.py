@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protection.recipients.table_one import table, version
-from sfumato.chains.pooling import meet_of
-from sfumato.core.cut import Cut
-from sfumato.protection.recipients.frame_proofness import FrameProofFamily, ShownDetail, covers
+from sfumato.models.continuous.people import meet_of
+from sfumato.recipients.versions import FrameProofFamily, ShownDetail, covers
+from sfumato.table.cut import Cut
 from strategies import all_recodings, tables
 
 PATTERNS = st.lists(

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.protection.recipients.leaked_rows import USUAL_DOUBT, identifying_rows, rows_needed
-from sfumato.protection.suppression import recoded
+from sfumato.models.contract import Promises
+from sfumato.recipients.capacity import USUAL_DOUBT, identifying_rows, rows_needed
+from sfumato.search.suppression import recoded
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 TREE = Taxonomy.grow(["*", "ab", "a", "b", "cd", "c", "d"], [-1, 0, 1, 1, 0, 4, 4])
 

@@ -11,12 +11,13 @@ from hypothesis import given
 
 import sfumato as sf
 from protection.searches.checks import class_promises, crowded
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.promise import Promises
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.policy.searches import BUILT_IN
-from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
-from sfumato.protection.searches import best as best_module
-from sfumato.protection.searches.best import (
+from sfumato.search import best as best_module
+from sfumato.search.best import (
     LADDER_OF_PEOPLE,
     LADDER_OF_SUPPRESSION,
     ORDER,
@@ -25,8 +26,8 @@ from sfumato.protection.searches.best import (
     _stricter,
     best,
 )
-from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim, Preparations
+from sfumato.search.contract import Aim, Preparations, find
+from sfumato.system.errors import Infeasible, WrongCall
 from strategies import tables
 
 

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protection.searches.checks import crowded
-from sfumato.core.promise import Promises
-from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.searches import box_walk
-from sfumato.protection.searches.box_walk import LevelLattice, walk_boxes
-from sfumato.protection.searches.group_judge import GroupJudge
-from sfumato.protection.searches.group_neighbours import neighbours_of
-from sfumato.protection.searches.key_groups import KeyGroups
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search import local as box_walk
+from sfumato.search.contract import Aim
+from sfumato.search.key_groups import KeyGroups
+from sfumato.search.local import GroupJudge, LevelLattice, neighbours_of, walk_boxes
 
 
 def boxes_of_node(groups, lattice, node, band, least, class_of):

@@ -8,17 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
+from sfumato.models.contract import Promises
 from sfumato.policy.searches import BUILT_IN, LOSSES, Ability
-from sfumato.protection.loss import measure
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.mondrian import mondrian
-from sfumato.protection.searches.registry import HOMES, find
-from sfumato.protection.searches.search import Outcome
-from sfumato.testing import check_search
+from sfumato.search.contract import HOMES, Outcome, find
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import measure
+from sfumato.search.mondrian import mondrian
+from sfumato.system.errors import Infeasible
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding
+from sfumato.testing.searches import check_search
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

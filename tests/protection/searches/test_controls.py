@@ -21,18 +21,18 @@ from oracles.controls import (
 )
 from oracles.partitions_of_keys import partitions, recoding_of
 from protection.searches.checks import class_promises, crowded
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.policy.searches import BUILT_IN, LOSSES
-from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.controls import broken_control
-from sfumato.protection.loss import measure
-from sfumato.protection.searches import lattice as full_domain
-from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim
+from sfumato.search import lattice as full_domain
+from sfumato.search.contract import Aim, find
+from sfumato.search.controls import broken_control
+from sfumato.search.loss import measure
+from sfumato.system.errors import Infeasible
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.recoding import Recoding
 from strategies import tables
 
 SEARCHES = [name for name in BUILT_IN if name != "best"]

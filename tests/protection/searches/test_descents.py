@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from protection.searches.checks import class_promises, crowded
 from protection.searches.test_controls import limited
 from protection.searches.test_people_with_several_rows import visits
-from sfumato.core.errors import Infeasible
-from sfumato.core.promise import Promises
-from sfumato.promises import EntropyLDiversity, KAnonymity, TCloseness
-from sfumato.protection.searches import mondrian, withheld
-from sfumato.protection.searches.classed_rows import ClassedRows
-from sfumato.protection.searches.search import Aim, Descents
-from sfumato.protection.searches.top_down import SMALLER_LIMITS, specialize, specialize_each, top_down
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import EntropyLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search import best as withheld
+from sfumato.search import mondrian
+from sfumato.search.contract import Aim, Descents
+from sfumato.search.group_counts import ClassedRows
+from sfumato.search.top_down import SMALLER_LIMITS, specialize, specialize_each, top_down
+from sfumato.system.errors import Infeasible
 from strategies import tables
 
 LIMITS = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 5), Fraction(0))

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protection.searches.checks import crowded
-from sfumato.core.coarsest_level import never_above
-from sfumato.core.microdata import Microdata
-from sfumato.protection.searches import group_neighbours
-from sfumato.protection.searches.group_neighbours import neighbours_of
-from sfumato.protection.searches.key_groups import KeyGroups
+from sfumato.search import local as group_neighbours
+from sfumato.search.key_groups import KeyGroups
+from sfumato.search.local import neighbours_of
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import never_above
 from strategies import tables
 
 

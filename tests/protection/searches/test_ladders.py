@@ -12,27 +12,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.core.errors import Infeasible
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
-from sfumato.protection.searches import registry
-from sfumato.protection.searches.best import (
-    LADDER_OF_PEOPLE,
-    LADDER_OF_SUPPRESSION,
-    LADDER_OF_VALUES,
-    ORDER,
-    best,
-)
-from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search import contract as registry
+from sfumato.search.best import LADDER_OF_PEOPLE, LADDER_OF_SUPPRESSION, LADDER_OF_VALUES, ORDER, best
+from sfumato.search.contract import Aim, find
+from sfumato.system.errors import Infeasible
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 SOAKED = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 TABLES = int(os.environ.get("SFUMATO_LADDER_TABLES", "500" if SOAKED else "5"))

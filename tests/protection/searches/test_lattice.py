@@ -12,19 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import all_nodes, exhaustive, judged, recode
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import ClassPromise, Promises, TablePromise
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.watch import Answer, Watch
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.entropy_l_diversity import EntropyLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.promises.recursive_l_diversity import RecursiveLDiversity
-from sfumato.promises.t_closeness.definition import TCloseness
-from sfumato.protection.loss import MEASURES
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Answer, ClassPromise, Promises, TablePromise, Watch
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search.contract import Aim
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import MEASURES
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
 
@@ -264,7 +261,7 @@ def test_rows_left_out_for_missing_cells_count_as_suppressed():
 
 def test_a_search_for_the_nearest_change_that_ends_early_says_so(monkeypatch):
     table = small([0] * 4 + [1] * 8, [0, 0, 1, 1] + [0] * 8)
-    monkeypatch.setattr("sfumato.protection.searches.lattice.MOST_TRIED", 1)
+    monkeypatch.setattr("sfumato.search.lattice.MOST_TRIED", 1)
     with pytest.raises(Infeasible, match="at any tried combination"):
         lattice(table, Promises((EntropyLDiversity("s0", Fraction(2)),)), Aim())
 

@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 
 from oracles.exhaustive_lattice import all_nodes, recode
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.entropy_l_diversity import EntropyLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.promises.t_closeness.definition import TCloseness
-from sfumato.protection.loss import MEASURES, measure
-from sfumato.protection.searches import lattice as full_domain
-from sfumato.protection.searches.frontier import TIE_TOLERANCE
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.node_cost import node_cost
-from sfumato.protection.searches.node_judge import NodeJudge
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search import lattice as full_domain
+from sfumato.search.contract import Aim
+from sfumato.search.frontier import TIE_TOLERANCE, NodeJudge
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import MEASURES, measure
+from sfumato.search.node_cost import node_cost
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 
 PROMISES = {
     "k": Promises((KAnonymity(4),)),

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from oracles.partitions_of_keys import best_partition
 from protection.searches.checks import class_promises, crowded, shuffled
-from sfumato.core.classes import Classes
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.boxes import boxes_of
-from sfumato.protection.distinct_rows import distinct_rows
-from sfumato.protection.searches import box_walk, group_neighbours, judged_moves
-from sfumato.protection.searches.group_judge import GroupJudge
-from sfumato.protection.searches.group_neighbours import neighbours_of
-from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.local import local
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search import local as box_walk
+from sfumato.search import local as group_neighbours
+from sfumato.search import local as judged_moves
+from sfumato.search.contract import Aim
+from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
+from sfumato.search.lattice import lattice
+from sfumato.search.local import GroupJudge, local, neighbours_of
+from sfumato.search.suppression import boxes_of, distinct_rows
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.searches import _Coarse
 from strategies import tables
 

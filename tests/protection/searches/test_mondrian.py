@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 
 from protection.searches.checks import class_promises, crowded, shuffled
 from protection.searches.test_top_down import Guarded
-from sfumato.core.classes import Classes
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
-from sfumato.protection.loss import measure
-from sfumato.protection.searches.mondrian import mondrian
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search.contract import Aim
+from sfumato.search.loss import measure
+from sfumato.search.mondrian import mondrian
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
 

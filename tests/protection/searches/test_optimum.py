@@ -10,16 +10,19 @@ import pytest
 
 from oracles import freeform as definition
 from promises.freeform.node_tables import random_tree
-from sfumato.core.classes import Classes
-from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.models.contract import Promises
+from sfumato.models.freeform.inference import FreeColumn
+from sfumato.models.freeform.promise import Freeform
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.policy.searches import BUILT_IN
-from sfumato.promises import DistinctLDiversity, Freeform, KAnonymity, TCloseness
-from sfumato.protection.searches.optimum import mean_loss, optimum, search
-from sfumato.protection.searches.search import Aim
+from sfumato.search.contract import Aim
+from sfumato.search.optimum import mean_loss, optimum, search
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.searches import check_search
 from strategies import all_cuts
 

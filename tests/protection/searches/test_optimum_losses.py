@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import BadPolicy, Infeasible
-from sfumato.core.promise import Promises
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.searches import BUILT_IN
-from sfumato.promises import KAnonymity
-from sfumato.protection.searches import optimum
-from sfumato.protection.searches.search import Aim
+from sfumato.search import optimum
+from sfumato.search.contract import Aim
+from sfumato.system.errors import BadPolicy, Infeasible
 from sfumato.testing.exhaustive import exhaustive
 from strategies import tables
 

@@ -9,28 +9,28 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from protection.searches.checks import class_promises, fields
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.positions import positions
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import ConfidenceBounding, DistinctLDiversity, KAnonymity
-from sfumato.protection.explanation.explanation import explain
-from sfumato.protection.loss import MEASURES, measure
-from sfumato.protection.people_check import check_people
-from sfumato.protection.plan import prove
-from sfumato.protection.searches.judged_groups import PositionGroups
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.mondrian import mondrian
-from sfumato.protection.searches.optimum import mean_loss
-from sfumato.protection.searches.optimum import search as optimum
-from sfumato.protection.searches.refinement import Refinement, Specialization
-from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.top_down import top_down
-from sfumato.protection.suppression import keep, recoded
+from sfumato.models.confidence.promise import ConfidenceBounding
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search.contract import Aim, Outcome
+from sfumato.search.explanation import explain
+from sfumato.search.groups import PositionGroups
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import MEASURES, measure
+from sfumato.search.mondrian import mondrian
+from sfumato.search.optimum import mean_loss
+from sfumato.search.optimum import search as optimum
+from sfumato.search.plan import check_people, prove
+from sfumato.search.refinement import Refinement, Specialization
+from sfumato.search.suppression import keep, recoded
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.table.classes import Classes, positions
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, taxonomies
 
 

@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 from oracles.exhaustive_lattice import exhaustive
 from oracles.withheld_keys import global_recodings, least_loss, local_recodings
 from protection.searches.checks import class_promises, crowded, shuffled
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises import ConfidenceBounding, EntropyLDiversity, KAnonymity
-from sfumato.protection.boxes import boxes_of
-from sfumato.protection.loss import MEASURES, measure
-from sfumato.protection.searches import optimum
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.top_down import specialize, top_down
-from sfumato.protection.suppression import recoded
+from sfumato.models.confidence.promise import ConfidenceBounding
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import EntropyLDiversity
+from sfumato.search import optimum
+from sfumato.search.contract import Aim, find
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import MEASURES, measure
+from sfumato.search.suppression import boxes_of, recoded
+from sfumato.search.top_down import specialize, top_down
+from sfumato.system.errors import Infeasible
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding
+from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables
 
 SEARCHES = ("top-down", "lattice", "mondrian", "optimum", "local")

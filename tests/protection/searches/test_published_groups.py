@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.promises.beta_likeness import BasicBetaLikeness
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.promises.t_closeness.definition import TCloseness
-from sfumato.protection.searches.published_groups import PublishedGroups, tells_margins
-from sfumato.protection.searches.refinement import GroupSplit
-from sfumato.protection.suppression import keep
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search.groups import PublishedGroups, tells_margins
+from sfumato.search.refinement import GroupSplit
+from sfumato.search.suppression import keep
+from sfumato.table.classes import Classes, histogram
+from sfumato.table.taxonomy import Taxonomy
 
 VALUES = Taxonomy.grow(
     ["*", "heart", "lung", "angina", "infarct", "asthma", "flu", "cough"], [-1, 0, 0, 1, 1, 2, 2, 2]

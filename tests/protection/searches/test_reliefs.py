@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.local.key_classes import FAR, NOBODY, Forest, KeyClasses, fill, relief
-from sfumato.kernels.local.proposals import propose, reliefs
+from sfumato.kernels.local_moves import FAR, NOBODY, Forest, KeyClasses, fill, propose, relief, reliefs
 
 DEPTH, WIDTH = 3, 3
 

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import all_nodes, exhaustive
-from sfumato.core import packing
-from sfumato.core.classes import Classes, histogram
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.rows.groups import cross_tabulate, regroup, tally_fields
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.searches import rollup
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.rollup import RollUp
-from sfumato.protection.searches.search import Aim
+from sfumato.kernels.rows import cross_tabulate, regroup, tally_fields
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search import frontier as rollup
+from sfumato.search.contract import Aim
+from sfumato.search.frontier import RollUp
+from sfumato.search.lattice import lattice
+from sfumato.table import microdata as packing
+from sfumato.table.classes import Classes, histogram
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
 

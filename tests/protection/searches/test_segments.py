@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.classes import Classes
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.protection.searches.segments import MovingRows, RowRanges
+from sfumato.search.groups import MovingRows, RowRanges
+from sfumato.table.classes import Classes
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
 

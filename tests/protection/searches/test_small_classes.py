@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive
 from protection.searches.test_wide_lattice import WANTED, WEIGHTS, found_within
-from sfumato.core.cut import Cut
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.lattice.small_classes import first_row, have_enough, mark_rows
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.loss import MEASURES
-from sfumato.protection.searches import small_classes
-from sfumato.protection.searches.node_cost import node_cost
-from sfumato.protection.searches.rollup import RollUp
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.small_classes import SmallClasses
+from sfumato.kernels.lattice import first_row, have_enough, mark_rows
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.search import lattice as small_classes
+from sfumato.search.contract import Aim
+from sfumato.search.frontier import RollUp
+from sfumato.search.lattice import SmallClasses
+from sfumato.search.loss import MEASURES
+from sfumato.search.node_cost import node_cost
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
 ALWAYS = {"FEWEST_FOR_SMALL_CLASSES": 0}

@@ -10,29 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protection.searches.checks import class_promises, crowded, fields, is_valid, kept_under, shuffled
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises, TablePromise
-from sfumato.core.recoding import Recoding, classes_under
-from sfumato.core.taxonomy import ROOT, Taxonomy
-from sfumato.core.verdict import Verdict
-from sfumato.core.watch import Answer, Watch
-from sfumato.promises import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
-from sfumato.protection.loss import measure
-from sfumato.protection.searches import classed_rows, group_counts
-from sfumato.protection.searches.ranks import Ranking
-from sfumato.protection.searches.refinement import Refinement, Specialization
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.step_check import StepJudge, replaced
-from sfumato.protection.searches.top_down import top_down
+from sfumato.models.contract import Answer, Promises, TablePromise, Watch
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search import group_counts
+from sfumato.search import group_counts as classed_rows
+from sfumato.search.contract import Aim
+from sfumato.search.key_groups import Ranking
+from sfumato.search.loss import measure
+from sfumato.search.refinement import Refinement, Specialization
+from sfumato.search.step_check import StepJudge, replaced
+from sfumato.search.top_down import top_down
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.verdict import Verdict
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import Recoding, classes_under
+from sfumato.table.taxonomy import ROOT, Taxonomy
 from strategies import tables
 
 SHARES = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1)])

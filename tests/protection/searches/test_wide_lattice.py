@@ -12,26 +12,24 @@ from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive, judged
 from protection.searches.checks import crowded
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible
-from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.lattice.splits import losses_of_splits
-from sfumato.promises.confidence_bounding import ConfidenceBounding
-from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.entropy_l_diversity import EntropyLDiversity
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.controls import permitted_levels
-from sfumato.protection.loss import MEASURES
-from sfumato.protection.searches import lattice as full_domain
-from sfumato.protection.searches.lattice import lattice
-from sfumato.protection.searches.node_cost import node_cost
-from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.splits import LargeClasses, Splits
-from sfumato.protection.searches.wide_lattice import rungs_of
+from sfumato.kernels.lattice import losses_of_splits
+from sfumato.models.confidence.promise import ConfidenceBounding
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity
+from sfumato.search import lattice as full_domain
+from sfumato.search.contract import Aim
+from sfumato.search.controls import permitted_levels
+from sfumato.search.lattice import lattice
+from sfumato.search.loss import MEASURES
+from sfumato.search.node_cost import node_cost
+from sfumato.search.wide_lattice import LargeClasses, Splits, rungs_of
+from sfumato.system.errors import Infeasible
+from sfumato.table.classes import Classes
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
 WANTED = (

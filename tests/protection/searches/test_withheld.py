@@ -5,11 +5,12 @@ from fractions import Fraction
 import pytest
 
 from protection.searches.checks import crowded
-from sfumato.core.promise import Promises
-from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.searches import withheld
-from sfumato.protection.searches.mondrian import mondrian
-from sfumato.protection.searches.search import Aim
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.search import best as withheld
+from sfumato.search.contract import Aim
+from sfumato.search.mondrian import mondrian
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import beliefs as plain
-from sfumato.core.beliefs import DISTANCES
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.prior import Prior
-from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.protection.term_removal.cost import RemovalCosts
-from sfumato.protection.term_removal.one_class import (
+from sfumato.models.contract import Prior
+from sfumato.models.quasi_sensitive.knowledge import DISTANCES, Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.search.term_removal import (
     METHODS,
+    RemovalCosts,
     SolverBudget,
     TermLimit,
     out_of_reach,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import beliefs as plain
-from sfumato.core.errors import BadPolicy, Infeasible
-from sfumato.journey.protect_file import protect_file
-from sfumato.protection.term_removal.report import STATUS
+from sfumato.search.term_removal import STATUS
+from sfumato.system.errors import BadPolicy, Infeasible
+from sfumato.workflows.protect_file import protect_file
 
 E = {
     "Flu": ["fever", "cough", "headache"],

@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import beliefs as plain
-from sfumato.core.errors import BadPolicy, Infeasible, WrongCall
-from sfumato.core.knowledge import Knowledge
-from sfumato.core.prior import Prior
-from sfumato.journey.protect_file import protect_file
-from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.protection.term_removal import phase
-from sfumato.protection.term_removal.cost import RemovalCosts
-from sfumato.protection.term_removal.one_class import (
+from sfumato.models.contract import Prior
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.search import term_removal as phase
+from sfumato.search.term_removal import (
     METHODS,
+    RemovalCosts,
     SolverBudget,
     TermLimit,
     out_of_reach,
     solve_class,
 )
+from sfumato.system.errors import BadPolicy, Infeasible, WrongCall
+from sfumato.workflows.protect_file import protect_file
 
 F = Fraction
 TERMS = "abcde"

@@ -12,17 +12,22 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.journey.protect_file import protect_file
-from sfumato.judge.dictionary import dictionary_faults
 from sfumato.policy.policy import Policy
 from sfumato.policy.published_forms import READINGS, PublishedForms, ValueForm, example_of
-from sfumato.releases.certificate import examine
-from sfumato.releases.dictionary import files as dictionary_module
-from sfumato.releases.dictionary.document import dictionary
-from sfumato.releases.dictionary.files import dictionary_files
-from sfumato.releases.dictionary.page import allow_list, dictionary_page
-from sfumato.releases.dictionary.places import DOCUMENT, PAGE, beside
+from sfumato.release import dictionary as dictionary_module
+from sfumato.release.certificate import examine
+from sfumato.release.dictionary import (
+    DOCUMENT,
+    PAGE,
+    allow_list,
+    beside,
+    dictionary,
+    dictionary_files,
+    dictionary_page,
+)
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.verify.file import dictionary_faults
+from sfumato.workflows.protect_file import protect_file
 
 CANARY = "Zebra-4711"
 

@@ -12,10 +12,10 @@ import zlib
 
 from sqlalchemy import MetaData, create_engine, select
 
-from sfumato.core.marks import label_marks
-from sfumato.core.reading_tree import text_marks
-from sfumato.releases.ledger.redaction import SALTED, mark_bytes
-from sfumato.releases.ledger.tables import METADATA
+from sfumato.release.ledger.notices import SALTED, mark_bytes
+from sfumato.release.ledger.tables import METADATA
+from sfumato.table.keyed_hashes import label_marks
+from sfumato.table.release_summary import text_marks
 
 WORDS = re.compile(rb"[0-9A-Za-z+/=]{8,}")
 

@@ -12,14 +12,14 @@ import pytest
 from releases.ledger.tampering import change
 from releases.ledger.test_growth import fill
 from releases.ledger.test_ledger import flipped
-from sfumato.core.errors import BadLedger
-from sfumato.releases.ledger import checkpoint
-from sfumato.releases.ledger.checkpoint import NOWHERE, last_checkpoint, path_beside
-from sfumato.releases.ledger.entry import Entry
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.tables import ENTRIES
+from sfumato.release.ledger import checkpoint
+from sfumato.release.ledger.checkpoint import NOWHERE, checkpoint_path, last_checkpoint
+from sfumato.release.ledger.keys import Key
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.record import Record
+from sfumato.release.ledger.records import Entry
+from sfumato.release.ledger.tables import ENTRIES
+from sfumato.system.errors import BadLedger
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def forged(note, *, key):
     ],
 )
 def test_a_checkpoint_that_does_not_hold_is_left_aside(noted, tmp_path, monkeypatch, spoil):
-    path = path_beside(noted.key_path)
+    path = checkpoint_path(noted.key_path)
     note = spoil(json.loads(path.read_text()), Key.make(tmp_path / "other.key"))
     path.write_text(json.dumps(note), encoding="utf-8")
     reader = Ledger(f"sqlite:///{tmp_path}/ledger.db", readonly=True)
@@ -123,7 +123,7 @@ def test_a_forged_checkpoint_does_not_hide_a_change(noted, tmp_path):
             digest = checkpoint.extended(digest, row)
     connection.close()
     note = forged({"number": 6, "digest": digest.hex()}, key=Key.make(tmp_path / "other.key"))
-    path_beside(noted.key_path).write_text(json.dumps(note), encoding="utf-8")
+    checkpoint_path(noted.key_path).write_text(json.dumps(note), encoding="utf-8")
     with pytest.raises(BadLedger, match="entry 3"):
         noted.history("main")
 
@@ -136,13 +136,13 @@ def test_after_a_change_of_keys_everything_is_followed_once_more(noted, monkeypa
 
 def test_no_checkpoint_over_a_signature_that_is_wrong(noted, tmp_path):
     change(tmp_path / "ledger.db", "UPDATE entries SET signature = 'ab' WHERE number = 7")
-    path_beside(noted.key_path).unlink()
+    checkpoint_path(noted.key_path).unlink()
     assert len(noted.history("main")) == 5
     assert last_checkpoint(noted.key_path) is NOWHERE
 
 
 def test_a_checkpoint_that_cannot_be_written_harms_nothing(noted, monkeypatch):
-    path_beside(noted.key_path).unlink()
+    checkpoint_path(noted.key_path).unlink()
 
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.releases.ledger.envelope import (
+from sfumato.release.ledger.keys import (
     HEADER_BYTES,
     MARK,
     NUMBER_BYTES,
     SIGNATURE_BYTES,
+    Key,
     Secret,
     Unopened,
+    digest,
     enclosed,
     enclosed_text,
     is_envelope,
@@ -22,8 +24,6 @@ from sfumato.releases.ledger.envelope import (
     shown_digest,
     text_cell,
 )
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.seals import digest
 
 SECRETS = {number: Secret.new(number) for number in (1, 2)}
 PLACES = st.text(st.characters(codec="utf-8"), max_size=12)

@@ -13,15 +13,15 @@ import pytest
 
 from faults.made_up import release
 from releases.ledger.tampering import change
-from sfumato.core.errors import BadLedger, LedgerConflict
-from sfumato.releases.certificate import read
-from sfumato.releases.ledger import ledger as ledgers
-from sfumato.releases.ledger import seen_head
-from sfumato.releases.ledger.entry import Entry
-from sfumato.releases.ledger.keys import Key, public_key
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.tables import METADATA
-from sfumato.releases.recovery import recover
+from sfumato.release.certificate import read_certificate
+from sfumato.release.issue import recover
+from sfumato.release.ledger import checkpoint as seen_head
+from sfumato.release.ledger import ledger as ledgers
+from sfumato.release.ledger.keys import Key, public_key
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.records import Entry
+from sfumato.release.ledger.tables import METADATA
+from sfumato.system.errors import BadLedger, LedgerConflict
 
 
 def test_releases_in_order_with_what_was_remembered(filled):
@@ -253,15 +253,17 @@ def test_an_older_state_that_was_put_back_is_found(url, tmp_path, noted):
     release(ledger, tmp_path / "two")
     shutil.copy(tmp_path / "older.db", tmp_path / "ledger.db")
     if not noted:
-        seen_head.path_beside(ledger.key_path).unlink()
+        seen_head.seen_head_path(ledger.key_path).unlink()
         assert ledger.verify().holds, "nothing in the file itself can tell"
-        found = ledger.verify(certificates=[read(tmp_path / "two" / "certificate.json")])
+        found = ledger.verify(certificates=[read_certificate(tmp_path / "two" / "certificate.json")])
     else:
         found = ledger.verify()
         with pytest.raises(BadLedger, match="older than it was"):
             Ledger(url)
     assert found.faults[0].number == 3
-    assert ledger.verify(certificates=[read(tmp_path / "one" / "certificate.json")]).holds is (not noted)
+    assert ledger.verify(certificates=[read_certificate(tmp_path / "one" / "certificate.json")]).holds is (
+        not noted
+    )
 
 
 def test_a_new_ledger_by_another_key_is_not_believed(filled, tmp_path):
@@ -300,7 +302,9 @@ def test_a_change_of_keys_is_signed_by_the_old_one(url, tmp_path):
     found = ledger.verify(key=old)
     assert found.holds
     assert found.public_key == new
-    assert [read(tmp_path / n / "certificate.json")["entry"]["signer"] for n in ("one", "two")] == [old, new]
+    assert [
+        read_certificate(tmp_path / n / "certificate.json")["entry"]["signer"] for n in ("one", "two")
+    ] == [old, new]
     assert sorted(p.name for p in tmp_path.glob("*.key*")) == [
         "ledger.db.key",
         "ledger.db.key.pub",

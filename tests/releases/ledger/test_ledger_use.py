@@ -6,13 +6,13 @@ import pytest
 
 from faults.made_up import issue, prepared, release
 from releases.ledger.tampering import change
-from sfumato.core.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
-from sfumato.releases.certificate import read
-from sfumato.releases.ledger.backup import backup, restore
-from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.encryption import reading_key
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.release.certificate import read_certificate
+from sfumato.release.ledger.backup import backup, restore
+from sfumato.release.ledger.database import LedgerDatabase
+from sfumato.release.ledger.encryption import reading_key
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.record import Record, memory_bytes
+from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 
 # -- one writer ---------------------------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ def test_a_backup_that_misses_a_release_is_not_restored(url, tmp_path):
     (tmp_path / "ledger.db").unlink()
     with pytest.raises(BadLedger, match="ends before entry 3"):
         restore(place, url)
-    known = [read(tmp_path / "two" / "certificate.json")]
+    known = [read_certificate(tmp_path / "two" / "certificate.json")]
     with pytest.raises(BadLedger, match="entry 3"):
         restore(place, f"sqlite:///{tmp_path}/elsewhere.db", key=ledger.key_path, certificates=known)
     assert not (tmp_path / "ledger.db").exists()

@@ -13,22 +13,21 @@ import pytest
 from faults.made_up import release, release_to_three
 from releases.ledger.tampering import change
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
-from sfumato.releases.certificate import as_bytes, certificate, examine, read, read_notice
-from sfumato.releases.ledger import withdrawal
-from sfumato.releases.ledger.backup import backup, restore
-from sfumato.releases.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.redaction import mark_bytes
-from sfumato.releases.ledger.retirement import retire
-from sfumato.releases.ledger.withdrawal import withdraw, withdrawals
+from sfumato.release.certificate import certificate, certificate_bytes, examine, read_certificate, read_notice
+from sfumato.release.ledger import erasure as withdrawal
+from sfumato.release.ledger.backup import backup, restore
+from sfumato.release.ledger.erasure import retire, withdraw, withdrawals
+from sfumato.release.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.notices import mark_bytes
+from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 
 SOMEBODY = bytes(range(16))
 """The mark of a person."""
 
 
 def certificate_of(folder):
-    return read(Path(folder) / "certificate.json")
+    return read_certificate(Path(folder) / "certificate.json")
 
 
 # -- keys
@@ -62,7 +61,7 @@ def test_a_key_that_was_replaced_signs_nothing_more(url, tmp_path):
     old = Key.load(tmp_path / "ledger.db.key")
     ledger.rotate()
     entry = ledger.entry(release(ledger, tmp_path / "two").record.release)
-    forged = as_bytes(certificate(entry.seal(old)))
+    forged = certificate_bytes(certificate(entry.seal(old)))
     (tmp_path / "two" / "certificate.json").write_bytes(forged)
     (fault,) = examine(tmp_path / "two" / "certificate.json", key=ledger.dated_keys).faults
     assert "cannot have signed" in fault
@@ -195,7 +194,7 @@ def test_a_notice_that_was_changed(filled, tmp_path, harm):
     elif harm == "kind":
         notice["entry"]["kind"] = "release"
     if harm != "gone":
-        path.write_bytes(b"[]" if harm == "list" else as_bytes(notice))
+        path.write_bytes(b"[]" if harm == "list" else certificate_bytes(notice))
     with pytest.raises(BadData):
         read_notice(path)
 

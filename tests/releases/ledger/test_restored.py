@@ -10,17 +10,17 @@ import pytest
 
 from faults.made_up import release
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, BadLedger, RefusedByHistory
-from sfumato.releases.certificate import read
-from sfumato.releases.ledger import seen_head
-from sfumato.releases.ledger.anchors import anchor, read_anchor
-from sfumato.releases.ledger.backup import backup, missing_in, restore
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.ledger import Ledger
+from sfumato.release.certificate import read_certificate
+from sfumato.release.ledger import checkpoint as seen_head
+from sfumato.release.ledger.backup import backup, missing_in, restore
+from sfumato.release.ledger.keys import Key
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.missing_entries import anchor, read_anchor
+from sfumato.system.errors import BadData, BadLedger, RefusedByHistory
 
 
 def certificate_of(folder):
-    return read(Path(folder) / "certificate.json")
+    return read_certificate(Path(folder) / "certificate.json")
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_rolled_back_ledger_is_opened_when_its_loss_is_sealed(behind, tmp_path
     _, copy = behind
     again = restored(tmp_path, copy, certificates=["two", "three"], seen=True)
     again.close()
-    seen_head.path_beside(again.key_path).unlink()
+    seen_head.seen_head_path(again.key_path).unlink()
     shutil.copy(tmp_path / "ledger.db.key.seen", tmp_path / "again.db.key.seen")
     assert Ledger(f"sqlite:///{tmp_path}/again.db").head.number == 3
     assert seen_head.last_seen(again.key_path).number == 3, "from now on this one counts"

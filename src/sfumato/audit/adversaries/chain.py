@@ -9,22 +9,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import SEVERAL_RELEASES, Attack
-from sfumato.attacks.chain.composition import Composition
-from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
-from sfumato.attacks.chain.differencing import Differencing
-from sfumato.attacks.chain.minimality import Minimality
-from sfumato.attacks.chain.posterior_belief import PosteriorBelief, sought_columns
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.registry import register
-from sfumato.core.imprint import Imprint
-from sfumato.core.limits import UNASKED, AttackLimits
-from sfumato.core.microdata import Microdata
-from sfumato.core.same_columns import in_order_of_newest
-from sfumato.core.verdict import Finding
-from sfumato.policy.policy import Policy
-from sfumato.policy.several_tables import against_register, asks_of_several
-from sfumato.show.card import several
+from sfumato.audit.adversaries.composition import Composition, Differencing
+from sfumato.audit.adversaries.posterior_belief import PosteriorBelief, sought_columns
+from sfumato.audit.correspondence import Correspondence, Method, correspondence
+from sfumato.models.attack_contract import SEVERAL_RELEASES, Attack, PublishedTable, crowd, register
+from sfumato.models.continuous.attack import Minimality
+from sfumato.policy.policy import Policy, against_register, asks_of_several
+from sfumato.system.presentation.cards import several
+from sfumato.system.verdict import UNASKED, AttackLimits, Finding
+from sfumato.table.microdata import Microdata
+from sfumato.table.release_summary import Imprint, in_order_of_newest
 
 
 @register("correspondence")

@@ -2,23 +2,247 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from itertools import combinations_with_replacement, product
+from math import comb, factorial, prod
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.registry import register
-from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
-from sfumato.attacks.worlds.key_lists import KeyLists
-from sfumato.attacks.worlds.key_worlds import KeyWorlds, weigh
-from sfumato.attacks.worlds.known_search import ALL_WORLDS, SINGLE_CLASSES, KnownSearch
-from sfumato.attacks.worlds.published_boxes import PublishedBoxes
-from sfumato.core.limits import AttackLimits
-from sfumato.core.verdict import Finding
+from sfumato.audit.class_worlds import (
+    DRAWS_OF_OTHERS,
+    LEAST_KEPT,
+    MOST_OF_A_CLASS,
+    ClassWorlds,
+    ListedClass,
+    OthersKeep,
+    Told,
+    added_up,
+    affordable,
+    count_of_keys,
+    drawn_people,
+    error_of,
+    listed_keys,
+    listed_parts,
+    stays_or_not,
+)
+from sfumato.audit.known_search import (
+    ALL_WORLDS,
+    SINGLE_CLASSES,
+    KnownSearch,
+    PublishedBoxes,
+    Republish,
+    publication_of,
+)
+from sfumato.models.attack_contract import PublishedTable, crowd, register
+from sfumato.system.verdict import AttackLimits, Finding
+from sfumato.table.microdata import Codes
+
+# Key worlds: every way in which the rows of a published table may hold what its key columns hide.
+
+
+@dataclass(frozen=True, eq=False)
+class GroupWorld:
+    """One way to spread the rows of a group over the leaves of its box.
+
+    `codes` has a row per row of the group; `weight` counts the ways to tell the rows apart; `parts[j]` counts
+    the rows by the finer value they have in key column j.
+    """
+
+    weight: int
+    codes: Codes
+    parts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class KeyWorlds:
+    """All worlds of a published table: each row holds any leaves of its box, all equally likely."""
+
+    boxes: PublishedBoxes
+
+    @cached_property
+    def count(self) -> int:
+        """How many different worlds there are; rows of a group are not told apart."""
+        rows, leaves = self.boxes.counts.tolist(), self._leaves
+        return prod(comb(m + n - 1, n) for n, m in zip(rows, leaves, strict=True))
+
+    @cached_property
+    def _leaves(self) -> list[int]:
+        """How many combinations of leaves the box of every group has."""
+        widths = (self.boxes.high - self.boxes.low).tolist()
+        return [prod(widths[c]) for c in self.boxes.owner.tolist()]
+
+    def __iter__(self) -> Iterator[tuple[GroupWorld, ...]]:
+        """Yields the worlds: one way for every group."""
+        return product(*(list(self._of_group(g)) for g in range(len(self.boxes.owner))))
+
+    def _of_group(self, g: int) -> Iterator[GroupWorld]:
+        boxes, c, rows = self.boxes, int(self.boxes.owner[g]), int(self.boxes.counts[g])
+        ends = zip(boxes.low[c].tolist(), boxes.high[c].tolist(), strict=True)
+        leaves = np.array(list(product(*(range(a, b) for a, b in ends))), np.int32)
+        parts = [boxes.parts(c, j)[leaves[:, j] - boxes.low[c, j]] for j in range(len(boxes.keys))]
+        kinds = [int(column.max(initial=0)) + 1 for column in parts]
+        for chosen in combinations_with_replacement(range(len(leaves)), rows):
+            weight = factorial(rows) // prod(map(factorial, Counter(chosen).values()))
+            which = list(chosen)
+            shares = (np.bincount(p[which], minlength=n).tolist() for p, n in zip(parts, kinds, strict=True))
+            yield GroupWorld(weight, leaves[which], tuple(map(tuple, shares)))
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """What is known of the finer value of a row of one class in one key column.
+
+    `chance` is how often the best guess is right, `share` the part of the class that has one finer value in
+    every world, whichever it is.
+    """
+
+    chance: Fraction
+    share: Fraction
+
+
+class Weighed:
+    """Worlds that were weighed: how many rows of each class have which finer value, summed over worlds."""
+
+    def __init__(self, boxes: PublishedBoxes) -> None:
+        self._boxes = boxes
+        self.weight = 0
+        self._sums: dict[tuple[int, int], list[int]] = {}
+        self._least: dict[tuple[int, int], int] = {}
+
+    def add(self, world: tuple[GroupWorld, ...]) -> None:
+        """Counts one more world."""
+        weight = prod(group.weight for group in world)
+        self.weight += weight
+        here: dict[tuple[int, int], list[int]] = {}
+        for c, group in zip(self._boxes.owner.tolist(), world, strict=True):
+            for j, part in enumerate(group.parts):
+                before = here.get((c, j))
+                here[c, j] = (
+                    list(part) if before is None else [a + b for a, b in zip(before, part, strict=True)]
+                )
+        for place, rows_with in here.items():
+            most = max(rows_with)
+            self._least[place] = min(most, self._least.get(place, most))
+            sums = self._sums.setdefault(place, [0] * len(rows_with))
+            for i, rows in enumerate(rows_with):
+                sums[i] += weight * rows
+
+    def guess(self, c: int, j: int) -> Guess:
+        """Returns what these worlds tell of class c in key column j."""
+        rows = int(self._boxes.sizes[c])
+        return Guess(Fraction(max(self._sums[c, j]), self.weight * rows), Fraction(self._least[c, j], rows))
+
+
+def weigh(worlds: KeyWorlds, republish: Republish) -> tuple[Weighed, Weighed]:
+    """Weighs all worlds, and those alone in which the search would have published the same table."""
+    boxes = worlds.boxes
+    every, same, published = Weighed(boxes), Weighed(boxes), boxes.publication
+    held = np.repeat(boxes.held, boxes.counts, axis=0)
+    for world in worlds:
+        every.add(world)
+        codes = np.concatenate([group.codes for group in world])
+        recoding = republish(boxes.table(list(codes.T), held))
+        if recoding is not None and publication_of(recoding, len(boxes.keys)) == published:
+            same.add(world)
+    return every, same
+
+
+# Key lists: every way in which the rows of one class may hold what is hidden, where there are few.
+
+WholeWorld = tuple[Fraction, Codes, bool]
+"""The weight of a world, the leaf ranks of the rows of its class, and whether the class stays as it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyLists:
+    """Lists the worlds of single classes, by column where a search recodes whole columns."""
+
+    draws: ClassWorlds
+    rng: np.random.Generator
+    _told: dict[tuple[int, int], dict[str, Fraction]] = field(default_factory=dict)
+    _whole: dict[int, list[WholeWorld]] = field(default_factory=dict)
+
+    def count(self, j: int) -> int:
+        """How many classes were listed for key column j."""
+        return sum(column == j for _, column in self._told)
+
+    def chosen(self, j: int, drawn: Mapping[int, int], searches: int) -> set[int]:
+        """Returns the classes among these with the fewest worlds, as far as so many searches go."""
+        hiding = self.draws.boxes.hiding(j)
+        return affordable({c: self._cost(c, j) for c in drawn if hiding[c]}, searches)
+
+    def beside(self, j: int, drawn: Mapping[int, int], searches: int) -> list[int]:
+        """Returns other classes, the smallest first, as far as so many searches go."""
+        hiding = self.draws.boxes.hiding(j)
+        costs: dict[int, int] = {}
+        for c in np.argsort(self.draws.boxes.sizes, kind="stable").tolist():
+            if sum(costs.values()) > searches:
+                break
+            if hiding[c] and c not in drawn and (cost := self._cost(c, j)) <= MOST_OF_A_CLASS:
+                costs[c] = cost
+        return sorted(affordable(costs, searches))
+
+    def _cost(self, c: int, j: int) -> int:
+        """Returns how many searches the class takes."""
+        draws, boxes = self.draws, self.draws.boxes
+        if draws.recodes_locally:
+            leaves = prod((boxes.high[c] - boxes.low[c]).tolist())
+            return count_of_keys(boxes, c, leaves) * (1 + len(draws.known.others))
+        return count_of_keys(boxes, c, int(boxes.parts(c, j).max(initial=0)) + 1) + DRAWS_OF_OTHERS
+
+    def told(self, c: int, j: int) -> dict[str, Fraction]:
+        """Returns what all worlds of class c tell of key column j: how often a guess is right."""
+        if (c, j) not in self._told:
+            self._told[c, j] = self._figures(c, j)
+        return dict(self._told[c, j])
+
+    def _figures(self, c: int, j: int) -> dict[str, Fraction]:
+        before, found = self.draws.commonest(c, j), self._listed(c, j)
+        after = max(found.chances(0), default=before)
+        return {
+            "before": before,
+            "after": after,
+            "share before": found.share_before,
+            "share after": found.share_after or found.share_before,
+            "worlds left": found.left,
+            "told": Fraction(1),
+            "doubt": after - found.surely(0),
+            "exact": Fraction(int(found.exact)),
+        }
+
+    def _listed(self, c: int, j: int) -> ListedClass:
+        draws = self.draws
+        if draws.recodes_locally:
+            return added_up(self._of_whole(c, j), stays_or_not)
+        others: list[frozenset[int]] = []
+        if len(draws.finer_together(c, j)):
+            kept = [draws.others_keep(c, j, self.rng) for _ in range(DRAWS_OF_OTHERS)]
+            others = [frozenset((j,)) if one else frozenset() for one in kept]
+        return added_up(self._of_column(c, j), OthersKeep(others))
+
+    def _of_whole(self, c: int, j: int) -> Iterator[Told]:
+        """Yields the worlds of a class that is recoded by itself; each is asked for once for all columns."""
+        if c not in self._whole:
+            worlds = listed_keys(self.draws, c)
+            self._whole[c] = [(w, codes, self.draws.stays(c, codes, held)) for w, codes, held in worlds]
+        for weight, codes, stays in self._whole[c]:
+            yield weight, [self._finer(c, j, codes[:, j])], frozenset(() if stays else (j,))
+
+    def _of_column(self, c: int, j: int) -> Iterator[Told]:
+        for weight, codes, held in listed_parts(self.draws, c, j):
+            divides = self.draws.divides(c, j, codes, held)
+            yield weight, [self._finer(c, j, codes)], frozenset((j,) if divides else ())
+
+    def _finer(self, c: int, j: int, codes: Codes) -> Counter[int]:
+        boxes = self.draws.boxes
+        return Counter(boxes.parts(c, j)[codes - boxes.low[c, j]].tolist())
+
 
 SURE = Fraction(9, 10)
 """A guess that is right more often is taken for knowledge."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -11,20 +12,57 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
-from sfumato.attacks.worlds.class_lists import ListedClass
-from sfumato.attacks.worlds.dealt_values import DealtValues
-from sfumato.attacks.worlds.known_search import ALL_WORLDS, SINGLE_CLASSES, KnownSearch
-from sfumato.attacks.worlds.published_boxes import PublishedBoxes
-from sfumato.attacks.worlds.register import Register
-from sfumato.attacks.worlds.suppressed_people import two_alike
-from sfumato.attacks.worlds.value_lists import ValueLists
-from sfumato.attacks.worlds.value_worlds import Spread, ValueWorlds, weigh_values
-from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
-from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.taxonomy import ANY
-from sfumato.core.verdict import Finding
+from sfumato.audit.class_worlds import LEAST_KEPT, ClassWorlds, ListedClass, drawn_people, error_of
+from sfumato.audit.known_search import ALL_WORLDS, SINGLE_CLASSES, KnownSearch, PublishedBoxes, Register
+from sfumato.audit.value_worlds import DealtValues, Spread, ValueLists, ValueWorlds, weigh_values
+from sfumato.models.attack_contract import PublishedTable, crowd
+from sfumato.system.verdict import CERTAINTY, VALUES, AttackLimits, Finding
+from sfumato.table.microdata import Codes, Counts, Microdata
+from sfumato.table.taxonomy import ANY
+
+# Suppressed people: what worlds tell of two of them together, though nobody's own value is told.
+#
+# Values of people who were suppressed for being alike are as open as before, if no value is rarer than
+# another:
+# only somebody who knows the value of one learns that of the next.
+
+
+def two_alike(
+    worlds: ValueWorlds, kept: Sequence[tuple[int, tuple[Spread, ...]]], column: int
+) -> dict[str, int | Fraction | str]:
+    """Returns how likely two suppressed people have the same value of a sensitive column, before and after,
+    for the two of whom it is likeliest; and how many people are suppressed."""
+    register, gone = worlds.register, worlds.register.suppressed
+    leaves = worlds.any_values[:, column].tolist()
+    people = [register.people[key] for key in register.keys_of(gone)]
+    alike: Counter[tuple[int, int]] = Counter()
+    total = 0
+    for weight, world in kept:
+        total += weight
+        held = [_by_value(leaves, row) for row in world[gone]]
+        for i, mine in enumerate(held):
+            for j in range(i, len(held)):
+                alike[i, j] += weight * sum(n * (held[j][v] - (i == j)) for v, n in mine.items())
+    pairs = {
+        (i, j): people[i] * (people[j] - (i == j)) for i in range(len(people)) for j in range(i, len(people))
+    }
+    before = Fraction(1, len(set(leaves)))
+    after = [Fraction(alike[pair], total * n) for pair, n in pairs.items() if n and total]
+    return {
+        "people suppressed": register.gone,
+        "two alike before": before,
+        "two alike after": max(after, default=before),
+    }
+
+
+def _by_value(leaves: Sequence[int], row: Sequence[int]) -> Counter[int]:
+    """Returns how many people have which value, of a row of combinations of values."""
+    found: Counter[int] = Counter()
+    for leaf, n in zip(leaves, row, strict=True):
+        if n:
+            found[leaf] += n
+    return found
+
 
 NO_ERROR = Fraction(0)
 SUPPRESSED = ", and what they tell of suppressed people"

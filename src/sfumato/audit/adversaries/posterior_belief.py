@@ -12,21 +12,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import SEVERAL_RELEASES, worst_first
-from sfumato.attacks.chain.table_chain import read_chain
-from sfumato.attacks.chain.table_imprint import count_published
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.registry import register
-from sfumato.core.chain import Chain, ClassTable, match_blocks
-from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
-from sfumato.core.limits import CERTAINTY, EVENNESS, PROMISED, SHIFT, AttackLimits
-from sfumato.core.marks import matching, numbered_together
-from sfumato.core.microdata import Codes, Counts, Microdata, Role
-from sfumato.core.spelling import Spelling, meanings
-from sfumato.core.verdict import Finding
-from sfumato.engine import AnyTable, open_source
+from sfumato.audit.chain import count_published, read_chain
+from sfumato.models.attack_contract import SEVERAL_RELEASES, PublishedTable, crowd, register, worst_first
+from sfumato.models.continuous.chain import Chain, ClassTable, match_blocks
 from sfumato.policy.policy import Policy
+from sfumato.system.errors import WrongCall
+from sfumato.system.verdict import CERTAINTY, EVENNESS, PROMISED, SHIFT, AttackLimits, Finding
+from sfumato.table.keyed_hashes import matching, numbered_together
+from sfumato.table.microdata import Codes, Counts, Microdata, Role
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import AnyTable, open_source
+from sfumato.table.spelling import Spelling, meanings
 
 MOST_PAIRS = 20_000_000
 """So many pairs of entries that two tables share are looked at; more are too many."""

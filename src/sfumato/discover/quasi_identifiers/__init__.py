@@ -17,23 +17,25 @@ reading and how missing cells compare (`terms`).
 
 from __future__ import annotations
 
-from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
-from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
-from sfumato.discovery.quasi_identifiers.descent import (
+from sfumato.discover.quasi_identifiers.coded import NULL_RULE, Coded, Reading, Terms
+from sfumato.discover.quasi_identifiers.descent import (
     BestOfOrders,
     Descent,
     DescentStep,
+    GreedyCover,
+    GreedyStep,
     best_of_orders,
     descend,
+    greedy_cover,
 )
-from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets, minimal
-from sfumato.discovery.quasi_identifiers.greedy import GreedyCover, GreedyStep, greedy_cover
-from sfumato.discovery.quasi_identifiers.measures import Measures, k_test, measure
-from sfumato.discovery.quasi_identifiers.minimum import Minimum, minimum
-from sfumato.discovery.quasi_identifiers.sample import (
+from sfumato.discover.quasi_identifiers.enumeration import MinimalSets, minimal
+from sfumato.discover.quasi_identifiers.measures import Measures, k_test, measure
+from sfumato.discover.quasi_identifiers.minimum import (
+    Minimum,
     SampledSet,
     SampledSets,
     minimal_by_sample,
+    minimum,
     sampling_rate,
 )
 

@@ -14,18 +14,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.progress import Progress, silent
-from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.discovery.quasi_identifiers.column_sets import listed
-from sfumato.discovery.quasi_identifiers.criterion import Reading
-from sfumato.discovery.quasi_identifiers.descent import BestOfOrders, best_of_orders
-from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
-from sfumato.discovery.quasi_identifiers.greedy import GreedyCover, greedy_cover
-from sfumato.discovery.quasi_identifiers.limits import Limits, usual_budget
-from sfumato.discovery.quasi_identifiers.sample import SampledSets, minimal_by_sample
-from sfumato.discovery.quasi_identifiers.smallest import Smallest, search
+from sfumato.discover.quasi_identifiers.coded import Coded, Limits, Reading, listed, usual_budget
+from sfumato.discover.quasi_identifiers.descent import BestOfOrders, GreedyCover, best_of_orders, greedy_cover
+from sfumato.discover.quasi_identifiers.enumeration import MinimalSets
+from sfumato.discover.quasi_identifiers.minimum import SampledSets, Smallest, minimal_by_sample, search
+from sfumato.system.errors import WrongCall
 from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
 
 MethodName = Literal["exact", "greedy", "descend", "sample"]
 

@@ -8,11 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.registry import register
-from sfumato.core.likeness import GainLimit, gain_of, readings_of
-from sfumato.core.limits import AttackLimits
-from sfumato.core.verdict import Finding
+from sfumato.models.attack_contract import PublishedTable, crowd, register
+from sfumato.system.verdict import AttackLimits, Finding
+from sfumato.table.classes import GainLimit, gain_of, readings_of
 
 
 @register("gain")

@@ -9,10 +9,10 @@ from math import log1p, nextafter
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.verdict import Measure, Verdict
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.tables.tally import Tally, ValueCounts
+from sfumato.system.verdict import Measure, Verdict
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import second_judge, verdict
+from sfumato.verify.tally import Tally, ValueCounts
 
 UNSURE = 1e-9
 """Gains nearer to what is allowed than this, relatively, are compared exactly."""

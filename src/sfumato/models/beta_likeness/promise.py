@@ -9,15 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.demand import Order
-from sfumato.core.likeness import GainLimit, gain_of, readings_of
-from sfumato.core.promise import ClassPromise, Promise, Truth
-from sfumato.core.verdict import Measure, Verdict
-from sfumato.core.weights import WeightedClass, WeightedHistogram
-from sfumato.promises.parameters import Declared, Exact, Name, Parameter, histogram_of
-from sfumato.promises.registry import register
-from sfumato.promises.verdicts import verdict
+from sfumato.models.contract import ClassPromise, Promise, Truth
+from sfumato.models.parameters import Declared, Exact, Name, Parameter, histogram_of, verdict
+from sfumato.models.registry import register
+from sfumato.system.verdict import Measure, Order, Verdict
+from sfumato.table.classes import Classes, GainLimit, WeightedClass, WeightedHistogram, gain_of, readings_of
 
 
 @dataclass(frozen=True)
@@ -110,8 +106,8 @@ class EnhancedBetaLikeness(_BetaLikeness):
     class. Where one person has several rows, each counts once per value and class; a union of classes then
     is no sum, and the claim to be monotone is not covered.
 
-    >>> from sfumato.core.classes import histogram
-    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> from sfumato.table.classes import histogram
+    >>> from sfumato.table.taxonomy import Taxonomy
     >>> disease = Taxonomy.flat(["cold", "flu"])
     >>> two = histogram(disease, np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([3, 1, 4]), 2)
     >>> classes = Classes(two.totals, two.totals, {"disease": two})
@@ -141,8 +137,8 @@ class BasicBetaLikeness(_BetaLikeness):
     too. Everything else is as said there.
     Source: Cao and Karras, *Publishing microdata with a robust privacy guarantee*, 2012 (Definition 2).
 
-    >>> from sfumato.core.classes import histogram
-    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> from sfumato.table.classes import histogram
+    >>> from sfumato.table.taxonomy import Taxonomy
     >>> disease = Taxonomy.flat(["cold", "flu"])
     >>> two = histogram(disease, np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([3, 1, 4]), 2)
     >>> classes = Classes(two.totals, two.totals, {"disease": two})

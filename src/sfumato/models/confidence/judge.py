@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.verdict import Verdict
-from sfumato.judge.exact_numbers import greatest, over
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.tables.tally import Tally
+from sfumato.system.verdict import Verdict
+from sfumato.verify.cells import greatest, over
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import second_judge, verdict
+from sfumato.verify.tally import Tally
 
 
 @second_judge("confidence-bounding")

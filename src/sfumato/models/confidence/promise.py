@@ -9,17 +9,23 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.demand import Order
-from sfumato.core.limits import ABSENCE, CERTAINTY, RECOGNITION, Bound
-from sfumato.core.microdata import Counts
-from sfumato.core.promise import ClassPromise, Promise, Truth
-from sfumato.core.verdict import Verdict
-from sfumato.core.weights import WeightedClass, WeightedHistogram
-from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
-from sfumato.promises.registry import register
-from sfumato.promises.verdicts import largest_ratio, product_less, verdict
+from sfumato.models.contract import ClassPromise, Promise, Truth
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.parameters import (
+    Declared,
+    Exact,
+    Name,
+    Parameter,
+    Whole,
+    histogram_of,
+    largest_ratio,
+    product_less,
+    verdict,
+)
+from sfumato.models.registry import register
+from sfumato.system.verdict import ABSENCE, CERTAINTY, RECOGNITION, Bound, Order, Verdict
+from sfumato.table.classes import Classes, WeightedClass, WeightedHistogram
+from sfumato.table.microdata import Counts
 
 
 @register("confidence-bounding")
@@ -35,8 +41,8 @@ class ConfidenceBounding(Declared, ClassPromise):
     Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
     table. Does not promise: a least number of people or of values.
 
-    >>> from sfumato.core.classes import histogram
-    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> from sfumato.table.classes import histogram
+    >>> from sfumato.table.taxonomy import Taxonomy
     >>> disease = Taxonomy.flat(["cold", "flu"])
     >>> one = histogram(disease, np.array([0, 0]), np.array([0, 1]), np.array([2, 1]), 1)
     >>> classes = Classes(one.totals, one.totals, {"disease": one})

@@ -7,18 +7,26 @@ the fewest candidates of anybody depend on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.detail import by_cut
-from sfumato.chains.overlap import Overlap
-from sfumato.chains.worlds import StepBudget, Worlds, undecided
-from sfumato.core.chain import Chain, ReleaseIndex, match_blocks
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Codes, Counts
-from sfumato.kernels.chains.overlaps import NO_OVERLAP
+from sfumato.models.attack_contract import PublishedTable, crowd, register
+from sfumato.models.continuous.chain import Chain, ClassTable, ReleaseIndex, by_cut, match_blocks, positions
+from sfumato.models.continuous.kernels import NO_OVERLAP
+from sfumato.models.continuous.overlap import Overlap, candidates_of
+from sfumato.models.continuous.worlds import StepBudget, Worlds, undecided
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import several
+from sfumato.system.verdict import UNASKED, AttackLimits, Finding
+from sfumato.table.keyed_hashes import are_known, leaf_marks
+from sfumato.table.microdata import Codes, Counts, Microdata, Packing, sort_and_count
+from sfumato.table.release_summary import Imprint
 
 MOST_STEPS = 100_000_000
 """The integer program takes so many steps for all targets together."""
@@ -132,3 +140,241 @@ def _entry_pairs(chain: Chain) -> int:
 
 def _least_of(numbers: Counts) -> int | None:
     return int(numbers.min()) if len(numbers) else None
+
+
+# Realized targets: where people of the data are in the releases, which only the data holder can say.
+
+BLOCK_ROWS = 1 << 17
+"""So many rows are looked up together."""
+
+
+@dataclass(frozen=True, eq=False)
+class RealizedTargets:
+    """The class of every distinct row in every release, and the release each came with."""
+
+    time: Codes
+    classes: tuple[Codes, ...]
+
+    @classmethod
+    def of(
+        cls, imprints: Sequence[Imprint], chain: Chain, table: Microdata, since: str | None = None
+    ) -> RealizedTargets:
+        newest = {key.name: key.digest for key in imprints[-1].keys}
+        if newest != {c.name: c.taxonomy.digest for c in table.keys}:
+            raise WrongCall(
+                "the data are coded by other trees than the newest release", remedy="Count them anew."
+            )
+        classes = []
+        sizes = tuple(len(tree.labels) for tree in chain.trees)
+        for side in chain.releases:
+            if not sizes:
+                classes.append(np.zeros(table.distinct, np.int32))
+                continue
+            classes.append(_class_of(table, side, chain.names, Packing(sizes)))
+        return cls(times(imprints, table, since), tuple(classes))
+
+    def candidates(self, overlap: Overlap, time: int) -> Counts:
+        """Returns how many candidates remain for each cell where somebody of this time is."""
+        here = self.time == time
+        chosen = [classes[here] for classes in self.classes[time:]]
+        if any(np.any(classes < 0) for classes in chosen):
+            raise BadData("a row of the data is in a class that a release does not show")
+        packing = Packing(tuple(int(c.max(initial=0)) + 1 for c in chosen))
+        packed = packing.pack(chosen)
+        words, _ = sort_and_count(packed[:, _heads(packed)])
+        cells = {time + i: packing.unpack(words, i) for i in range(len(chosen))}
+        return candidates_of(overlap, time, cells)
+
+
+def _class_of(table: Microdata, side: ClassTable, names: Sequence[str], packing: Packing) -> Codes:
+    """Returns the class of every distinct row in a release (-1: none), block by block."""
+    known = packing.pack(list(side.nodes.T))
+    order = np.append(np.lexsort(known[::-1]), -1).astype(np.int32)
+    known, class_of = known[:, order[:-1]], np.empty(table.distinct, np.int32)
+    for start in range(0, table.distinct, BLOCK_ROWS):
+        here = slice(start, start + BLOCK_ROWS)
+        part = replace(table, words=table.words[:, here], counts=table.counts[here])
+        shown = packing.pack([cut[part.codes(n)] for cut, n in zip(side.node_of, names, strict=True)])
+        head = _heads(shown)
+        class_of_run = order[positions(known, shown[:, head])]
+        class_of[here] = np.repeat(class_of_run, np.diff(head, append=shown.shape[1]))
+    return class_of
+
+
+def _heads(packed: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Returns where each run of equal keys begins: rows are sorted, so runs are long."""
+    change = np.any(packed[:, 1:] != packed[:, :-1], axis=0)
+    return np.flatnonzero(np.append(np.ones(min(1, packed.shape[1]), dtype=bool), change))
+
+
+def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> Codes:
+    """Returns the first release (from 0) whose batches include each distinct row's; else the last."""
+    if since is None:
+        return np.zeros(table.distinct, np.int32)
+    tree = table.column(since).taxonomy
+    marks = leaf_marks(tree)
+    first = np.full(len(marks), len(imprints) - 1, np.int32)
+    for t in reversed(range(len(imprints))):
+        first[are_known(marks, imprints[t].batches)] = t
+    came_with: Codes = first[table.codes(since)]
+    return came_with
+
+
+# Who is cracked: rows of a class that releases together rule out, class by class, as counts.
+
+MOST_LISTED = 1000
+"""So many classes are listed one by one; the rest is in the totals."""
+
+
+@dataclass(frozen=True)
+class CrackedClass:
+    """A class of a release, and what is left in it of somebody who came with release `came` (from 1 on).
+
+    Of its `rows`, `candidates` may be this person's and `cracked` cannot; `few` says that fewer are left than
+    are asked. Classes are numbered from 1 on, in the order of their nodes; no value is told.
+    """
+
+    came: int
+    release: int
+    number: int
+    rows: int
+    candidates: int
+    few: bool
+
+    @property
+    def cracked(self) -> int:
+        """How many rows of the class are ruled out."""
+        return self.rows - self.candidates
+
+    def as_dict(self) -> JsonObject:
+        """Returns the class as JSON."""
+        return {
+            "came_with": self.came,
+            "release": self.release,
+            "class": self.number,
+            "rows": self.rows,
+            "candidates": self.candidates,
+            "cracked": self.cracked,
+            "few": self.few,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"release {self.release}, class {self.number}: {self.cracked} of {several(self.rows, 'row')}"
+            f" ruled out for somebody who came with release {self.came}, {self.candidates} left"
+        )
+
+
+@dataclass(frozen=True)
+class CrackedClasses:
+    """All classes in which a row is ruled out, those with the fewest candidates first."""
+
+    classes: tuple[CrackedClass, ...] = ()
+
+    @classmethod
+    def of(cls, per_class: Sequence[tuple[int, int, Counts, Counts]], k: int | None) -> CrackedClasses:
+        """Finds them in the fewest candidates of every class (-1: nobody can be there), and the sizes.
+
+        Each entry is the release that somebody came with and the one that is looked at, counted from 0.
+        """
+        found = []
+        for came, release, candidates, sizes in per_class:
+            here = np.flatnonzero((candidates >= 0) & (candidates < sizes[: len(candidates)]))
+            for c in here.tolist():
+                left = int(candidates[c])
+                few = k is not None and left < k
+                found.append(CrackedClass(came + 1, release + 1, c + 1, int(sizes[c]), left, few))
+        found.sort(key=lambda one: (one.candidates, one.came, one.release, one.number))
+        return cls(tuple(found))
+
+    @property
+    def few(self) -> int:
+        """In how many classes fewer candidates are left than are asked."""
+        return sum(one.few for one in self.classes)
+
+    def as_dict(self) -> JsonObject:
+        """Returns totals, and the first classes one by one."""
+        return {
+            "classes": len(self.classes),
+            "few": self.few,
+            "cracked": sum(one.cracked for one in self.classes),
+            "by_class": [one.as_dict() for one in self.classes[:MOST_LISTED]],
+        }
+
+
+# The minimality attack: a value that stayed general could not be specialized.
+
+LEFT_OUT = (
+    "an adversary who knows who is in the table (a register); give --register FILE. Nor values that have more"
+    " than two finer ones, or stand in several classes"
+)
+"""The attack of the same name that is given a register runs the search, and seeks sensitive values."""
+
+
+@register("minimality")
+@dataclass(frozen=True)
+class Minimality:
+    """The search specializes while it can, so a value that stayed general could not be specialized.
+
+    If a node with two children is published in one class of n people, the two child classes cannot both be
+    empty or large enough: one of them has between 1 and k - 1 people, the other at least n - k + 1. Most of
+    the class then shares one hidden child, up to which one it is. This is a property of every minimal
+    recoding; it is reported, and is a breach only where more than nine in ten are so exposed.
+
+    Source: Wong, Fu, Wang and Pei, *Minimality attack in privacy preserving data publishing*, 2007; Cohen,
+    *Attacks on deidentification's defenses* (downcoding), 2022.
+    Silent on: nodes with more children, nodes in several classes, other promises that may have stopped it.
+    """
+
+    releases: tuple[Imprint, ...] = ()
+    k: int | None = None
+
+    name: ClassVar[str] = "minimality"
+    knows: ClassVar[str] = "the release, its trees, k, and that no further specialization was possible"
+    seeks: ClassVar[str] = "the value behind a generalized one"
+    succeeds: ClassVar[str] = "most of a class must share one of two hidden values"
+    needs: ClassVar[str] = (
+        "a ledger to hold the table against, promises about class sizes alone, and a chain that nobody "
+        "leaves; `sfumato attack minimality --register` looks for sensitive values instead"
+    )
+    threatens: ClassVar[tuple[str, ...]] = ("k-anonymity", "continuous")
+
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
+        del published
+        if not self.releases:
+            return []
+        k = self.k or limits.asked_k or UNASKED
+        newest = self.releases[-1]
+        return [self._column(newest, j, k) for j in range(len(newest.keys))]
+
+    def _column(self, release: Imprint, j: int, k: int) -> Finding:
+        share, people, nodes = hidden_majorities(release, j, k)
+        sentence = "no generalized value hides a majority"
+        if nodes:
+            hide = f"{several(nodes, 'generalized value')} {'hides' if nodes == 1 else 'hide'} a majority"
+            sentence = f"{hide}; it is up to {share} of the class, for some of {crowd(people)}"
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=f"{release.keys[j].name}: {sentence}",
+            confidence=share,
+            people=people,
+            breach=share > Fraction(9, 10),
+            columns=(release.keys[j].name,),
+            details={"values": nodes, "share": share},
+            not_tried=LEFT_OUT,
+        )
+
+
+def hidden_majorities(release: Imprint, j: int, k: int) -> tuple[Fraction, int, int]:
+    """Returns the largest share of a class that must share a hidden child; people and nodes concerned."""
+    tree = release.keys[j].tree
+    shown, classes = np.unique(release.nodes[:, j], return_counts=True)
+    best, people, nodes = Fraction(0), 0, 0
+    for node in shown[classes == 1].tolist():
+        if len(tree.children(node)) != 2:
+            continue
+        size = int(release.sizes[release.nodes[:, j] == node][0])
+        share = Fraction(max(size - k + 1, -(-size // 2)), size)
+        best, people, nodes = max(best, share), people + size, nodes + 1
+    return best, people, nodes

@@ -8,13 +8,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint, KeyImprint
-from sfumato.core.marks import numbered_together, tree_marks
-from sfumato.core.microdata import Codes, Counts
-from sfumato.core.packing import Packing, sort_and_count
-from sfumato.core.same_columns import in_order_of_newest
-from sfumato.core.taxonomy import Nodes, Taxonomy
+from sfumato.kernels import rows as splits
+from sfumato.models.continuous import kernels as parts
+from sfumato.models.contract import Cuts
+from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.table.cut import Cut
+from sfumato.table.keyed_hashes import leaf_marks, matching, numbered_together, tree_marks
+from sfumato.table.microdata import (
+    Codes,
+    Counts,
+    Microdata,
+    Packing,
+    Role,
+    keys_written_twice,
+    sort_and_count,
+)
+from sfumato.table.recoding import classes_under
+from sfumato.table.release_summary import (
+    Imprint,
+    KeyImprint,
+    grouped,
+    in_key_order,
+    in_order_of_newest,
+    refuse_other_columns,
+)
+from sfumato.table.taxonomy import Nodes, Taxonomy
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,3 +267,473 @@ def positions(known: NDArray[np.int64], keys: NDArray[np.int64]) -> Codes:
     asked = np.ascontiguousarray(keys.T).view(kind).ravel()
     at = np.minimum(np.searchsorted(table, asked), len(table) - 1)
     return np.where(table[at] == asked, at, -1).astype(np.int32)
+
+
+# The detail of cuts: which are finer than others, and which releases show the same.
+
+
+class Detail:
+    """The different cuts of a chain, by number, and which of them are finer than others.
+
+    What a node shows is the values below it: a node and its only child show the same.
+    """
+
+    def __init__(self, trees: Sequence[Taxonomy]) -> None:
+        self._trees = trees
+        self._numbers: dict[bytes, int] = {}
+        self._widths: list[NDArray[np.int32]] = []
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def number(self, node_of: Sequence[Nodes]) -> int:
+        key = _key(node_of)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._widths)
+            widths = [tree.leaf_count[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
+            self._widths.append(np.concatenate([np.zeros(0, np.int32), *widths]))
+        return self._numbers[key]
+
+    def is_finer(self, one: int, other: int) -> bool:
+        """Whether every class of one cut is within a class of the other; the same cut is."""
+        if (one, other) not in self._known:
+            self._known[one, other] = bool(np.all(self._widths[one] <= self._widths[other]))
+        return self._known[one, other]
+
+
+def last_finer_release(chain: Chain) -> list[int]:
+    """For every release the last one before it whose cuts are at least as fine; -1: none is.
+
+    Whoever is in the finer one is counted there, and what they show in the later one follows from it.
+    """
+    fine = Detail(chain.trees)
+    cut = [fine.number(release.node_of) for release in chain.releases]
+    return [
+        next((i for i in reversed(range(j)) if fine.is_finer(cut[i], cut[j])), -1) for j in range(len(chain))
+    ]
+
+
+def closing_releases(chain: Chain) -> list[int]:
+    """The releases that close a chain, oldest first: none after them shows more than they do.
+
+    Nobody who was in such a release is bound by a later one, and no later count tells anything of them. So
+    the worlds of those who came until then, and of those who came after, have nothing to do with each other.
+    """
+    finer = last_finer_release(chain)
+    closing, least = [], len(chain)
+    for i in reversed(range(len(chain))):
+        if least >= i:
+            closing.append(i)
+        least = min(least, finer[i])
+    return closing[::-1]
+
+
+def by_cut(releases: Sequence[ClassTable]) -> list[list[int]]:
+    """The numbers of the releases that share their cuts, group by group, in the order of the first."""
+    groups: dict[bytes, list[int]] = {}
+    for i, release in enumerate(releases):
+        groups.setdefault(_key(release.node_of), []).append(i)
+    return list(groups.values())
+
+
+def _key(node_of: Sequence[Nodes]) -> bytes:
+    return b"".join(cut.tobytes() for cut in node_of)
+
+
+# The history of a table: the earlier releases of its people, checked before anything is built on them.
+#
+# Each check refuses with its reason: rows that are old must be told by a declared column, of batches or of
+# people, and reproduce what was published of them, to the last count; releases show the same columns, in
+# whatever order, by the same trees; there is one record per person; no release is missing from the list;
+# everything was recoded globally (an imprint of anything else cannot be made).
+
+NEW_CHAIN = "or start a new chain with the people who were never published"
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """A table beside the releases of its earlier batches.
+
+    `releases` are the earlier releases on the table's trees, oldest first; `time` says of every distinct row
+    which of them it came with (their number, if it is new), `value` numbers its matching value as they do.
+    """
+
+    table: Microdata
+    releases: tuple[ClassTable, ...]
+    time: Codes
+    value: Codes
+    values: int
+
+    @classmethod
+    def of(
+        cls, table: Microdata, earlier: Sequence[Imprint], since: str | None, *, person: bool = False
+    ) -> History:
+        """The history of a table beside these releases; raises where a precondition fails.
+
+        The column `since` says which batch a row came with or, with `person`, who it is about.
+        """
+        refuse_several_rows(table)
+        if since is not None:
+            refuse_unnamed(table, since, person=person)
+        refuse_gaps(earlier)
+        unchanged, names = unchanged_columns(table), [column.name for column in table.keys]
+        for i, imprint in enumerate(earlier):
+            refuse_other_columns(names, unchanged, imprint, i)
+        if earlier and earlier[-1].since != since:
+            raise RefusedByHistory(
+                "an earlier release was told by another column which rows are new",
+                remedy=f"Keep the promise's `since`, {NEW_CHAIN}.",
+            )
+        refuse_erased(earlier)
+        value = matching(table, unchanged)
+        numbers, values = numbered_together([value.marks, *(i.values for i in earlier)])
+        trees = PresentTrees([column.taxonomy for column in table.keys])
+        named = zip(earlier, numbers[1:], strict=True)
+        releases = tuple(trees.place(in_key_order(imprint, names), number) for imprint, number in named)
+        time = came_with(table, earlier, since, person=person)
+        history = cls(table, releases, time, numbers[0][value.ids], values)
+        for same_cuts in by_cut(releases):
+            history._reproduces(same_cuts)
+        return history
+
+    @property
+    def new(self) -> int:
+        """How many rows are new."""
+        return int(self.table.counts[self.time == len(self.releases)].sum())
+
+    def since(self, release: int) -> History:
+        """The same from a release on, with whom everybody in it counts as having come."""
+        time = np.maximum(self.time - release, 0).astype(np.int32)
+        return replace(self, releases=self.releases[release:], time=time)
+
+    def chain_with(self, *releases: ClassTable) -> Chain:
+        """The chain of the earlier releases and these."""
+        trees = tuple(column.taxonomy for column in self.table.keys)
+        return Chain(trees, (*self.releases, *releases), self.values)
+
+    def code_of_value(self, name: str) -> Codes:
+        """The leaf rank in a column that is published unchanged, by the number of a matching value."""
+        codes = np.zeros(max(1, self.values), np.int32)
+        codes[self.value] = self.table.codes(name)
+        return codes
+
+    def _reproduces(self, same_cuts: Sequence[int]) -> None:
+        """Refuse old rows that, recoded as in these releases, do not give every published group its count."""
+        keys, cuts = self.table.keys, self.releases[same_cuts[0]].node_of
+        packing = Packing((*(len(c.taxonomy.labels) for c in keys), self.values))
+        shown = [cut[self.table.codes(c.name)] for c, cut in zip(keys, cuts, strict=True)]
+        packed = packing.pack([*shown, self.value])
+        known, _ = sort_and_count(packed.copy())
+        group, came = positions(known, packed), np.searchsorted(same_cuts, self.time)
+        order = np.argsort(came, kind="stable")
+        ends = np.searchsorted(came[order], np.arange(1, len(same_cuts) + 1))
+        now, begin = np.zeros(known.shape[1], np.int64), 0
+        for i, end in zip(same_cuts, ends.tolist(), strict=True):
+            np.add.at(now, group[order[begin:end]], self.table.counts[order[begin:end]])
+            begin, release = end, self.releases[i]
+            then = positions(known, packing.pack([*release.nodes[release.owner].T, release.values]))
+            old = np.zeros(len(now) + 1, np.int64)
+            np.add.at(old, then, release.counts)
+            if old[-1] or not np.array_equal(now, old[:-1]):
+                raise RefusedByHistory(
+                    f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in"
+                    f" {len(then)} groups, the same batches now give {int(now.sum())} rows in"
+                    f" {int((now > 0).sum())} groups",
+                    remedy="Old records must not change, go, or come back after they were suppressed, and new"
+                    f" ones must be told apart by `since`. Restore them, {NEW_CHAIN}.",
+                )
+
+
+def unchanged_columns(table: Microdata) -> list[str]:
+    """The names of the columns that are published as they are."""
+    return [c.name for c in table.columns if not c.role.is_key and c.role is not Role.IDENTIFIER]
+
+
+def refuse_several_rows(table: Microdata) -> None:
+    """Refuse a table where somebody has several rows."""
+    if table.has_person and table.people != table.rows:
+        raise BadData(
+            f"{table.rows} rows are about {table.people} people; in a chain everybody has one record",
+            remedy="Bring each person's rows together in one.",
+        )
+
+
+def refuse_unnamed(table: Microdata, since: str, *, person: bool) -> None:
+    """Refuse rows that do not say when they came, or who they are; and people with several rows."""
+    codes, labels = table.codes(since), table.column(since).taxonomy.leaf_labels
+    unsaid = int(table.counts[np.array([label is None for label in labels], bool)[codes]].sum())
+    if unsaid:
+        raise BadData(
+            f"{unsaid} rows do not say {'who they are about' if person else 'which batch they came with'}",
+            where=f"column {since}",
+            remedy="Who is old is declared, never guessed: fill the column.",
+        )
+    rows = np.zeros(len(labels), np.int64)
+    np.add.at(rows, codes, table.counts)
+    if person and (several := int((rows > 1).sum())):
+        raise BadData(
+            f"{several} people have several rows; in a chain everybody has one record",
+            where=f"column {since}",
+            remedy="Bring each person's rows together in one.",
+        )
+    if person and (again := keys_written_twice(labels)):
+        raise BadData(
+            f"of the keys of people {again} differ from others in nothing but blanks around them or composed"
+            " letters",
+            where=f"column {since}",
+            remedy="Write each key in one way: the same person would count as several.",
+        )
+
+
+def refuse_erased(earlier: Sequence[Imprint]) -> None:
+    """Refuse a history from which somebody was erased: the table lacks people whom releases count."""
+    for i, imprint in enumerate(earlier):
+        if imprint.erased:
+            people = "1 person was" if imprint.erased == 1 else f"{imprint.erased} people were"
+            raise RefusedByHistory(
+                f"{people} erased from release {i + 1}, and releases that somebody has left are not judged",
+                remedy="Start a new chain with the people who were never published.",
+            )
+
+
+def refuse_gaps(earlier: Sequence[Imprint]) -> None:
+    """Refuse a history with gaps: a release counts beside every one that it was itself made beside.
+
+    Versions for several recipients are releases like any other.
+    """
+    known: set[str] = set()
+    for i, imprint in enumerate(earlier):
+        if lacking := len(set(imprint.after) - known):
+            raise RefusedByHistory(
+                f"release {i + 1} was made beside {len(imprint.after)} others, and {lacking} of them"
+                " are not given",
+                remedy="Give every earlier release, to whomever it went, oldest first.",
+            )
+        known.add(imprint.digest)
+
+
+def came_with(
+    table: Microdata, earlier: Sequence[Imprint], since: str | None, *, person: bool = False
+) -> Codes:
+    """The release every distinct row came with; nobody is guessed to be old, and nobody has gone."""
+    if since is None:
+        return np.zeros(table.distinct, np.int32)
+    marks = leaf_marks(table.column(since).taxonomy)
+    (now, *then), count = numbered_together([marks, *(imprint.batches for imprint in earlier)])
+    present = np.zeros(count, dtype=bool)
+    present[now] = True
+    first = np.full(count, len(earlier), np.int32)
+    before: NDArray[np.bool_] | None = None
+    for i in reversed(range(len(earlier))):
+        if person and (gone := int((~present[then[i]]).sum())):
+            raise RefusedByHistory(
+                f"{gone} people of release {i + 1} are not in the table any more",
+                where=f"column {since}",
+                remedy=f"Somebody who was published stays: restore them, {NEW_CHAIN}.",
+            )
+        here = np.zeros(count, dtype=bool)
+        here[then[i]] = True
+        if before is not None and np.any(here & present & ~before):
+            raise RefusedByHistory(
+                f"release {i + 1} holds batches that release {i + 2} lacks: they are no chain",
+                remedy="Give the releases of one chain, oldest first.",
+            )
+        first[here] = i
+        before = here
+    came: Codes = first[now][table.codes(since)]
+    return came
+
+
+def release_under(history: History, cuts: Cuts) -> ClassTable:
+    """The release that the table would be under these cuts, on the same trees and values as the earlier.
+
+    Where nobody is, its cuts are as coarse as can be: what is published tells no more of them.
+    """
+    table = history.table
+    class_of, nodes = classes_under(table, cuts)
+    owner, values, counts = grouped(table, class_of, history.value, len(nodes), history.values)
+    shown = [_as_shown(cuts[c.name], nodes[:, j]) for j, c in enumerate(table.keys)]
+    return ClassTable(tuple(shown), nodes, owner, values, counts)
+
+
+def _as_shown(cut: Cut, nodes: Codes) -> Nodes:
+    """The coarsest cut that has these nodes of a cut."""
+    tree = cut.taxonomy
+    begins = np.zeros(len(tree.labels) + 1, np.int64)
+    begins[np.unique(nodes) + 1] = 1
+    before = np.cumsum(begins)
+    nobody = before[tree.end] == before[:-1]
+    top = np.arange(len(tree.labels), dtype=np.int32)
+    while True:
+        above = np.where(top > 0, tree.parent[top], 0)
+        climbs = nobody[top] & (top > 0) & nobody[above]
+        if not climbs.any():
+            return top[cut.node_of]
+        top = np.where(climbs, above, top).astype(np.int32)
+
+
+# Blocks of rows that may stand for each other in two releases, followed while the later one is refined.
+#
+# Two classes of two releases can hold the same person only if, column by column, the more general of their
+# two
+# nodes is the same: the *join*. A block is a join together with a matching value. Specializing a node
+# strictly
+# above the earlier cut splits every block that shows it, child by child; specializing at or below that cut
+# leaves every block as it is. So no index of comparable classes is needed, only a label per row.
+
+NO_FILTER = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSplit:
+    """A node split into its children: `order[bounds[b] : bounds[b+1]]` are the rows below the b-th child."""
+
+    column: int
+    node: int
+    children: Nodes
+    order: Codes
+    bounds: Counts
+
+    @property
+    def rows(self) -> Codes:
+        return self.order[self.bounds[0] : self.bounds[-1]]
+
+
+class RowLabels:
+    """A label per row; the split of a node splits the labels, child by child."""
+
+    def __init__(self, labels: Codes, count: int) -> None:
+        self.of_row = labels.copy()
+        self.count = count
+        self._slot = np.full(max(1, len(labels)), -1, np.int64)
+        self._stamp = 0
+        self._part = np.empty(len(labels), np.int32)
+        self._scratch = (
+            np.empty(len(labels), np.int32),
+            np.empty(len(labels), np.int32),
+            np.empty(len(labels), np.int64),
+        )
+
+    def parts(self, step: NodeSplit) -> tuple[Codes, Codes, Codes]:
+        """The part of every row below the node; the label and the branch of every part."""
+        first, end = int(step.bounds[0]), int(step.bounds[-1])
+        part = self._part[: end - first]
+        nothing = np.zeros(0, np.int64)
+        count = splits.split(
+            step.order,
+            step.bounds,
+            self.of_row,
+            nothing,
+            self._slot,
+            self._stamp,
+            part,
+            *self._scratch,
+        )
+        self._stamp += len(step.children)
+        return part, self._scratch[0][:count].copy(), self._scratch[1][:count].copy()
+
+    def split(self, step: NodeSplit) -> tuple[Codes, Codes, Codes]:
+        """Make parts labels of their own: the label each was, its branch, the label it is now."""
+        part, parent, branch = self.parts(step)
+        _, first = np.unique(parent, return_index=True)
+        keeps = np.zeros(len(parent), dtype=bool)
+        keeps[first] = True
+        now = np.where(keeps, parent, self.count + np.cumsum(~keeps) - 1).astype(np.int32)
+        self.count += int((~keeps).sum())
+        splits.relabel(step.order, int(step.bounds[0]), part, now, self.of_row)
+        return parent, branch, now
+
+
+class RefinedBlocks:
+    """The blocks that earlier cells share with the release under way, and what the cells hold there."""
+
+    def __init__(self, trees: list[Taxonomy], release: ClassTable, value: Codes, values: int) -> None:
+        self._trees = trees
+        self._cuts = release.node_of
+        self.labels = RowLabels(value, values)
+        self.earlier = release
+        self._block = release.values.copy()
+        self._sort()
+
+    @property
+    def of_row(self) -> Codes:
+        return self.labels.of_row
+
+    def branch_of_cells(self, step: NodeSplit) -> Codes:
+        """The child of the node that each earlier class is below, if it is below the node at all."""
+        if not _splits(self._trees, self._cuts, step):
+            return NO_FILTER
+        nodes = self.earlier.nodes[:, step.column]
+        return (np.searchsorted(step.children, nodes, side="right") - 1).astype(np.int32)
+
+    def accept(self, step: NodeSplit) -> None:
+        if not _splits(self._trees, self._cuts, step):
+            return
+        inside = self.branch_of_cells(step)
+        tree = self._trees[step.column]
+        nodes = self.earlier.nodes[:, step.column]
+        under = (nodes > step.node) & (nodes < tree.end[step.node])
+        parent, branch, now = self.labels.split(step)
+        width = max(1, len(step.children))
+        keys = parent.astype(np.int64) * width + branch
+        order = np.argsort(keys)
+        touched = np.flatnonzero(under[self.earlier.owner] & (self._block >= 0))
+        asked = self._block[touched].astype(np.int64) * width + inside[self.earlier.owner[touched]]
+        if len(keys):
+            place = order[np.minimum(np.searchsorted(keys[order], asked), len(keys) - 1)]
+            self._block[touched] = np.where(keys[place] == asked, now[place], -1)
+        else:
+            self._block[touched] = -1
+        self._sort()
+
+    def _sort(self) -> None:
+        """Entries by block; entries that no row can stand for are left out."""
+        order = np.argsort(self._block, kind="stable")
+        order = order[np.searchsorted(self._block[order], 0) :]
+        self.begin: NDArray[np.int64] = np.searchsorted(
+            self._block[order], np.arange(self.labels.count + 1)
+        ).astype(np.int64)
+        self.cell, self.held = self.earlier.owner[order], self.earlier.counts[order]
+
+
+class NewerRows:
+    """Counts, by block, the rows that came after each of some releases with the same cuts."""
+
+    def __init__(self, history: History, releases: Sequence[int]) -> None:
+        self.releases = np.array(releases)
+        self._trees = [c.taxonomy for c in history.table.keys]
+        self._cuts = history.releases[releases[0]].node_of
+        self._labels = RowLabels(history.value, history.values)
+        self._weight = history.table.counts
+        self._lacking = np.searchsorted(self.releases, history.time).astype(np.int32)
+        self._count()
+
+    def of(self, example: Codes, branch: Codes, step: NodeSplit | None) -> NDArray[np.int64]:
+        """Release by release, the newer rows in the block of each example, within its branch."""
+        block = self._labels.of_row
+        if step is None or not _splits(self._trees, self._cuts, step):
+            return self._total[block[example]].T
+        total = np.zeros((self._labels.count, len(self.releases) + 1), np.int64)
+        rows = (step.order, step.bounds, block, self._weight, self._lacking)
+        return _from_last(parts.weight_of_blocks(*rows, example, branch, total)).T
+
+    def accept(self, step: NodeSplit) -> None:
+        if _splits(self._trees, self._cuts, step):
+            self._labels.split(step)
+            self._count()
+
+    def _count(self) -> None:
+        width = len(self.releases) + 1
+        total = np.zeros(max(1, self._labels.count) * width, np.int64)
+        np.add.at(total, self._labels.of_row.astype(np.int64) * width + self._lacking, self._weight)
+        self._total = _from_last(total.reshape(-1, width))
+
+
+def _from_last(lacking: NDArray[np.int64]) -> NDArray[np.int64]:
+    """From the rows that so many releases lack, the rows that each of them lacks."""
+    return np.cumsum(lacking[:, :0:-1], axis=1)[:, ::-1]
+
+
+def _splits(trees: Sequence[Taxonomy], cuts: Sequence[Nodes], step: NodeSplit) -> bool:
+    """Whether the node is strictly above the earlier cut."""
+    tree = trees[step.column]
+    known = cuts[step.column][tree.low[step.node] : tree.high[step.node]]
+    return bool(len(known)) and bool(tree.depth[known[0]] > tree.depth[step.node])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.core.verdict import Verdict
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.promises.k_anonymity import k_anonymity
-from sfumato.judge.registry import second_judge
-from sfumato.judge.tables.tally import Tally
+from sfumato.models.k_anonymity.judge import k_anonymity
+from sfumato.system.verdict import Verdict
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import second_judge
+from sfumato.verify.tally import Tally
 
 
 @second_judge("continuous")

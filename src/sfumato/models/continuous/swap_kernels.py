@@ -10,17 +10,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.chains.sorted_numbers import first_place
 from sfumato.kernels.compiled import njit
+from sfumato.models.continuous.kernels import first_place
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-People = tuple[Ints, Ints, Ints, Ints]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+People = tuple[Int32s, Int32s, Int32s, Int32s]
 """Labels by column and person; the time of everybody; by column and time, the first place of the column from
 then on (-1: none), and the first time with that same place."""
 Flags = NDArray[np.bool_]
 Range = tuple[int, int]
-Shape = tuple[Ints, Ints, Flags]
+Shape = tuple[Int32s, Int32s, Flags]
 """Nodes by column, label and attribute; the end of every node by attribute; and, by column, label, column and
 label, whether two labels are on one path in every attribute. The last may be empty: then nodes are asked."""
 
@@ -29,7 +29,7 @@ LOGGED = 100_000
 
 
 @njit(cache=True)
-def _nodes_on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
+def _nodes_on_one_path(a: Int32s, b: Int32s, end: Int32s) -> bool:
     for j in range(len(a)):
         u, v = a[j], b[j]
         if not (u <= v < end[j, u] or v <= u < end[j, v]):
@@ -38,7 +38,7 @@ def _nodes_on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
 
 
 @njit(cache=True)
-def paths_between(nodes: Ints, end: Ints) -> Flags:
+def paths_between(nodes: Int32s, end: Int32s) -> Flags:
     """Tell of any two labels whether they are on one path: the last part of a `Shape`."""
     columns, labels = nodes.shape[0], nodes.shape[1]
     found = np.zeros((columns, labels, columns, labels), np.bool_)
@@ -82,7 +82,7 @@ def _is_whole(who: int, people: People, shape: Shape) -> bool:
 
 
 @njit(cache=True)
-def _equals(who: int, target: Ints, when: int, people: People) -> bool:
+def _equals(who: int, target: Int32s, when: int, people: People) -> bool:
     labels, time, first, _ = people
     if time[who] != when:
         return False
@@ -93,14 +93,14 @@ def _equals(who: int, target: Ints, when: int, people: People) -> bool:
 
 
 @njit(cache=True)
-def _swap(a: int, b: int, column: int, labels: Ints, log: Ints, used: int) -> int:
+def _swap(a: int, b: int, column: int, labels: Int32s, log: Int32s, used: int) -> int:
     labels[column, a], labels[column, b] = labels[column, b], labels[column, a]
     log[used, 0], log[used, 1], log[used, 2] = column, a, b
     return used + 1
 
 
 @njit(cache=True)
-def _undo(labels: Ints, log: Ints, used: int, mark: int) -> int:
+def _undo(labels: Int32s, log: Int32s, used: int, mark: int) -> int:
     for i in range(used - 1, mark - 1, -1):
         c, a, b = log[i, 0], log[i, 1], log[i, 2]
         labels[c, a], labels[c, b] = labels[c, b], labels[c, a]
@@ -124,13 +124,13 @@ def _range(chosen: Flags, when: int, people: People, alike: Range) -> Range:
 def _gains(
     who: int,
     column: int,
-    target: Ints,
+    target: Int32s,
     when: int,
     people: People,
     shape: Shape,
-    some: Ints,
+    some: Int32s,
     alike: Range,
-    log: Ints,
+    log: Int32s,
     used: int,
     steps_left: int,
 ) -> tuple[int, int]:
@@ -177,7 +177,7 @@ def _may_take(taker: int, giver: int, chosen: Flags, people: People, shape: Shap
 
 
 @njit(cache=True)
-def _shows(who: int, chosen: Flags, target: Ints, labels: Ints) -> bool:
+def _shows(who: int, chosen: Flags, target: Int32s, labels: Int32s) -> bool:
     """Whether somebody carries the target's labels in the chosen columns."""
     for c in range(len(labels)):  # noqa: SIM110  # compiled: no generators
         if chosen[c] and labels[c, who] != target[c]:
@@ -189,12 +189,12 @@ def _shows(who: int, chosen: Flags, target: Ints, labels: Ints) -> bool:
 def _cycle(
     who: int,
     chosen: Flags,
-    target: Ints,
+    target: Int32s,
     when: int,
     people: People,
     shape: Shape,
     alike: Range,
-    log: Ints,
+    log: Int32s,
     used: int,
     steps_left: int,
 ) -> tuple[int, int]:
@@ -257,14 +257,14 @@ def _cycle(
 @njit(cache=True)
 def _becomes(
     who: int,
-    target: Ints,
+    target: Int32s,
     when: int,
     people: People,
     shape: Shape,
-    buckets: tuple[Ints, Longs],
+    buckets: tuple[Int32s, Int64s],
     alike: Range,
     spot: tuple[int, int],
-    log: Ints,
+    log: Int32s,
     used: int,
     steps_left: int,
     backwards: bool,
@@ -297,15 +297,15 @@ def _becomes(
 @njit(cache=True)
 def first_short(
     begin: int,
-    targets: Ints,
-    times: Ints,
-    there: Longs,
-    wanted: Longs,
-    entries: tuple[Longs, Ints, Longs],
+    targets: Int32s,
+    times: Int32s,
+    there: Int64s,
+    wanted: Int64s,
+    entries: tuple[Int64s, Int32s, Int64s],
     people: People,
     shape: Shape,
-    buckets: tuple[Ints, Longs],
-    start: Longs,
+    buckets: tuple[Int32s, Int64s],
+    start: Int64s,
     steps_left: int,
 ) -> int:
     """The first target from `begin` on that not so many people can be swapped into as are wanted, value by
@@ -352,3 +352,61 @@ def first_short(
         if inside < wanted[i]:
             return i
     return len(times)
+
+
+# Exchanges between people of a world: a compiled loop over pairs who meet.
+
+Keys = NDArray[np.uint64]
+
+
+@njit(cache=True)
+def _entry_with(key: int, keys: Keys, owners: Int64s) -> int:
+    """The first entry with a key; -1 where there is none."""
+    at = first_place(keys, key)
+    if at < len(keys) and keys[at] == key:
+        return int(owners[at])
+    return -1
+
+
+@njit(cache=True)
+def make_exchanges(
+    met: Int64s,
+    entry: Int64s,
+    passed: Flags,
+    sums: Int64s,
+    drawn: Keys,
+    known: tuple[Keys, Keys, Int64s],
+) -> None:
+    """Moves people who meet, `met[0]` and `met[1]`, `met[2]` and `met[3]` and so on, to other entries.
+
+    Pair i passes on what the releases `passed[i]` show of both. Entry e has the sum `sums[e, j]` in release j
+    (-1: none) and there the random number `drawn[e, j]`; its key is what these add up to. `known` holds the
+    keys of all entries, then the same sorted, with the entry of each. An exchange is made in `entry` where
+    both people find an entry that has exactly the sums they would have.
+    """
+    key, keys, owners = known
+    releases = sums.shape[1]
+    for i in range(len(passed)):
+        a, b = met[2 * i], met[2 * i + 1]
+        one, other = entry[a], entry[b]
+        change = np.uint64(0)
+        for j in range(releases):
+            passed[i, j] &= (sums[one, j] >= 0) == (sums[other, j] >= 0)
+            if passed[i, j]:
+                change += drawn[other, j] - drawn[one, j]
+        if change == 0:  # both would stay where they are
+            continue
+        new_one = _entry_with(key[one] + change, keys, owners)
+        if new_one < 0:
+            continue
+        new_other = _entry_with(key[other] - change, keys, owners)
+        if new_other < 0:
+            continue
+        right = True  # a key that two rows share would break a count
+        for j in range(releases):
+            mine, theirs = (other, one) if passed[i, j] else (one, other)
+            if sums[new_one, j] != sums[mine, j] or sums[new_other, j] != sums[theirs, j]:
+                right = False
+                break
+        if right:
+            entry[a], entry[b] = new_one, new_other

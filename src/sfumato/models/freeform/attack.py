@@ -10,21 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.published_table import PublishedTable
-from sfumato.attacks.registry import register
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.freeform.inference import Inference, NodeTable
-from sfumato.core.freeform.limit import FreeformLimit
-from sfumato.core.freeform.published_nodes import node_table_of_labels
-from sfumato.core.limits import AttackLimits
-from sfumato.core.progress import Progress, silent
-from sfumato.core.taxonomy import Label
-from sfumato.core.taxonomy_rule import TaxonomyRule
-from sfumato.core.verdict import Finding
-from sfumato.engine import open_source
-from sfumato.kernels.freeform.breaches import breaches, worst
+from sfumato.models.attack_contract import PublishedTable, register
+from sfumato.models.freeform.inference import FreeformLimit, Inference, NodeTable, node_table_of_labels
+from sfumato.models.freeform.kernels import breaches, worst
 from sfumato.policy.policy import Policy
-from sfumato.show.card import several
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.presentation.cards import several
+from sfumato.system.progress import Progress, silent
+from sfumato.system.verdict import AttackLimits, Finding
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Label, TaxonomyRule
 
 LIMIT = 100_000
 """Breaches that are listed unless the caller asks for more."""

@@ -13,20 +13,302 @@ mostly one or two per column; the complete list of breaches needs all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import prod
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData
-from sfumato.core.freeform.guard import Guard
-from sfumato.core.taxonomy import ROOT, Taxonomy
+from sfumato.system.errors import BadData, BadPolicy, BadTaxonomy
+from sfumato.system.verdict import AttackLimit
+from sfumato.table.taxonomy import ANY, ROOT, Label, Taxonomy, TaxonomyRule
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+# How sensitive a value is: the share of what it stands for that must not be learned.
+
+Leaves = NDArray[np.bool_]
+"""One truth per leaf."""
+
+
+class Sensitivity(Protocol):
+    """Gives every node of a taxonomy its sensitivity s, a probability.
+
+    The Sensitivity principle: s(a) is the probability that a published `a` stands for sensitive leaves. So
+    it is 1 on a sensitive leaf, 0 wherever no leaf below is sensitive, and between 0 and 1 elsewhere.
+    Leaves count whether or not they occur in a table.
+    """
+
+    def __call__(self, taxonomy: Taxonomy, sensitive: Leaves) -> Sequence[Fraction]:
+        """One number per node, in the order of the nodes."""
+        ...
+
+
+def aggregate(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
+    """The share of the leaves below that are sensitive: to learn that it is any of them is harm.
+
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> [str(s) for s in aggregate(tree, np.array([False, True, True]))]
+    ['2/3', '1/2', '0', '1', '1']
+    """
+    return [Fraction(s, n) for s, n in _sensitive_and_all(taxonomy, sensitive)]
+
+
+def particular(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
+    """The same share over the leaves once more: harm is to learn which one it is (the non-aggregate model).
+
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> [str(s) for s in particular(tree, np.array([False, True, True]))]
+    ['2/9', '1/4', '0', '1', '1']
+    """
+    return [Fraction(s, n * n) for s, n in _sensitive_and_all(taxonomy, sensitive)]
+
+
+def sensitive_leaves_below(taxonomy: Taxonomy, sensitive: Leaves) -> NDArray[np.int64]:
+    """How many sensitive leaves each node covers."""
+    before = np.concatenate(([0], np.cumsum(sensitive))).astype(np.int64)
+    count: NDArray[np.int64] = before[taxonomy.high] - before[taxonomy.low]
+    return count
+
+
+def guarded_leaves(taxonomy: Taxonomy, labels: Sequence[Label], *, column: str) -> Leaves:
+    """The leaves below a guarding set: the highest nodes that cover what is sensitive, and nothing else."""
+    sensitive = np.zeros(len(taxonomy.leaves), dtype=bool)
+    for label in labels:
+        try:
+            node = taxonomy.node(label)
+        except KeyError:
+            raise BadPolicy(
+                f"{'a missing cell' if label is None else 'a value'} is to be guarded that is not in the"
+                " column's taxonomy",
+                where=f"columns.{column}.sensitive",
+                remedy="Name a node of the taxonomy; write it down there if the data may lack it.",
+                values=[] if label is None else [label],
+            ) from None
+        sensitive[taxonomy.low[node] : taxonomy.high[node]] = True
+    return sensitive
+
+
+def check_sensitivity(
+    taxonomy: Taxonomy, sensitive: Leaves, values: Sequence[Fraction], *, column: str
+) -> None:
+    """Raise `BadPolicy`, naming the node, where the Sensitivity principle is violated."""
+    if len(values) != len(taxonomy.labels):
+        raise BadPolicy("a sensitivity gives one number per node", where=f"columns.{column}")
+    some = sensitive_leaves_below(taxonomy, sensitive)
+    for node, value in enumerate(values):
+        leaf = taxonomy.end[node] == node + 1
+        wrong = ""
+        if not 0 <= value <= 1:
+            wrong = "must be a probability, from 0 to 1"
+        elif value and not some[node]:
+            wrong = "must be 0: no leaf below is sensitive"
+        elif leaf and node != ROOT and some[node] and value != 1:
+            wrong = "must be 1: the leaf is sensitive"
+        if wrong:
+            raise BadPolicy(
+                f"the sensitivity of {node_name(taxonomy, node)} {wrong}",
+                where=f"columns.{column}",
+                remedy="It violates the Sensitivity principle.",
+                values=[str(taxonomy.labels[node])],
+            )
+
+
+def node_name(taxonomy: Taxonomy, node: int) -> str:
+    """The name of a node in a message; a leaf may be a cell of the table, so the node above names it.
+
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> node_name(tree, 1), node_name(tree, 3)
+    ('Viral', 'leaf 2 below Viral')
+    """
+    if node == ROOT or taxonomy.end[node] > node + 1:
+        return str(taxonomy.labels[node])
+    above = int(taxonomy.parent[node])
+    return f"leaf {taxonomy.children(above).index(node) + 1} below {taxonomy.labels[above]}"
+
+
+def _sensitive_and_all(taxonomy: Taxonomy, sensitive: Leaves) -> list[tuple[int, int]]:
+    return list(
+        zip(
+            sensitive_leaves_below(taxonomy, sensitive).tolist(),
+            np.maximum(taxonomy.leaf_count, 1).tolist(),
+            strict=True,
+        )
+    )
+
+
+# How well a value can be observed on a person by somebody from outside.
+
+
+class Observability(Protocol):
+    """Gives every node of a taxonomy its observability o, from 0 to 1.
+
+    The Observability principle: whoever observes a value observes everything above it, so o never falls
+    from a node to its parent. Several values are as observable as the least of them. Whatever o says, a
+    root is observable: it says nothing.
+    """
+
+    def __call__(self, taxonomy: Taxonomy, sensitive: Leaves) -> Sequence[Fraction]:
+        """One number per node, in the order of the nodes."""
+        ...
+
+
+def unless_sensitive(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
+    """0 where every leaf below is sensitive, else 1.
+
+    >>> import numpy as np
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> [int(o) for o in unless_sensitive(tree, np.array([False, True, True]))]
+    [1, 1, 1, 0, 0]
+    """
+    hidden = sensitive_leaves_below(taxonomy, sensitive) == taxonomy.leaf_count
+    return [Fraction(int(not h)) for h in hidden.tolist()]
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What the publisher believes of each leaf; a parent is as observable as its best child, plus `boost`.
+
+    `leaf` is one number for all leaves, or maps labels to numbers: a label speaks for every leaf below it,
+    the lowest one wins, and leaves that none speaks for are observable (1).
+
+    >>> import numpy as np
+    >>> tree = Taxonomy.grow(["*", "High", "190K", "160K", "Low", "40K"], [-1, 0, 1, 1, 0, 4])
+    >>> [int(o) for o in Belief(Fraction(0), Fraction(1))(tree, np.zeros(3, bool))]
+    [1, 1, 0, 0, 1, 0]
+    """
+
+    leaf: Fraction | Mapping[Label, Fraction] = field(default=Fraction(0), hash=False)
+    boost: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        said = self.leaf if isinstance(self.leaf, Mapping) else {None: self.leaf}
+        if not all(0 <= value <= 1 for value in said.values()):
+            raise BadPolicy("a belief must be from 0 to 1", where="observable")
+        if not 0 <= self.boost <= 1:
+            raise BadPolicy("the boost must be from 0 to 1", where="observable")
+
+    def __call__(self, taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:  # noqa: ARG002  # the seam's
+        observability = [Fraction(0)] * len(taxonomy.labels)
+        for leaf, value in zip(taxonomy.leaves.tolist(), self._leaves(taxonomy), strict=True):
+            observability[leaf] = value
+        best: list[Fraction | None] = [None] * len(observability)
+        for node in reversed(range(len(observability))):
+            top = best[node]
+            if top is not None:
+                observability[node] = min(Fraction(1), self.boost + top)
+            above = int(taxonomy.parent[node])
+            if above >= 0:
+                held = best[above]
+                own = observability[node]
+                best[above] = own if held is None else max(held, own)
+        return observability
+
+    def _leaves(self, taxonomy: Taxonomy) -> list[Fraction]:
+        if not isinstance(self.leaf, Mapping):
+            return [self.leaf] * len(taxonomy.leaves)
+        said = {}
+        for label, value in self.leaf.items():
+            try:
+                said[taxonomy.node(label)] = value
+            except KeyError:
+                raise BadPolicy(
+                    "a belief speaks of what is no value of the column's taxonomy",
+                    where="observable",
+                    remedy="Name a node of the taxonomy; write it down there if the data may lack it.",
+                    values=[] if label is None else [label],
+                ) from None
+        beliefs = [Fraction(1)] * len(taxonomy.leaves)
+        for node in sorted(said):
+            for rank in range(int(taxonomy.low[node]), int(taxonomy.high[node])):
+                beliefs[rank] = said[node]
+        return beliefs
+
+
+def check_observability(taxonomy: Taxonomy, values: Sequence[Fraction], *, column: str) -> None:
+    """Raise `BadPolicy`, naming the node, where the Observability principle is violated."""
+    if len(values) != len(taxonomy.labels):
+        raise BadPolicy("an observability gives one number per node", where=f"columns.{column}")
+    for node, value in enumerate(values):
+        above = int(taxonomy.parent[node])
+        wrong = ""
+        if not 0 <= value <= 1:
+            wrong = f"the observability of {node_name(taxonomy, node)} must be from 0 to 1"
+        elif above >= 0 and values[above] < value:
+            wrong = f"{taxonomy.labels[above]} is less observable than {node_name(taxonomy, node)}"
+        if wrong:
+            raise BadPolicy(
+                wrong,
+                where=f"columns.{column}.observable",
+                remedy="It violates the Observability principle: who sees a value sees what is above it.",
+                values=[str(taxonomy.labels[node])],
+            )
+
+
+# The guard of a column: which of its values can be observed, and how sensitive each is.
+
+
+@dataclass(frozen=True)
+class FreeColumn:
+    """What is declared of a free column.
+
+    `sensitive` is its guarding set: labels of nodes, every leaf below them is sensitive. `rule` is the
+    taxonomy rule of the policy, for judges that see published labels alone.
+    """
+
+    sensitive: tuple[Label, ...] = ()
+    sensitivity: Sensitivity = aggregate
+    observability: Observability = unless_sensitive
+    rule: TaxonomyRule | None = field(default=None, compare=False)
+
+    def guard(self, taxonomy: Taxonomy, threshold: Fraction, *, column: str = "") -> Guard:
+        """The guard of the column; raises `BadPolicy`, naming column and node, where a principle fails."""
+        leaves = guarded_leaves(taxonomy, self.sensitive, column=column)
+        s = _exact(self.sensitivity(taxonomy, leaves))
+        check_sensitivity(taxonomy, leaves, s, column=column)
+        try:
+            o = _exact(self.observability(taxonomy, leaves))
+        except BadPolicy as wrong:
+            place = f"columns.{column}.{wrong.where}"
+            raise BadPolicy(wrong.message, remedy=wrong.remedy, where=place) from None
+        check_observability(taxonomy, o, column=column)
+        return Guard(taxonomy, s, tuple(value >= threshold for value in o))
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """Per node: the sensitivity, and whether it can be observed. A root is always observable."""
+
+    taxonomy: Taxonomy
+    sensitivity: tuple[Fraction, ...]
+    observable: tuple[bool, ...]
+
+    @classmethod
+    def all_observable(cls, taxonomy: Taxonomy) -> Guard:
+        """The guard of a column of which everything can be observed and nothing is sensitive."""
+        nodes = len(taxonomy.labels)
+        return cls(taxonomy, (Fraction(0),) * nodes, (True,) * nodes)
+
+    @cached_property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which nodes can be observed."""
+        seen = np.array(self.observable, dtype=bool)
+        seen[ROOT] = True
+        return seen
+
+
+def _exact(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
+    """The numbers that a sensitivity or observability of the caller gave, checked to be numbers."""
+    try:
+        return tuple(Fraction(value) for value in values)
+    except (TypeError, ValueError):
+        raise BadPolicy("sensitivities and observabilities are numbers", where="columns") from None
+
+
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
 
 MOST_ROWS = 3_000_000_000
 """Rows of a table whose supports multiply within 64 bits."""
@@ -59,27 +341,27 @@ class LevelMarks:
     A *mark* is the number of a chosen node: mark m is `node[m]` and covers the codes `low[m] .. high[m]-1`.
     """
 
-    code: Small
-    start: Ints
-    chain: Small
-    low: Small
-    high: Small
-    node: Small
+    code: Int32s
+    start: Int64s
+    chain: Int32s
+    low: Int32s
+    high: Int32s
+    node: Int32s
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
     """A table as it is published: `nodes[j, i]` is what row i shows in column j, `counts[i]` its weight."""
 
-    nodes: Small
-    counts: Ints
+    nodes: Int32s
+    counts: Int64s
     guards: tuple[Guard, ...]
 
     def __post_init__(self) -> None:
         if int(self.counts.sum()) > MOST_ROWS:
             raise BadData(f"freeform attacks are counted on at most {MOST_ROWS} rows")
 
-    def occurring(self, column: int) -> Small:
+    def occurring(self, column: int) -> Int32s:
         """The nodes that column j shows, ascending."""
         return np.unique(self.nodes[column])
 
@@ -135,12 +417,12 @@ class NodeTable:
             for j in range(len(wide))
         )
 
-    def _widths(self, column: int) -> Ints:
+    def _widths(self, column: int) -> Int64s:
         marks = level_marks(self, column, self.critical(column))
         return np.diff(marks.start)[marks.code]
 
 
-def _above(taxonomy: Taxonomy, nodes: Small) -> NDArray[np.bool_]:
+def _above(taxonomy: Taxonomy, nodes: Int32s) -> NDArray[np.bool_]:
     """Per node: whether it is one of these or above one."""
     above = np.zeros(len(taxonomy.labels), dtype=bool)
     current = nodes
@@ -172,7 +454,7 @@ def level_marks(
 
 def confidence_thresholds(
     guard: Guard, nodes: Sequence[int], threat: Fraction, rows: int
-) -> tuple[Ints, Ints]:
+) -> tuple[Int64s, Int64s]:
     """The confidence that each target must exceed for a breach, as fractions with small denominators.
 
     Supports are at most `rows`, so a confidence exceeds a number just if it exceeds the largest fraction
@@ -205,7 +487,7 @@ def fraction_at_or_below(number: Fraction, largest: int) -> Fraction:
     return Fraction((n * q - 1) // d, q)
 
 
-def breachable_targets(guard: Guard, wanted: NDArray[np.bool_], threat: Fraction, *, sparse: bool) -> Small:
+def breachable_targets(guard: Guard, wanted: NDArray[np.bool_], threat: Fraction, *, sparse: bool) -> Int32s:
     """The targets that can be breached at all; `sparse` leaves out those that imply a breach further up."""
     taxonomy, targets = guard.taxonomy, []
     for node in np.flatnonzero(wanted).tolist():
@@ -215,3 +497,141 @@ def breachable_targets(guard: Guard, wanted: NDArray[np.bool_], threat: Fraction
         if s > threat and not implied:
             targets.append(node)
     return np.array(targets, dtype=np.int32)
+
+
+# What may be inferred at most, value by value: what a freeform promise tells attacks.
+
+
+@dataclass(frozen=True)
+class FreeformLimit(AttackLimit):
+    """No inference of a value that cannot be observed has a threat above `threat`.
+
+    A value is observable from `observability` on. `columns` says what is declared of the free columns; values
+    of other key columns are observable.
+    """
+
+    threat: Fraction
+    observability: Fraction
+    columns: Mapping[str, FreeColumn] = field(hash=False)
+
+
+# From published texts back to the nodes of a column's taxonomy.
+
+
+def node_table_of_labels(
+    free: Mapping[str, FreeColumn],
+    threshold: Fraction,
+    labels: Mapping[str, Sequence[Label]],
+    codes: Mapping[str, Int32s],
+    counts: Int64s,
+    *,
+    rules: Mapping[str, TaxonomyRule | None] | None = None,
+) -> NodeTable:
+    """A published table as nodes, from its texts by column and the text that every row shows.
+
+    The texts of a free column are nodes of its taxonomy, which the policy writes down; without a taxonomy
+    they are values or `*`. Raises `BadData` where a text has no place. Of a column that is observable
+    altogether only the texts themselves matter to the worst attacks, and it needs no tree. A list of all
+    attacks observes what is above these texts, too: with `rules`, the taxonomy rule of every column, they are
+    placed in its tree.
+    """
+    guards, nodes = [], []
+    for name, texts in labels.items():
+        declared = free.get(name)
+        if declared is None or declared == FreeColumn():
+            tree, places = _flat(texts) if rules is None else _placed(texts, rules.get(name), column=name)
+            guards.append(Guard.all_observable(tree))
+        else:
+            tree, places = taxonomy_and_nodes(texts, declared, column=name)
+            guards.append(declared.guard(tree, threshold, column=name))
+        nodes.append(places[codes[name]])
+    shape = np.stack(nodes).astype(np.int32) if nodes else np.zeros((0, len(counts)), np.int32)
+    return NodeTable(shape, counts, tuple(guards))
+
+
+def taxonomy_and_nodes(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Taxonomy, Int32s]:
+    """The taxonomy of a free column, and the node of every text."""
+    if free.rule is None or has_no_groups(free.rule):
+        return _flat([*texts, *_named_labels(free)], len(texts))
+    tree = free.rule.build([None] if None in texts else [])
+    nodes = nodes_of(tree, texts)
+    if nodes is None:
+        raise BadData(f"texts of {column} are no values of its taxonomy")
+    return tree, nodes
+
+
+def _placed(texts: Sequence[Label], rule: TaxonomyRule | None, *, column: str) -> tuple[Taxonomy, Int32s]:
+    """The taxonomy of a column with nothing hidden, and the node of every text; raises if one has no place.
+
+    Raw values are placed in the tree that they grow, as are codes of which fewer characters stay; other
+    published texts in the tree that the policy writes down.
+    """
+    if rule is None or has_no_groups(rule):
+        return _flat(texts)
+    values = [text for text in texts if text != ANY]
+    for known in (values, [None] if None in values else []):
+        try:
+            tree = rule.build(known)
+        except BadTaxonomy:
+            continue
+        nodes = nodes_of(tree, texts)
+        if nodes is not None:
+            return tree, nodes
+    raise BadData(
+        f"texts of {column} have no place in its taxonomy, so not every attack through it can be listed",
+        remedy="Write the taxonomy down with all its values, or ask for the worst attacks only.",
+    )
+
+
+def is_written_down(rule: TaxonomyRule | None) -> bool:
+    """Whether the policy says what the taxonomy is, whatever values occur."""
+    if rule is None or has_no_groups(rule):
+        return True
+    try:
+        return len(rule.build([]).labels) > 1
+    except BadTaxonomy:
+        return False
+
+
+def leaves_come_from_data(rule: TaxonomyRule | None) -> bool:
+    """Whether the leaves of the taxonomy are cells of the data, not words of the policy."""
+    return has_no_groups(rule) or not is_written_down(rule)
+
+
+def has_no_groups(rule: TaxonomyRule | None) -> bool:
+    """Whether a value becomes itself or `*`: which values there are says nothing of how sensitive one is."""
+    return rule is None or rule.spec.get("flat") is True
+
+
+def _named_labels(free: FreeColumn) -> list[Label]:
+    """The labels that the declaration names."""
+    beliefs = free.observability
+    more = list(beliefs.leaf) if isinstance(beliefs, Belief) and isinstance(beliefs.leaf, Mapping) else []
+    return [*free.sensitive, *more]
+
+
+def _flat(texts: Sequence[Label], wanted: int | None = None) -> tuple[Taxonomy, Int32s]:
+    values = sorted({t for t in texts if t != ANY}, key=lambda t: (t is None, t or ""))
+    tree = Taxonomy.flat(values)
+    some = texts if wanted is None else texts[:wanted]
+    return tree, np.array([ROOT if t == ANY else tree.node(t) for t in some], dtype=np.int32)
+
+
+def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Int32s | None:
+    """The node of every text: leaves if all of them are raw values, else the topmost of that name.
+
+    `None` where a text has no place, or two: the same name in different branches.
+    """
+    ranks = [tree.rank(text) for text in texts]
+    if all(rank is not None for rank in ranks):
+        return tree.leaves[np.array(ranks, dtype=np.int64)]
+    nodes = []
+    for text, rank in zip(texts, ranks, strict=True):
+        named = [ROOT] if text == ANY else [v for v, label in enumerate(tree.labels) if label == text]
+        if not named and rank is None:
+            return None
+        node = named[0] if named else int(tree.leaves[rank or 0])
+        if any(not tree.covers(node, other) for other in named):
+            return None
+        nodes.append(node)
+    return np.array(nodes, dtype=np.int32)

@@ -9,20 +9,181 @@ is never surer than its surest part. Where the copies are too many they are made
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.verdict import Verdict
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.promises.freeform.free_columns import FreeField, field_of
-from sfumato.judge.registry import second_judge
-from sfumato.judge.tables.tally import Tally
+from sfumato.system.errors import BadData
+from sfumato.system.verdict import Verdict
+from sfumato.verify.policy_data import JudgedColumn, PromiseData
+from sfumato.verify.registry import second_judge
+from sfumato.verify.tally import ClassTexts, Tally
+from sfumato.verify.trees import ANY, Text, TreeNodes, ValueTree, value_tree
+
+# Free columns, value by value: what can be observed of a person, and how harmful it is to infer the rest.
 
 Ints = NDArray[np.int64]
+
+OWN_MODEL = "a model of one's own speaks of values that the policy does not list"
+
+Declared = Mapping[str, Any]
+"""What a policy says of a free column; each promise's data have their own shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class FreeField:
+    """One key column: its tree, the node of every class, which nodes are hidden, and the harm of each."""
+
+    tree: TreeNodes
+    node: Ints
+    hidden: list[bool]
+    harm: list[Fraction]
+
+    def path(self, node: int) -> list[int]:
+        """Returns the node and everything above it."""
+        steps = [node]
+        while self.tree.parent[steps[-1]] >= 0:
+            steps.append(int(self.tree.parent[steps[-1]]))
+        return steps
+
+    def seen(self) -> dict[int, list[int]]:
+        """Returns, for every published node, the nodes above or at it that are worth observing."""
+        published = {int(v) for v in np.unique(self.node)}
+        covered = {a for v in published for a in self.path(v)}
+        ahead = {int(self.tree.parent[a]) for a in covered if self.hidden[a]}
+        return {
+            v: [a for a in self.path(v) if not self.hidden[a] and (a in published or a in ahead)]
+            for v in published
+        }
+
+    def sought(self) -> dict[int, list[int]]:
+        """Returns, for every published node, the hidden nodes above or at it that do harm."""
+        return {
+            int(v): [a for a in self.path(int(v)) if self.hidden[a] and self.harm[a]]
+            for v in np.unique(self.node)
+        }
+
+
+def field_of(name: str, shown: ClassTexts, column: JudgedColumn | None, promise: PromiseData) -> FreeField:
+    """Returns a key column with what is declared of it; raises `BadData` where a text has no place.
+
+    What is observable altogether needs no tree: only the texts themselves matter.
+    """
+    free: Declared | None = promise.free_columns.get(name)
+    if free is None or (not free["sensitive"] and free["observable"] is None and free["aggregate"] is True):
+        tree, places = _flat(shown.texts, ())
+        nodes = len(tree.labels)
+        return FreeField(tree, places[shown.code], [False] * nodes, [Fraction(0)] * nodes)
+    spec = None if column is None else column.taxonomy
+    if spec is None or spec.get("flat") is True:
+        tree, places = _flat(shown.texts, [*free["sensitive"], *_believed(free)])
+    else:
+        grown = column.tree([None] if None in shown.texts else [])  # type: ignore[union-attr]  # it has a spec
+        tree = grown.nodes
+        places = np.array(_places(name, grown, shown.texts), dtype=np.int64)
+    guarded = np.zeros(int(tree.high[0]), dtype=bool)
+    for text in free["sensitive"]:
+        top = tree.named(text)
+        guarded[tree.low[top] : tree.high[top]] = True
+    seen = _observability(free, tree, guarded)
+    hidden = [v > 0 and seen[v] < Fraction(promise.observability) for v in range(len(tree.labels))]
+    return FreeField(tree, places[shown.code], hidden, _harm(free, tree, guarded))
+
+
+def _flat(texts: Sequence[Text], spoken: Sequence[Text]) -> tuple[TreeNodes, Ints]:
+    """Returns the tree of a column without groups, and the node of every text: the value itself or `*`."""
+    values = {text for text in (*texts, *spoken) if text != ANY}
+    named = sorted(text for text in values if text is not None)
+    spec = {"flat": named} if named else {"flat": True}
+    tree = value_tree(spec, [None] if None in values else []).nodes
+    number = {label: v for v, label in reversed(list(enumerate(tree.labels)))}
+    return tree, np.array([number[text] for text in texts], dtype=np.int64)
+
+
+def _places(name: str, grown: ValueTree, texts: Sequence[Text]) -> list[int]:
+    """Returns leaves if every text is a raw value, else the topmost node of that name."""
+    tree = grown.nodes
+    leaf_at = {int(tree.low[v]): v for v in range(len(tree.labels)) if tree.end[v] == v + 1}
+    raw = {text: grown.place(text) for text in texts}
+    if None not in raw.values():
+        return [leaf_at[place] for text in texts if (place := raw[text]) is not None]
+    top: dict[Text, int] = {}
+    for v, label in enumerate(tree.labels):
+        top.setdefault(label, v)
+    apart = {x for v, x in enumerate(tree.labels) if x != ANY and not top[x] <= v < int(tree.end[top[x]])}
+    named = {**{text: leaf_at[p] for text, p in raw.items() if p is not None}, **top, ANY: 0}
+    if any(text not in named or text in apart for text in texts):
+        raise BadData(f"texts of {name} are no values of its taxonomy")
+    return [named[text] for text in texts]
+
+
+def _believed(free: Declared) -> list[Text]:
+    """Returns the labels that beliefs speak of."""
+    said = free["observable"]
+    leaf = said.get("leaf") if isinstance(said, Mapping) else None
+    return list(leaf) if isinstance(leaf, Mapping) else []
+
+
+def _observability(free: Declared, tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[Fraction]:
+    """Returns how well every node can be observed.
+
+    Beliefs climb the tree. Without beliefs a node is hidden if all its leaves are guarded.
+    """
+    said = free["observable"]
+    if said is None:
+        return [Fraction(int(n < leaves)) for n, leaves in _guarded_below(tree, guarded)]
+    if "leaf" not in said:
+        return _own_numbers(said, tree)
+    believed = [Fraction(1)] * len(guarded)
+    leaf = said["leaf"]
+    told = leaf if isinstance(leaf, Mapping) else {tree.labels[0]: leaf}
+    for node, belief in sorted((tree.named(label), belief) for label, belief in told.items()):
+        for place in range(int(tree.low[node]), int(tree.high[node])):
+            believed[place] = Fraction(belief)
+    found = [Fraction(-1)] * len(tree.labels)
+    for v in reversed(range(len(tree.labels))):
+        if tree.end[v] == v + 1:
+            found[v] = believed[int(tree.low[v])]
+        above = int(tree.parent[v])
+        if above >= 0:
+            found[above] = max(found[above], min(Fraction(1), found[v] + said["boost"]))
+    return found
+
+
+def _harm(free: Declared, tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[Fraction]:
+    """Returns the share of guarded leaves below a node, over its leaves again where one is sought."""
+    shape = free["aggregate"]
+    if not isinstance(shape, bool):
+        return _own_numbers(shape, tree)
+    power = 1 if shape else 2
+    return [Fraction(n, leaves**power) for n, leaves in _guarded_below(tree, guarded)]
+
+
+def _guarded_below(tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Returns, for every node, how many of its leaves are guarded, and how many there are."""
+    before = np.concatenate(([0], np.cumsum(guarded)))
+    held = before[tree.high] - before[tree.low]
+    return list(zip(held.tolist(), (tree.high - tree.low).tolist(), strict=True))
+
+
+def _own_numbers(tables: Mapping[str, Any], tree: TreeNodes) -> list[Fraction]:
+    """Returns the number of every node from a table of paths to the root; there is one with an empty cell."""
+    known = dict(tables["with_missing" if None in tree.labels else "without_missing"])
+    found = []
+    for v in range(len(tree.labels)):
+        path, at = [], v
+        while at >= 0:
+            path.append(tree.labels[at])
+            at = int(tree.parent[at])
+        if tuple(path) not in known:
+            raise BadData(OWN_MODEL)
+        found.append(Fraction(known[tuple(path)]))
+    return found
+
 
 AT_ONCE = 4_000_000
 """Copies made at a time."""

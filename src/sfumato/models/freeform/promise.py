@@ -2,31 +2,481 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.core.demand import Order
-from sfumato.core.errors import BadPolicy
-from sfumato.core.freeform.guard import FreeColumn, Guard
-from sfumato.core.freeform.inference import Inference, NodeTable
-from sfumato.core.freeform.limit import FreeformLimit
-from sfumato.core.freeform.published_nodes import node_table_of_labels, written_down
-from sfumato.core.microdata import Codes, Column, Counts, Microdata, Role
-from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
-from sfumato.core.promise import Cuts, TablePromise
-from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Verdict
-from sfumato.kernels.freeform.breaches import worst
-from sfumato.promises.freeform.conflicts import FreeformConflicts
-from sfumato.promises.freeform.options import FreeOptions, plain_column
-from sfumato.promises.freeform.watch import FreeformWatch, node_table_under
-from sfumato.promises.parameters import Declared, Exact, Parameter, Schema
-from sfumato.promises.registry import register
-from sfumato.promises.verdicts import NOTHING
+from sfumato.models.contract import (
+    Answer,
+    ColumnOptions,
+    ColumnView,
+    Conflict,
+    Cuts,
+    PolicyView,
+    TablePromise,
+    Watch,
+    below,
+    most_general,
+)
+from sfumato.models.freeform.inference import (
+    Belief,
+    FreeColumn,
+    FreeformLimit,
+    Guard,
+    Inference,
+    Int32s,
+    Int64s,
+    Leaves,
+    NodeTable,
+    Observability,
+    Sensitivity,
+    aggregate,
+    guarded_leaves,
+    has_no_groups,
+    is_written_down,
+    leaves_come_from_data,
+    node_table_of_labels,
+    particular,
+    unless_sensitive,
+)
+from sfumato.models.freeform.kernels import breach, breach_of_step, worst
+from sfumato.models.parameters import NOTHING, Declared, Exact, Parameter, Schema
+from sfumato.models.registry import register
+from sfumato.system.errors import BadPolicy
+from sfumato.system.verdict import Order, Verdict
+from sfumato.table.arrays import fraction, written
+from sfumato.table.cut import Cut
+from sfumato.table.microdata import Codes, Column, Counts, Microdata, Role
+from sfumato.table.recoding import classes_under
+from sfumato.table.taxonomy import Label, Taxonomy
+
+# A freeform promise at work on one table: asked before every step of a search.
+
+ENOUGH = 5
+"""People who must share a combination before its values are named in an explanation."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedNodes:
+    """What is published under some cuts: the class of every distinct row, nodes and rows of every class."""
+
+    cuts: Cuts
+    class_of: Int32s
+    nodes: Int32s
+    counts: Int64s
+
+    @classmethod
+    def under(cls, table: Microdata, cuts: Cuts) -> PublishedNodes:
+        class_of, nodes = classes_under(table, cuts)
+        counts = np.zeros(len(nodes), np.int64)
+        np.add.at(counts, class_of, table.counts)
+        return cls(cuts, class_of, np.ascontiguousarray(nodes.T), counts)
+
+    def with_step(self, table: Microdata, cuts: Cuts, column: int, node: int) -> PublishedNodes:
+        """The same with one node replaced by its children: only rows below the node are looked at."""
+        touched = np.flatnonzero(self.nodes[column] == node)
+        number = np.full(len(self.counts), -1, np.int64)
+        number[touched] = np.arange(len(touched))
+        rows = np.flatnonzero(number[self.class_of] >= 0)
+        key, tree = table.keys[column], table.keys[column].taxonomy
+        children = np.array(tree.children(node), dtype=np.int32)
+        branch = np.searchsorted(children, tree.child_above(node))
+        codes = table.codes(key.name)[rows] - tree.low[node]
+        pairs = number[self.class_of[rows]] * len(children) + branch[codes]
+        parts, part_of = _numbered(pairs, len(touched) * len(children))
+        parent, below = touched[parts // len(children)], children[parts % len(children)]
+        nodes = self.nodes[:, parent].copy()
+        nodes[column] = below
+        counts = np.bincount(part_of, weights=table.counts[rows], minlength=len(parts)).astype(np.int64)
+        rest = np.flatnonzero(self.nodes[column] != node)
+        kept = np.full(len(self.counts), -1, np.int32)
+        kept[rest] = np.arange(len(rest))
+        class_of = kept[self.class_of]
+        class_of[rows] = len(rest) + part_of
+        return PublishedNodes(
+            cuts,
+            class_of,
+            np.concatenate([self.nodes[:, rest], nodes], axis=1),
+            np.concatenate([self.counts[rest], counts]),
+        )
+
+
+def node_table_under(table: Microdata, cuts: Cuts, guards: tuple[Guard, ...]) -> NodeTable:
+    """What is published under some cuts, with what is declared of the columns."""
+    shown = PublishedNodes.under(table, cuts)
+    return NodeTable(shown.nodes, shown.counts, guards)
+
+
+def _numbered(pairs: Int64s, space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct numbers among those below `space`, ascending, and where each stands."""
+    if space > 4 * len(pairs) + (1 << 20):
+        parts, part_of = np.unique(pairs, return_inverse=True)
+        return parts, part_of.ravel()
+    there = np.zeros(space, dtype=bool)
+    there[pairs] = True
+    parts = np.flatnonzero(there)
+    place = np.cumsum(there) - 1
+    return parts, place[pairs]
+
+
+class FreeformWatch(Watch):
+    """Asked before every step of a search; a step is judged on what it changes."""
+
+    def __init__(self, limit: FreeformLimit, table: Microdata, guards: tuple[Guard, ...]) -> None:
+        self.limit, self.table, self.guards = limit, table, guards
+        self._index = {c.name: j for j, c in enumerate(table.keys)}
+        self._accepted: PublishedNodes | None = None
+        self._proposed: PublishedNodes | None = None
+        self.in_full = ""
+
+    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
+        found = self.find(cuts, step)
+        self.in_full = "" if found is None else self.tell(found, values=True)
+        return (Answer.YES, "") if found is None else (Answer.NEVER, self.tell(found))
+
+    def find(self, cuts: Cuts, step: tuple[str, int] | None = None) -> Inference | None:
+        """A breach under these cuts, if there is any."""
+        threat = self.limit.threat
+        if step is None or self._accepted is None:
+            self._proposed = PublishedNodes.under(self.table, cuts)
+            return breach(self._node_table(self._proposed), threat)
+        column, node = self._index[step[0]], step[1]
+        self._proposed = self._accepted.with_step(self.table, cuts, column, node)
+        return breach_of_step(self._node_table(self._proposed), threat, column, node)
+
+    def accept(self, cuts: Cuts) -> None:
+        told = self._proposed
+        same = told is not None and all(told.cuts[name] == cut for name, cut in cuts.items())
+        self._accepted = told if same else PublishedNodes.under(self.table, cuts)
+
+    def _node_table(self, shown: PublishedNodes) -> NodeTable:
+        return NodeTable(shown.nodes, shown.counts, self.guards)
+
+    def tell(self, found: Inference, *, values: bool = False) -> str:
+        """A breach in columns and counts; values where enough people match and the policy writes them."""
+        shown = values or found.support >= ENOUGH
+        given = [self._told(j, v, shown, values) for j, v in enumerate(found.given) if v]
+        whoever = f"whoever sees {' and '.join(given)}" if given else "anybody"
+        return (
+            f"{whoever} would infer {self._told(found.target, found.node, shown, values)}: right for"
+            f" {found.held} of {found.support} rows, threat {found.threat}"
+        )
+
+    def _told(self, column: int, node: int, shown: bool, values: bool) -> str:
+        name, tree = self.table.keys[column].name, self.guards[column].taxonomy
+        free = self.limit.columns.get(name)
+        written = values or (free is not None and not leaves_come_from_data(free.rule))
+        return f"{name} = {tree.labels[node]}" if shown and written else name
+
+
+# The conflicts of a freeform promise: what an exact search learns from its breaches.
+
+
+class FreeformConflicts:
+    """The breaches of a freeform promise, each raised as far as it stays one."""
+
+    def __init__(self, table: Microdata, guards: tuple[Guard, ...], threat: Fraction) -> None:
+        self._table, self._guards, self._threat = table, guards, threat
+        self._raw = node_table_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys}, guards)
+
+    def of(self, cuts: Cuts) -> list[Conflict]:
+        found = breach(node_table_under(self._table, cuts, self._guards), self._threat)
+        if found is None:
+            return []
+        values = np.array(found.given, dtype=np.int64)
+        values[found.target] = found.node
+        seen = self._guards[found.target].seen
+
+        def still(some: Conflict) -> bool:
+            return not seen[some[found.target]] and self._breaks(some, found.target)
+
+        return most_general(values, [g.taxonomy for g in self._guards], still)
+
+    def _breaks(self, values: Conflict, target: int) -> bool:
+        counts, trees = self._raw.counts, [g.taxonomy for g in self._guards]
+        given = np.ones(len(counts), dtype=bool)
+        for j, node in enumerate(values.tolist()):
+            if j != target and node:
+                given &= below(trees[j], self._raw.nodes[j], node)
+        held = given & below(trees[target], self._raw.nodes[target], int(values[target]))
+        support = int(counts[given].sum())
+        s = self._guards[target].sensitivity[int(values[target])]
+        return support > 0 and Fraction(int(counts[held].sum()), support) * s > self._threat
+
+
+# Models of sensitivity and observability that a policy gives: as numbers of nodes, or by importable name.
+
+Model = Sensitivity | Observability
+
+
+@dataclass(frozen=True)
+class NodeNumbers:
+    """Numbers for nodes that the policy names; every other node has that of the usual model.
+
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> import numpy as np
+    >>> [str(s) for s in NodeNumbers({"Viral": Fraction(1, 3)})(tree, np.array([False, True, True]))]
+    ['2/3', '1/3', '0', '1', '1']
+    """
+
+    values: Mapping[Label, Fraction] = field(hash=False)
+    otherwise: Model = aggregate
+
+    def __call__(self, taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
+        numbers = [Fraction(value) for value in self.otherwise(taxonomy, sensitive)]
+        for label, value in self.values.items():
+            try:
+                numbers[taxonomy.node(label)] = value
+            except KeyError:
+                raise BadPolicy(
+                    "a number is given for what is no value of the column's taxonomy",
+                    where="observable" if self.otherwise is unless_sensitive else "aggregate",
+                    remedy="Name a node of the taxonomy; write it down there if the data may lack it.",
+                ) from None
+        return numbers
+
+    @property
+    def words(self) -> dict[str, object]:
+        """The numbers as a policy writes them."""
+        return {"values": {str(label): written(value) for label, value in self.values.items()}}
+
+
+@dataclass(frozen=True)
+class ImportedModel:
+    """A model by its importable name, `package.module:function`; loaded when the policy is read."""
+
+    name: str
+    model: Model = field(compare=False, repr=False)
+
+    @classmethod
+    def load(cls, name: str, *, where: str) -> ImportedModel:
+        """Imports a model; raises `BadPolicy` where there is none of this name."""
+        module, _, path = name.partition(":")
+        if not module or not path:
+            raise BadPolicy("a model is named as package.module:function", where=where)
+        try:
+            found: Any = importlib.import_module(module)
+            for part in path.split("."):
+                found = getattr(found, part)  # a name that the policy gives
+        except (ImportError, AttributeError):
+            raise BadPolicy(
+                "the model that is named cannot be imported",
+                where=where,
+                remedy="Install its package where policies are read, or give its numbers as `values`.",
+            ) from None
+        if not callable(found):
+            raise BadPolicy("what is named is no function", where=where)
+        return cls(name, found)
+
+    def __call__(self, taxonomy: Taxonomy, sensitive: Leaves) -> Sequence[Fraction]:
+        return self.model(taxonomy, sensitive)
+
+
+def read_model(word: object, otherwise: Model, *, where: str) -> Model | None:
+    """Returns the model that a word of a policy means, `None` if it means none of these."""
+    if isinstance(word, str):
+        return ImportedModel.load(word, where=where)
+    if isinstance(word, Mapping) and "values" in word:
+        values = {_label(name): fraction(value, key="values") for name, value in word["values"].items()}
+        if not all(0 <= value <= 1 for value in values.values()):
+            raise BadPolicy("every number must be from 0 to 1", where=where)
+        return NodeNumbers(values, otherwise)
+    if isinstance(word, Mapping) and "file" in word:
+        raise BadPolicy(
+            "a file of numbers is read with the policy that names it", where=where, remedy="Give `values`."
+        )
+    return None
+
+
+def written_model(model: Model) -> object:
+    """Returns a model as a policy writes it; one that was given in Python by its importable name."""
+    if isinstance(model, NodeNumbers):
+        return model.words
+    if isinstance(model, ImportedModel):
+        return model.name
+    # `getattr`: a model of the caller may be any callable
+    return f"{getattr(model, '__module__', '')}:{getattr(model, '__qualname__', type(model).__qualname__)}"
+
+
+def _label(word: object) -> Label:
+    return None if word is None else str(word)
+
+
+# What a policy says of a free column.
+
+OptionSchema = Mapping[str, Any]
+
+NUMBERS: OptionSchema = {
+    "type": "object",
+    "properties": {
+        "values": {
+            "type": "object",
+            "additionalProperties": {"$ref": "#/$defs/fraction"},
+            "description": "The number of every node that is named; others have that of the usual model.",
+        },
+        "file": {
+            "type": "string",
+            "description": "A CSV file of labels and numbers, relative to the policy.",
+        },
+    },
+    "additionalProperties": False,
+}
+LABELS: OptionSchema = {"type": "array", "items": {"type": ["string", "number", "null"]}}
+
+
+@dataclass(frozen=True)
+class FreeOptions:
+    """The keys `sensitive`, `aggregate` and `observable` of a column whose role is free.
+
+    `aggregate` and `observable` take a `Sensitivity` or an `Observability` of one's own: as numbers, by
+    importable name, and in Python as it is.
+
+    >>> FreeOptions.read({"sensitive": ["AIDS"], "observable": {"leaf": 0, "boost": 1}}).words()
+    {'sensitive': ['AIDS'], 'observable': {'leaf': 0, 'boost': 1}}
+    """
+
+    sensitive: tuple[Label, ...] = ()
+    sensitivity: Sensitivity = aggregate
+    observability: Observability = field(default=unless_sensitive)
+
+    schema: ClassVar[OptionSchema] = {
+        "sensitive": {**LABELS, "description": "The highest nodes that cover the sensitive values."},
+        "aggregate": {
+            "anyOf": [{"type": "boolean"}, {"type": "string"}, NUMBERS],
+            "default": True,
+            "description": "Harm is to learn that it is some sensitive value (true), or which one (false);"
+            " or a sensitivity of one's own: importable name (package.module:function), or numbers of nodes.",
+        },
+        "observable": {
+            "type": ["object", "string"],
+            "description": "Beliefs, from 0 to 1; else a value is observable unless all of it is sensitive."
+            " Or an observability of one's own: importable name, or numbers of nodes.",
+            "properties": {
+                **NUMBERS["properties"],
+                "leaf": {
+                    "anyOf": [
+                        {"$ref": "#/$defs/fraction"},
+                        {"type": "object", "additionalProperties": {"$ref": "#/$defs/fraction"}},
+                    ],
+                    "description": "The belief that a value is seen: one for all, or one for each value.",
+                },
+                "boost": {
+                    "$ref": "#/$defs/fraction",
+                    "default": 0,
+                    "description": "How much easier a group is to see than what is in it.",
+                },
+            },
+            "additionalProperties": False,
+        },
+    }
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> FreeOptions:
+        """From the keys of a column; raises `BadPolicy` that names the key."""
+        shape = words.get("aggregate", True)
+        seen = words.get("observable")
+        if isinstance(shape, bool):
+            shape = aggregate if shape else particular
+        shape = read_model(shape, aggregate, where="aggregate") or shape
+        if isinstance(shape, Mapping):
+            raise BadPolicy("give `values`, or a `file` of them", where="aggregate")
+        seen = read_model(seen, unless_sensitive, where="observable") or seen
+        if seen is None or isinstance(seen, Mapping):
+            seen = unless_sensitive if seen is None else _belief(seen)
+        return cls(tuple(_label(x) for x in words.get("sensitive", ())), shape, seen)
+
+    def words(self) -> dict[str, object]:
+        """As a policy writes it; models of one's own by name."""
+        found: dict[str, object] = {}
+        if self.sensitive:
+            found["sensitive"] = list(self.sensitive)
+        if self.sensitivity is not aggregate:
+            found["aggregate"] = False if self.sensitivity is particular else written_model(self.sensitivity)
+        if isinstance(self.observability, Belief):
+            found["observable"] = _written(self.observability)
+        elif self.observability is not unless_sensitive:
+            found["observable"] = written_model(self.observability)
+        return found
+
+    def declared(self, rule: Any) -> FreeColumn:
+        """For the promise, with the column's taxonomy rule."""
+        return FreeColumn(self.sensitive, self.sensitivity, self.observability, rule)
+
+
+def plain_column(column: FreeColumn) -> dict[str, object]:
+    """What is declared of a free column, as plain data.
+
+    `sensitive`    the labels of the guarding set
+    `aggregate`    whether harm is to learn that it is some sensitive value (true), or which one (false)
+    `observable`   `None`: unless sensitive; else the beliefs: `leaf` (a share, or label -> share) and `boost`
+
+    Of a model of one's own the numbers stand there, as `_numbers` says.
+    """
+    seen: object = None
+    if isinstance(column.observability, Belief):
+        leaf = column.observability.leaf
+        seen = {
+            "leaf": dict(leaf) if isinstance(leaf, Mapping) else Fraction(leaf),
+            "boost": column.observability.boost,
+        }
+    elif column.observability is not unless_sensitive:
+        seen = _numbers(column, column.observability)
+    shape: object = column.sensitivity is aggregate
+    if column.sensitivity not in (aggregate, particular):
+        shape = _numbers(column, column.sensitivity)
+    return {"sensitive": column.sensitive, "aggregate": shape, "observable": seen}
+
+
+def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str, object]:
+    """The number that a model gives every node, by the labels from the node up to the root.
+
+    There is one table `with_missing` cells and one `without_missing` ones. Both are empty where the policy
+    does not write the values down.
+    """
+    found: dict[str, object] = {"with_missing": (), "without_missing": ()}
+    if column.rule is None or has_no_groups(column.rule) or not is_written_down(column.rule):
+        return found
+    for key, cells in (("with_missing", [None]), ("without_missing", [])):
+        tree: Taxonomy = column.rule.build(cells)
+        numbers = model(tree, guarded_leaves(tree, column.sensitive, column=""))
+        paths = (_path(tree, node) for node in range(len(tree.labels)))
+        found[key] = tuple(zip(paths, map(Fraction, numbers), strict=True))
+    return found
+
+
+def _path(tree: Taxonomy, node: int) -> tuple[Label, ...]:
+    steps = [tree.labels[node]]
+    while (node := int(tree.parent[node])) >= 0:
+        steps.append(tree.labels[node])
+    return tuple(steps)
+
+
+def _belief(words: Mapping[str, Any]) -> Belief:
+    if "leaf" not in words:
+        raise BadPolicy("say how observable a `leaf` is, or give `values`", where="observable")
+    leaf = words["leaf"]
+    boost = fraction(words.get("boost", 0), key="boost")
+    if isinstance(leaf, Mapping):
+        leaf = {_label(label): fraction(value, key="leaf") for label, value in leaf.items()}
+        if not all(0 <= value <= 1 for value in leaf.values()):
+            raise BadPolicy("a belief must be from 0 to 1", where="observable")
+        return Belief(leaf, boost)
+    return Belief(fraction(leaf, key="leaf"), boost)
+
+
+def _written(belief: Belief) -> dict[str, object]:
+    leaf: object
+    if isinstance(belief.leaf, Mapping):
+        leaf = {str(label): written(value) for label, value in belief.leaf.items()}
+    else:
+        leaf = written(Fraction(belief.leaf))
+    return {"leaf": leaf, **({"boost": written(belief.boost)} if belief.boost else {})}
+
 
 LADDER_OF_THREATS = tuple(
     Fraction(*threat)
@@ -148,7 +598,7 @@ class Freeform(Declared, TablePromise):
         said += [
             f"the taxonomy of {name} grows from the data, and with it what is sensitive: write it down"
             for name, column in self.columns.items()
-            if column != FreeColumn() and not written_down(column.rule)
+            if column != FreeColumn() and not is_written_down(column.rule)
         ]
         return said
 

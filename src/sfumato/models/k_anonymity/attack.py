@@ -10,12 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.ratios import Integers, exceeding
-from sfumato.attacks.registry import register
-from sfumato.core.limits import RECOGNITION, AttackLimits
-from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Finding
+from sfumato.models.attack_contract import Integers, PublishedTable, crowd, exceeding, register
+from sfumato.system.verdict import RECOGNITION, AttackLimits, Finding
+from sfumato.table.taxonomy import Label
 
 Population = Mapping[tuple[Label, ...], int]
 """How many people of the population share each combination of published key values, in their order."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sfumato.core.verdict import Verdict
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.tables.tally import Tally
+from sfumato.system.verdict import Verdict
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import second_judge, verdict
+from sfumato.verify.tally import Tally
 
 
 @second_judge("k-anonymity")

@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from sfumato.core.classes import Classes
-from sfumato.core.demand import Order
-from sfumato.core.limits import RECOGNITION, Bound
-from sfumato.core.promise import ClassPromise, Truth
-from sfumato.core.verdict import Verdict
-from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Declared, Parameter, Whole
-from sfumato.promises.registry import register
-from sfumato.promises.verdicts import verdict
+from sfumato.models.contract import ClassPromise, Truth
+from sfumato.models.parameters import Declared, Parameter, Whole, verdict
+from sfumato.models.registry import register
+from sfumato.system.verdict import RECOGNITION, Bound, Order, Verdict
+from sfumato.table.classes import Classes, WeightedClass
 
 
 @register("k-anonymity")

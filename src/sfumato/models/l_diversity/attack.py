@@ -9,12 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.ratios import Integers, exceeding, largest
-from sfumato.attacks.registry import register
-from sfumato.core.classes import Classes
-from sfumato.core.limits import ABSENCE, CERTAINTY, VALUES, AttackLimits
-from sfumato.core.verdict import Finding
+from sfumato.models.attack_contract import Integers, PublishedTable, crowd, exceeding, largest, register
+from sfumato.system.verdict import ABSENCE, CERTAINTY, VALUES, AttackLimits, Finding
+from sfumato.table.classes import Classes
 
 
 @register("homogeneity")

@@ -10,14 +10,13 @@ from math import nextafter
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadPolicy
-from sfumato.core.verdict import Measure, Verdict
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.rulings import NEEDS_ORIGINAL, undecided
-from sfumato.judge.tables.arrow_text import TERM_END
-from sfumato.judge.tables.tally import JointCounts, Tally, ValueCounts
-from sfumato.judge.taxonomies.value_tree import Text
+from sfumato.system.errors import BadPolicy
+from sfumato.system.verdict import Measure, Verdict
+from sfumato.verify.cells import TERM_END
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import NEEDS_ORIGINAL, second_judge, undecided, verdict
+from sfumato.verify.tally import JointCounts, Tally, ValueCounts
+from sfumato.verify.trees import Text
 
 AT_ONCE = 1 << 23
 """Links of sets to labels that are looked at together."""

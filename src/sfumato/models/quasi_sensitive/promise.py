@@ -2,41 +2,346 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
 from math import nextafter
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.beliefs import (
+from sfumato.models.contract import (
+    ClassPromise,
+    ColumnOptions,
+    ColumnView,
+    KeptPrior,
+    PolicyView,
+    Prior,
+    Truth,
+)
+from sfumato.models.parameters import (
+    Choice,
+    Declared,
+    Exact,
+    Name,
+    Parameter,
+    Whole,
+    histogram_of,
+    largest_ratio,
+    verdict,
+)
+from sfumato.models.quasi_sensitive.knowledge import (
     DISTANCES,
     EUCLIDEAN,
+    Knowledge,
     LabelCloseness,
     LabelDiversity,
+    Links,
     distance_from,
     head_and_tail,
+    merged,
+    merged_rows,
 )
-from sfumato.core.classes import Classes, Histogram
-from sfumato.core.demand import Order
-from sfumato.core.errors import BadData
-from sfumato.core.knowledge import Links
-from sfumato.core.microdata import Counts, Microdata
-from sfumato.core.policy_view import PolicyView
-from sfumato.core.prior import KeptPrior, Prior
-from sfumato.core.promise import Truth
-from sfumato.core.verdict import Measure, Verdict
-from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Choice, Exact, Name, Parameter, Whole
-from sfumato.promises.quasi_sensitive.knowledge_key import KnowledgeFile
-from sfumato.promises.quasi_sensitive.label_promise import LabelPromise
-from sfumato.promises.quasi_sensitive.prevalence import PrevalenceFile
-from sfumato.promises.quasi_sensitive.prior import MADE, PriorRule
-from sfumato.promises.registry import register
-from sfumato.promises.verdicts import largest_ratio, verdict
-from sfumato.show.card import several
+from sfumato.models.quasi_sensitive.knowledge_file import (
+    MADE,
+    KnowledgeFile,
+    Prevalence,
+    PrevalenceFile,
+    PriorRule,
+)
+from sfumato.models.registry import register
+from sfumato.system.errors import BadData, BadPolicy
+from sfumato.system.presentation.cards import several
+from sfumato.system.verdict import Evidence, Measure, Order, Verdict
+from sfumato.table.classes import Classes, Histogram, WeightedClass
+from sfumato.table.microdata import Counts, DerivesPromises, JointColumn, Microdata, PartForm, Role
+
+# Terms in running text: those of a vocabulary, or all words.
+
+SHORTEST_WORD = 3
+"""Words of fewer letters are no terms, unless a vocabulary has them."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
+@dataclass(frozen=True)
+class TermFinder:
+    """Finds terms in a text, whatever the case of its letters; in the spelling of the vocabulary.
+
+    A term of several words is found where they follow each other. Negation is not understood: "no fever"
+    holds fever.
+
+    >>> TermFinder.of(["High fever", "cough"]).terms("Coughing; HIGH  fever, then a cough.")
+    ('High fever', 'cough')
+    >>> TermFinder.of([]).terms("A cough, a Cough: no end")
+    ('cough', 'end')
+    """
+
+    spelling: dict[tuple[str, ...], str]
+    longest: int
+
+    @classmethod
+    def of(cls, vocabulary: Iterable[str]) -> TermFinder:
+        spelling: dict[tuple[str, ...], str] = {}
+        for term in vocabulary:
+            words = _words(term)
+            if not words:
+                raise BadData("a term of the vocabulary holds no letter", remedy="Leave it out.")
+            spelling.setdefault(words, term)
+        return cls(spelling, max((len(words) for words in spelling), default=0))
+
+    def terms(self, text: str) -> tuple[str, ...]:
+        """Returns the terms of a text, each once, in alphabetical order."""
+        words = _words(text)
+        if not self.spelling:
+            return tuple(sorted({word for word in words if len(word) >= SHORTEST_WORD} - PARTICLES))
+        found = set()
+        for start in range(len(words)):
+            for end in range(start + 1, min(start + self.longest, len(words)) + 1):
+                term = self.spelling.get(words[start:end])
+                if term is not None:
+                    found.add(term)
+        return tuple(sorted(found))
+
+
+PARTICLES = frozenset({"and", "but", "for", "has", "had", "her", "his", "not", "the", "was", "were", "with"})
+"""English words that say nothing of anybody; a vocabulary may hold them."""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in _WORD.findall(text))
+
+
+# What a policy says of a quasi-sensitive column: how it holds its term sets.
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """How a quasi-sensitive column holds term sets: text with a `separator`, lists, or 0 and 1 where the
+    column stands for one term of the `set` that it names.
+
+    `marks` are what stands for 0 and 1 in such a column. With `values` each of its values is a term.
+    """
+
+    separator: str | None = None
+    set: str | None = None
+    marks: tuple[str, str] | None = None
+    values: bool = False
+
+    schema: ClassVar[Mapping[str, Any]] = {
+        "separator": {
+            "type": "string",
+            "minLength": 1,
+            "default": ";",
+            "description": "What stands between the terms of a quasi-sensitive column of text.",
+        },
+        "set": {
+            "type": "string",
+            "minLength": 1,
+            "description": "The set that this quasi-sensitive column of 0 and 1 is one term of.",
+        },
+        "marks": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "minItems": 2,
+            "maxItems": 2,
+            "description": 'What such a column holds instead of 0 and 1, such as ["no", "yes"].',
+        },
+        "values": {
+            "type": "boolean",
+            "default": False,
+            "description": "Whether each value of such a column is a term, written column=value.",
+        },
+    }
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> SetOptions:
+        marks = words.get("marks")
+        if marks is not None:
+            texts = marks if isinstance(marks, list | tuple) else ()
+            if len(set(texts)) != 2 or not all(isinstance(text, str) and text for text in texts):
+                raise BadPolicy(
+                    "marks are two texts, of absence and of presence",
+                    where="marks",
+                    remedy='Write them in quotes: ["no", "yes"].',
+                )
+        absent_present = None if marks is None else (str(marks[0]), str(marks[1]))
+        return cls(words.get("separator"), words.get("set"), absent_present, words.get("values") is True)
+
+    def words(self) -> dict[str, object]:
+        said = {"separator": self.separator, "set": self.set, "values": self.values or None}
+        marks = {} if self.marks is None else {"marks": list(self.marks)}
+        return {**{key: word for key, word in said.items() if word is not None}, **marks}
+
+    @property
+    def part_form(self) -> PartForm:
+        """How the column is read where it is part of a set."""
+        return PartForm(self.marks, self.values)
+
+
+def options_of(rule: ColumnView) -> SetOptions:
+    """What the policy says of a column of term sets."""
+    return rule.options if isinstance(rule.options, SetOptions) else SetOptions()
+
+
+# Tables of knowledge that are about the same labels: which of them are judged together.
+
+KnownColumn = tuple[str, Knowledge]
+"""A column of term sets, and what outsiders know of its terms."""
+
+MOST_TABLES = 4
+"""More tables about the same labels are not judged together; a policy with more is refused."""
+
+MOST_MERGED_ROWS = 100_000
+"""So many rows what all of them say together may have; with more, too, a policy is refused."""
+
+
+def joint_subsets(own: KnownColumn, all_tables: Iterable[KnownColumn]) -> Iterator[tuple[KnownColumn, ...]]:
+    """Yields every set of two or more tables about the same labels that one table belongs to.
+
+    What two tables say together may break a promise that each keeps, and three may keep what two of them
+    break: none of these sets speaks for another.
+    """
+    labels = set(own[1].labels)
+    alike = [table for table in dict.fromkeys(all_tables) if set(table[1].labels) == labels]
+    if len(alike) > MOST_TABLES or merged_rows([known for _, known in alike]) > MOST_MERGED_ROWS:
+        return
+    for size in range(2, len(alike) + 1):
+        yield from (some for some in combinations(alike, size) if own in some)
+
+
+def joint_column(tables: Iterable[KnownColumn]) -> JointColumn:
+    """Returns the column that stands for the columns of these tables."""
+    return JointColumn(tuple(column for column, _ in tables))
+
+
+# What quasi-sensitive promises have in common: term sets, what is known of terms, and links to labels.
+
+JOINED = ("of", "knowledge")
+"""What a promise about several tables has a value of its own for."""
+
+
+@dataclass(frozen=True)
+class LabelPromise(Declared, ClassPromise):
+    """What both kinds of quasi-sensitive promises have in common: beliefs in labels that terms link to.
+
+    `tables` is filled where several columns, or several tables about one, are judged together: `of` is then
+    the name of a joint column, and `knowledge` what all tables say of it. Such a promise is derived from
+    those about each.
+    """
+
+    of: str
+    knowledge: Knowledge
+    prevalence: Prevalence | None = field(default=None, kw_only=True)
+    tables: tuple[KnownColumn, ...] = field(default=(), kw_only=True)
+
+    name: ClassVar[str] = "quasi-sensitive"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.REFERENCE
+    cone: ClassVar[bool] = True
+    roles: ClassVar[tuple[Role, ...]] = (Role.QUASI_SENSITIVE,)
+    column_role: ClassVar[Role | None] = Role.QUASI_SENSITIVE
+    threats: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
+    column_options: ClassVar[type[ColumnOptions] | None] = SetOptions
+
+    @cached_property
+    def known(self) -> Knowledge:
+        """What outsiders know: which terms go with which label, and how common labels are."""
+        return self.knowledge.weighing(dict(self.prevalence.shares)) if self.prevalence else self.knowledge
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.known  # a label without prevalence is refused at once
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return tuple(column for column, _ in self.tables) or (self.of,)
+
+    @property
+    def derived(self) -> bool:
+        return bool(self.tables)
+
+    @property
+    def joint_columns(self) -> tuple[JointColumn, ...]:
+        return (joint_column(self.tables),) if self.tables else ()
+
+    def derived_with(self, others: Sequence[DerivesPromises]) -> tuple[Self, ...]:
+        """Returns the same promise about every set of tables that share their labels with its own."""
+        all_tables = [(p.of, p.known) for p in others if isinstance(p, LabelPromise)]
+        return tuple(
+            replace(
+                self, of=joint_column(some).name, knowledge=merged([known for _, known in some]), tables=some
+            )
+            for some in joint_subsets((self.of, self.known), all_tables)
+        )
+
+    @property
+    def about_what(self) -> str:
+        return f"{self.of} together" if self.tables else self.of
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.reads if self.tables else ()
+
+    def judge_data(self) -> dict[str, object]:
+        """Returns the data of its judge, who is told the tables and not what they come to together."""
+        told = super().judge_data()
+        if not self.tables:
+            return told
+        plain = KnowledgeFile("knowledge").plain
+        kept = {key.name: key.plain(getattr(self, key.name)) for key in self.keys if key.name not in JOINED}
+        tables = tuple((column, plain(known)) for column, known in self.tables)
+        return {**told, "columns": self.reads, "parameters": {**kept, "jointly": tables}}
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The knowledge and the prevalence, where they stand in files."""
+        told = (self.knowledge, self.prevalence)
+        return tuple((one.file, one.digest) for one in told if one is not None and one.file is not None)
+
+    def objections(self, policy: PolicyView) -> list[str]:
+        """What it cannot go with."""
+        found: list[str] = []
+        if self.derived:
+            return found
+        if policy.person is not None:
+            found.append(
+                "it judges rows, one per person, but the policy names a person column: join the rows of a"
+                " person into one term set first"
+            )
+        rule = policy.columns.get(self.of)
+        separator = options_of(rule).separator if rule else None
+        mixed = sum(separator in term for term in self.knowledge.terms) if separator else 0
+        if mixed:
+            found.append(
+                f"{several(mixed, 'term')} of the knowledge with the separator of {self.of} inside,"
+                " which no row can hold: choose another separator"
+            )
+        return found
+
+    def links(self, classes: Classes) -> tuple[Links, Histogram]:
+        held = histogram_of(classes, self.of)
+        return self.links_in(held), held
+
+    def links_in(self, held: Histogram) -> Links:
+        from sfumato.models.quasi_sensitive.labels import links_of  # noqa: PLC0415  # compiled
+
+        return links_of(self.known, held.taxonomy)
+
+    def unlinked(self, links: Links, held: Histogram) -> str:
+        """A sentence about rows that link to nothing."""
+        count = int(held.counts[links.number[held.values] == 0].sum())
+        return f"{several(count, 'row links', 'rows link')} to no label" if count else ""
+
 
 NEAR = 1e-9
 """Far more than sums of shares lose in floating point, relative to their size."""
@@ -64,9 +369,9 @@ class QuasiSensitiveDiversity(LabelPromise):
     Evidence: the published table and the knowledge.
     Does not promise: anything against outsiders with better knowledge than the one that is named.
 
-    >>> from sfumato.core.classes import histogram
-    >>> from sfumato.core.knowledge import Knowledge
-    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> from sfumato.table.classes import histogram
+    >>> from sfumato.models.quasi_sensitive.knowledge import Knowledge
+    >>> from sfumato.table.taxonomy import Taxonomy
     >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
     >>> sets = Taxonomy.flat(["fever", "cough"])
     >>> one = histogram(sets, np.array([0, 0]), np.array([0, 1]), np.array([1, 1]), 1)
@@ -160,7 +465,7 @@ class QuasiSensitiveDiversity(LabelPromise):
     def _rough(
         self, links: Links, held: Histogram
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], Counts]:
-        from sfumato.kernels.term_sets.links import heads_and_tails  # noqa: PLC0415  # compiled
+        from sfumato.models.quasi_sensitive.labels import heads_and_tails  # noqa: PLC0415  # compiled
 
         found: tuple[NDArray[np.float64], NDArray[np.float64], Counts] = heads_and_tails(
             held.start,
@@ -332,7 +637,7 @@ class QuasiSensitiveCloseness(LabelPromise):
         )
 
     def _rough(self, links: Links, held: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
-        from sfumato.kernels.term_sets.links import distances  # noqa: PLC0415  # compiled
+        from sfumato.models.quasi_sensitive.labels import distances  # noqa: PLC0415  # compiled
 
         target = self._prior(links, held).on(self.known.labels)
         floats = np.array([float(share) for share in target])
@@ -357,7 +662,7 @@ class QuasiSensitiveCloseness(LabelPromise):
     def _prior(self, links: Links, held: Histogram) -> Prior:
         if isinstance(self.prior, Prior):
             return self.prior
-        from sfumato.kernels.term_sets.knowledge import prior_of  # noqa: PLC0415  # compiled
+        from sfumato.models.quasi_sensitive.labels import prior_of  # noqa: PLC0415  # compiled
 
         return prior_of(self.prior, self.known.labels, links, held)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
@@ -29,25 +29,25 @@ class SetArrays(NamedTuple):
     in `same`.
     """
 
-    trace: Ints
-    group: Ints
-    value: Longs
-    bits: Longs
-    begin: Longs
-    counts: Longs
-    whole: Longs
-    price: Longs
-    entry: Longs
-    mask: Ints
-    owner: Ints
-    weight: Longs
-    options: Ints
-    first: Longs
-    same: Ints
+    trace: Int32s
+    group: Int32s
+    value: Int64s
+    bits: Int64s
+    begin: Int64s
+    counts: Int64s
+    whole: Int64s
+    price: Int64s
+    entry: Int64s
+    mask: Int32s
+    owner: Int32s
+    weight: Int64s
+    options: Int32s
+    first: Int64s
+    same: Int32s
 
 
 @njit(cache=True, nogil=True, inner=True)
-def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count: int) -> Ints:
+def traces(start: Int64s, atom: Int32s, term: Int32s, first: Int64s, rows: Int32s, count: int) -> Int32s:
     """The trace of every set in every reference row.
 
     Set i holds the terms `term[start[i]:start[i+1]]`, each with the bit `atom`; term t is held by the
@@ -77,7 +77,7 @@ def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count
 
 
 @njit(cache=True, nogil=True, inner=True)
-def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Longs]:
+def alternatives(trace: Int32s, group: Int32s) -> tuple[Int64s, Int32s, Int32s, Int64s]:
     """Weighted masks per set such that the weights over masks that contain S add up to 1 for every group
     that contains S, else to 0: one mask where a group has one row, else inclusion and exclusion.
 
@@ -119,7 +119,7 @@ def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Longs]:
 
 
 @njit(cache=True, nogil=True)
-def _idle(trace: Ints, low: int, high: int, q: int) -> bool:
+def _idle(trace: Int32s, low: int, high: int, q: int) -> bool:
     """Whether another row of the group holds all that row q holds."""
     mine = trace[q]
     for p in range(low, high):  # noqa: SIM110
@@ -129,7 +129,7 @@ def _idle(trace: Ints, low: int, high: int, q: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _add(many: Ints, times: Ints, held: int, mask: int, weight: int) -> int:
+def _add(many: Int32s, times: Int32s, held: int, mask: int, weight: int) -> int:
     for a in range(held):
         if many[a] == mask:
             times[a] += weight
@@ -139,7 +139,7 @@ def _add(many: Ints, times: Ints, held: int, mask: int, weight: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _doubled(array: Ints) -> Ints:
+def _doubled(array: Int32s) -> Int32s:
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array
     return larger
@@ -147,7 +147,7 @@ def _doubled(array: Ints) -> Ints:
 
 @njit(cache=True, nogil=True, inner=True)
 def sums_over_supersets(
-    mask: Ints, owner: Ints, weight: Longs, value: Floats, bits: int, out: Floats
+    mask: Int32s, owner: Int32s, weight: Int64s, value: Floats, bits: int, out: Floats
 ) -> None:
     """For every subset S: the sum of `value`, weighted, over the groups that contain S."""
     size = 1 << bits
@@ -162,7 +162,7 @@ def sums_over_supersets(
 
 
 @njit(cache=True, nogil=True, inner=True)
-def containing(mask: Ints, weight: Longs, bits: int) -> Longs:
+def containing(mask: Int32s, weight: Int64s, bits: int) -> Int64s:
     """For every subset S: how many groups contain it, or what these weigh, as `weight` says."""
     size = 1 << bits
     out = np.zeros(size, np.int64)
@@ -177,7 +177,7 @@ def containing(mask: Ints, weight: Longs, bits: int) -> Longs:
 
 
 @njit(cache=True, nogil=True, inner=True)
-def closed(counts: Longs, bits: int) -> Ints:
+def closed(counts: Int64s, bits: int) -> Int32s:
     """The subsets to which nothing can be added without losing a group, fullest numbers first."""
     size = 1 << bits
     subsets = np.empty(size, np.int32)
@@ -195,7 +195,7 @@ def closed(counts: Longs, bits: int) -> Ints:
 
 
 @njit(cache=True, nogil=True, inner=True)
-def add_share(trace: Ints, group: Ints, value: Longs, subset: int, share: float, total: Floats) -> None:
+def add_share(trace: Int32s, group: Int32s, value: Int64s, subset: int, share: float, total: Floats) -> None:
     """Add `share` times their value to the groups that contain the subset."""
     last = -1
     for r in range(len(trace)):

@@ -8,12 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.ratios import Integers, equal_to, exceeding, largest
-from sfumato.attacks.registry import register
-from sfumato.core.classes import Histogram
-from sfumato.core.limits import SHIFT, AttackLimits
-from sfumato.core.verdict import Finding
+from sfumato.models.attack_contract import (
+    Integers,
+    PublishedTable,
+    crowd,
+    equal_to,
+    exceeding,
+    largest,
+    register,
+)
+from sfumato.system.verdict import SHIFT, AttackLimits, Finding
+from sfumato.table.classes import Histogram
 
 
 @register("skewness")

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData, BrokenPromise
-from sfumato.core.verdict import Verdict
-from sfumato.judge.exact_numbers import greatest, over
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.tables.tally import Tally
-from sfumato.judge.taxonomies.value_tree import ValueTree
+from sfumato.system.errors import BadData, BrokenPromise
+from sfumato.system.verdict import Verdict
+from sfumato.verify.cells import greatest, over
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import second_judge, verdict
+from sfumato.verify.tally import Tally
+from sfumato.verify.trees import ValueTree
 
 Numbers = NDArray[Any]
 """Whole numbers: 64 bits wide, or Python's own where those might not do."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 LEAST_SLOPE = 1e-3
@@ -23,7 +23,9 @@ MOST_LINES = 30
 
 
 @njit(cache=True)
-def equal_costs(start: Ints, values: Small, counts: Ints, size: Ints, target: Ints, total: int) -> Ints:
+def equal_costs(
+    start: Int64s, values: Int32s, counts: Int64s, size: Int64s, target: Int64s, total: int
+) -> Int64s:
     """Sum, per class, what its values have more than the distribution gives them."""
     cost = np.zeros(len(size), np.int64)
     for c in range(len(size)):
@@ -38,11 +40,11 @@ def equal_costs(start: Ints, values: Small, counts: Ints, size: Ints, target: In
 def _count_below(
     first: int,
     last: int,
-    values: Small,
-    counts: Ints,
-    tree: tuple[Small, Small, Small],
-    inside: Ints,
-    touched: Small,
+    values: Int32s,
+    counts: Int64s,
+    tree: tuple[Int32s, Int32s, Int32s],
+    inside: Int64s,
+    touched: Int32s,
 ) -> int:
     """Adds what one class, whose values stand from `first` up to `last`, has below each node of a tree.
 
@@ -64,14 +66,14 @@ def _count_below(
 
 @njit(cache=True)
 def hierarchical_costs(
-    start: Ints,
-    values: Small,
-    counts: Ints,
-    size: Ints,
-    tree: tuple[Small, Small, Small],
-    held: Ints,
+    start: Int64s,
+    values: Int32s,
+    counts: Int64s,
+    size: Int64s,
+    tree: tuple[Int32s, Int32s, Int32s],
+    held: Int64s,
     total: int,
-) -> Ints:
+) -> Int64s:
     """Sum, per class, |surplus| x climb over all nodes of a tree.
 
     `tree` is the node of each value, the parent of each node (of the root: -1) and how much higher it
@@ -98,15 +100,15 @@ def hierarchical_costs(
 
 @njit(cache=True)
 def most_kept(
-    start: Ints,
-    values: Small,
-    counts: Ints,
-    size: Ints,
-    tree: tuple[Small, Small, Small],
+    start: Int64s,
+    values: Int32s,
+    counts: Int64s,
+    size: Int64s,
+    tree: tuple[Int32s, Int32s, Int32s],
     height: int,
     shares: Floats,
     t: float,
-) -> Ints:
+) -> Int64s:
     """Bound, per class, the size of a part of it whose distance from the distribution is at most t.
 
     `tree` is as above; the climbs from every leaf to the root add up to `height`. `shares` bounds the

@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from sfumato.core.errors import BadPolicy
-from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.taxonomy_rule import Builder, Spec, TaxonomyRule
-from sfumato.policy.taxonomies.arx import as_csv
-from sfumato.policy.taxonomies.date import Dates
-from sfumato.policy.taxonomies.file import HierarchyFile
-from sfumato.policy.taxonomies.flat import Flat
+from sfumato.policy.taxonomies.dates import Dates
+from sfumato.policy.taxonomies.files import HierarchyFile, NestedTree, WrittenRows, as_csv
 from sfumato.policy.taxonomies.intervals import Intervals
-from sfumato.policy.taxonomies.mask import Mask
-from sfumato.policy.taxonomies.prefix import Prefix
-from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyTaxonomy
-from sfumato.policy.taxonomies.rows import WrittenRows
-from sfumato.policy.taxonomies.tree import NestedTree
+from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyTaxonomy
+from sfumato.policy.taxonomies.texts import Flat, Mask, Prefix
+from sfumato.system.errors import BadPolicy
+from sfumato.table.taxonomy import Builder, Spec, Taxonomy, TaxonomyRule
 
 BUILDERS: Mapping[str, type[Builder]] = {
     builder.key: builder

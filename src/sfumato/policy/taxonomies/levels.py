@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadTaxonomy
-from sfumato.core.taxonomy import ANY, Label, Taxonomy
+from sfumato.system.errors import BadPolicy, BadTaxonomy
+from sfumato.table.taxonomy import ANY, Label, Taxonomy
 
 NAMED = "--show-values names them"
 """No message names a label: where it is what a cell holds, or reads like it, that would show the cell."""
@@ -180,3 +182,77 @@ def _refuse_repeated_labels(labels: Sequence[Label], parent: Sequence[int]) -> N
 
 def _texts(*labels: Label) -> list[str]:
     return [label for label in labels if label is not None]
+
+
+# Numbers in data, read exactly.
+
+_SHAPE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_MOST_DIGITS = 60
+
+
+def number(text: str) -> Decimal | None:
+    """Returns the number a cell holds, `None` if it holds none (NaN and infinity are none).
+
+    >>> number("007"), number("2.50"), number("nan"), number("1_000")
+    (Decimal('7'), Decimal('2.50'), None, None)
+    """
+    if len(text) > _MOST_DIGITS or not _SHAPE.fullmatch(text):
+        return None
+    value = Decimal(text)
+    return value if not value or abs(value.adjusted()) < _MOST_DIGITS else None
+
+
+def plain(value: Decimal) -> str:
+    """Writes a number without exponent and without idle zeros.
+
+    >>> plain(Decimal("2.50")), plain(Decimal("1E+2")), plain(Decimal("-0.0"))
+    ('2.5', '100', '0')
+    """
+    text = f"{value:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+# Literals of a policy, read: labels, lists, exact numbers.
+
+
+def label(word: object) -> str:
+    """Returns a label of a taxonomy; numbers keep the digits they were written with."""
+    if isinstance(word, str):
+        return word
+    if isinstance(word, bool) or word is None:
+        shown = {True: "true", False: "false", None: "null"}[word]
+        raise BadPolicy(f"{shown} is no label", remedy=f'Put it in quotes: "{shown}".')
+    if isinstance(word, int | Decimal):
+        return str(word)
+    if isinstance(word, float):
+        return repr(word)
+    raise BadPolicy("a label must be text")
+
+
+def sequence(words: object) -> Sequence[object]:
+    """Returns a list; one word stands for a list of one."""
+    if isinstance(words, Sequence) and not isinstance(words, str):
+        return words
+    return [words]
+
+
+def decimal(word: object, *, key: str) -> Decimal:
+    """Returns an exact number: 5, 2.5, "2.5"; a float means the decimal it prints as.
+
+    >>> decimal(0.3, key="width") % decimal(0.1, key="width")
+    Decimal('0.0')
+    """
+    text = repr(word) if isinstance(word, float) else str(word)
+    value = None if isinstance(word, bool) else number(text)
+    if value is None:
+        raise BadPolicy("must be a number such as 5 or 2.5", where=key)
+    return value
+
+
+def whole(word: object, *, key: str, low: int = 1) -> int:
+    """Returns a whole number; raises where it is none, or below `low`."""
+    value = decimal(word, key=key)
+    if value != int(value) or value < low:
+        raise BadPolicy(f"must be a whole number from {low}", where=key)
+    return int(value)

@@ -8,18 +8,19 @@ from pathlib import Path
 
 from sqlalchemy import Connection, insert, select
 
-from sfumato.core.errors import BadLedger, WrongCall
-from sfumato.core.json_object import JsonMapping
-from sfumato.releases.ledger import entries, moments, schema, seen_head
-from sfumato.releases.ledger.anchors import Anchor
-from sfumato.releases.ledger.current_state import checked_head, key_in_force
-from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.entry import LOSS
-from sfumato.releases.ledger.keys import Key, public_key
-from sfumato.releases.ledger.ledger import Ledger, now
-from sfumato.releases.ledger.missing_entries import MissingEntries, missing_entries
-from sfumato.releases.ledger.notices import append, new_name, notice
-from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE, SECRETS
+from sfumato.release.ledger import checkpoint as seen_head
+from sfumato.release.ledger import database as schema
+from sfumato.release.ledger import entries
+from sfumato.release.ledger import entries as moments
+from sfumato.release.ledger.database import LedgerDatabase
+from sfumato.release.ledger.keys import Key, public_key
+from sfumato.release.ledger.ledger import Ledger, checked_head, key_in_force, now
+from sfumato.release.ledger.missing_entries import Anchor, MissingEntries, missing_entries
+from sfumato.release.ledger.notices import append, new_name, notice
+from sfumato.release.ledger.records import LOSS
+from sfumato.release.ledger.tables import ENTRIES, HEAD, PEOPLE, SECRETS
+from sfumato.system.errors import BadLedger, WrongCall
+from sfumato.system.json_object import JsonMapping
 
 
 def backup(ledger: Ledger, path: str | Path) -> Path:

@@ -8,16 +8,68 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
+import os
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sfumato.core.errors import BadInput
-from sfumato.core.json_object import read_json
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.seals import entry_message, signed
-from sfumato.releases.ledger.seen_head import replace_note
+from sfumato.release.ledger.keys import Key, entry_message, signed
 from sfumato.system.disk import LARGEST_NOTE, read_document
+from sfumato.system.errors import BadInput
+from sfumato.system.json_object import JsonMapping, read_json
+
+# The last head that was seen, kept beside the key: a ledger that ends before it was rolled back.
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a ledger ends: the number and the hash of its last entry."""
+
+    number: int
+    hash: str
+
+
+def seen_head_path(key: Path) -> Path:
+    """Returns the path of the file beside a key."""
+    return key.with_name(f"{key.name}.seen")
+
+
+def last_seen(key: Path | None) -> Head | None:
+    """Returns the head that was noted; `None` where none was, or none that can be read."""
+    if key is None:
+        return None
+    try:
+        found = read_json(read_document(seen_head_path(key), most=LARGEST_NOTE))
+        return Head(int(found["number"]), str(found["hash"]))
+    except (OSError, BadInput, ValueError, KeyError, TypeError):
+        return None
+
+
+def note_seen_head(key: Path | None, head: Head, *, instead: bool = False) -> None:
+    """Notes the head, if it is further than the one noted before; failing to do so harms nothing.
+
+    It is noted `instead`, however far, where the one noted before is known to be lost.
+    """
+    known = last_seen(key)
+    if key is None or (known is not None and known.number >= head.number and not instead):
+        return
+    with contextlib.suppress(OSError):
+        replace_note(seen_head_path(key), {"number": head.number, "hash": head.hash})
+
+
+def replace_note(path: Path, content: JsonMapping) -> None:
+    """Writes a note for the owner of a key, in place of the one before: whole, or not at all."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(dict(content), file)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
 
 NOTED_EVERY = 50
 """So many entries are followed one by one before a new checkpoint is worth its file."""
@@ -83,7 +135,7 @@ def extended(digest: bytes, row: Sequence[object]) -> bytes:
     return hashlib.sha256(digest + repr(tuple(row)).encode()).digest()
 
 
-def path_beside(key: Path) -> Path:
+def checkpoint_path(key: Path) -> Path:
     """Returns the path of the file beside a key."""
     return key.with_name(f"{key.name}.followed")
 
@@ -93,13 +145,13 @@ def last_checkpoint(key: Path | None) -> Checkpoint:
     if key is None:
         return NOWHERE
     try:
-        found = read_json(read_document(path_beside(key), most=LARGEST_NOTE))
+        found = read_json(read_document(checkpoint_path(key), most=LARGEST_NOTE))
         return Checkpoint(int(found["number"]), str(found["digest"]), str(found["signature"]))
     except (OSError, BadInput, ValueError, KeyError, TypeError):
         return NOWHERE
 
 
-def note(path: Path | None, followed: FollowedEntries, key: Key, keys: Collection[str]) -> None:
+def note_checkpoint(path: Path | None, followed: FollowedEntries, key: Key, keys: Collection[str]) -> None:
     """Notes that all entries were followed, if many are new and each is signed by one of `keys`.
 
     Failing to write it harms nothing.
@@ -110,4 +162,4 @@ def note(path: Path | None, followed: FollowedEntries, key: Key, keys: Collectio
         made = Checkpoint(followed.number, followed.digest)
         made = Checkpoint(made.number, made.digest, key.sign(made.message))
         with contextlib.suppress(OSError):
-            replace_note(path_beside(path), asdict(made))
+            replace_note(checkpoint_path(path), asdict(made))

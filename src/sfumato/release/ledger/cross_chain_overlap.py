@@ -5,22 +5,131 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, insert, select
 
-from sfumato.core.errors import RefusedByHistory
-from sfumato.core.marks import KnownMarks
-from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
-from sfumato.releases.ledger.entry import RELEASE, UNREADABLE_KEPT
-from sfumato.releases.ledger.links import damaged
-from sfumato.releases.ledger.lookalikes import check_names
-from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.redaction import Redactions, marks_of, salted_table
-from sfumato.releases.ledger.seals import digest
-from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
-from sfumato.releases.ledger.vault import opened_kept, opened_marks, stored_marks
-from sfumato.show.card import several
+from sfumato.release.ledger import entries
+from sfumato.release.ledger.checkpoint import Head
+from sfumato.release.ledger.keys import digest
+from sfumato.release.ledger.notices import Redactions, marks_of, salted_table
+from sfumato.release.ledger.record import Record, check_names, damaged
+from sfumato.release.ledger.records import LOSS, RELEASE, RETIREMENT, UNREADABLE_KEPT
+from sfumato.release.ledger.tables import ENTRIES, PEOPLE
+from sfumato.release.ledger.vault import opened_kept, opened_marks, stored_marks
+from sfumato.release.names import same_name
+from sfumato.system.errors import RefusedByHistory
+from sfumato.system.json_object import JsonMapping
+from sfumato.system.presentation.cards import several
+from sfumato.table.keyed_hashes import KnownMarks
+
+# Closed chains: what the ledger no longer knows, and therefore holds no further release against.
+#
+# A retirement deletes what was remembered of a chain; a loss says which entries a restored ledger lacks. In
+# such a chain nothing is released any more. In other chains its recipients are told apart by name alone,
+# since
+# who was in its tables is not known any more.
+
+NEW_LEDGER = "Find the certificates of the lost releases and restore again; or begin a new ledger."
+
+
+@dataclass(frozen=True)
+class ClosedChain:
+    """A chain that ended with notice `number`; `recipients` may hold releases whose people are forgotten.
+
+    Of a chain whose `tables` are still known by their digests, only marks of people are missing.
+    """
+
+    chain: str
+    number: int
+    why: str
+    recipients: frozenset[str | None]
+    tables: bool
+
+    def concerns(self, record: Record) -> bool:
+        """Whether a release might have met one of this chain; one to nobody is in everybody's hands."""
+        if self.tables and not record.people:
+            return False
+        whom = record.recipient
+        return bool(self.recipients) and (whom is None or None in self.recipients or whom in self.recipients)
+
+
+def closed_chains(connection: Connection) -> list[ClosedChain]:
+    """Returns the chains that are closed, in order of their notices."""
+    return [*_retired(connection), *_lost(connection)]
+
+
+def check_open(connection: Connection, chain: str) -> None:
+    """Raises `RefusedByHistory` where nothing may be released in a chain any more."""
+    for number, body in entries.notices(connection, LOSS):
+        known = sum(lost.get("chain") is not None for lost in body["lost"])
+        if unknown := body["to"] - body["after"] - known:
+            raise RefusedByHistory(
+                f"entry {number} of the ledger says that {several(unknown, 'entry', 'entries')} of it got "
+                "lost, and nobody knows what was released by them",
+                remedy=NEW_LEDGER,
+            )
+    for closed in closed_chains(connection):
+        if closed.chain == same_name(chain):
+            raise RefusedByHistory(
+                f"chain {closed.chain} is closed: {closed.why} (entry {closed.number} of the ledger)",
+                remedy="Nothing can be held against its releases any more. Start a new chain, about people "
+                "who are in none of them.",
+            )
+
+
+def check_beside(connection: Connection, records: Sequence[Record]) -> None:
+    """Raises where a recipient may hold a release whose people the ledger has forgotten.
+
+    Chains that a record names in `despite` are let be: nothing is promised of what both tell together.
+    """
+    closed = closed_chains(connection)
+    for record in records:
+        check_open(connection, record.chain)
+        for other in closed:
+            if other.chain not in record.despite and other.concerns(record):
+                raise RefusedByHistory(
+                    f"chain {other.chain} of this ledger is closed ({other.why}): whether it has people of "
+                    "this table for the same recipient cannot be told any more",
+                    remedy=f"With --despite {other.chain} this is released all the same, and neither promises"
+                    " anything of what both tell together; ledger and certificate will say so.",
+                )
+
+
+def retired_entries(connection: Connection) -> frozenset[int]:
+    """Returns the numbers of entries whose memory and marks of people were deleted on purpose."""
+    return frozenset(n for _, body in entries.notices(connection, RETIREMENT) for n in body["entries"])
+
+
+def lost_heads(connection: Connection) -> frozenset[Head]:
+    """Returns the entries that the ledger says it lost, each by its number and its hash."""
+    return frozenset(head for _, body in entries.notices(connection, LOSS) for head in heads_in(body))
+
+
+def heads_in(body: JsonMapping) -> Iterator[Head]:
+    """Yields the entries whose hashes a notice of loss knows."""
+    for lost in body["lost"]:
+        if lost.get("hash"):
+            yield Head(int(lost["number"]), str(lost["hash"]))
+
+
+def _retired(connection: Connection) -> Iterator[ClosedChain]:
+    for number, body in entries.notices(connection, RETIREMENT):
+        recipients = frozenset(body["recipients"])
+        why = "what was remembered of it was deleted"
+        yield ClosedChain(str(body["chain"]), number, why, recipients, tables=True)
+
+
+def _lost(connection: Connection) -> Iterator[ClosedChain]:
+    for number, body in entries.notices(connection, LOSS):
+        chains: dict[str, set[str | None]] = {}
+        for lost in body["lost"]:
+            if lost.get("chain") is not None:
+                chains.setdefault(same_name(lost["chain"]), set()).add(lost["recipient"])
+        for chain, recipients in sorted(chains.items()):
+            yield ClosedChain(chain, number, "releases of it are lost", frozenset(recipients), tables=False)
+
 
 Item = TypeVar("Item")
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, select
 
-from sfumato.core.errors import BadLedger
-from sfumato.core.json_object import JsonMapping, JsonObject, read_json
-from sfumato.releases.ledger.entry import KEY, RELEASE, Entry
-from sfumato.releases.ledger.keys import DatedKey
-from sfumato.releases.ledger.seen_head import Head
-from sfumato.releases.ledger.tables import ENTRIES, HEAD
-from sfumato.releases.ledger.vault import opened_entry, vault_of
-from sfumato.releases.names import same_name
+from sfumato.release.ledger.checkpoint import Head
+from sfumato.release.ledger.keys import DatedKey
+from sfumato.release.ledger.records import KEY, RELEASE, Entry
+from sfumato.release.ledger.tables import ENTRIES, HEAD
+from sfumato.release.ledger.vault import opened_entry, vault_of
+from sfumato.release.names import same_name
+from sfumato.system.errors import BadLedger
+from sfumato.system.json_object import JsonMapping, JsonObject, read_json
 
 NO_CHAIN = ""
 """Stands for the chain of entries that are no release; the index of chains finds them."""
@@ -33,7 +35,7 @@ def head(connection: Connection) -> SignedHead | None:
     return None if row is None else SignedHead(row.number, row.hash, row.signature)
 
 
-def last(connection: Connection, chain: str | None = None) -> Entry | None:
+def last_entry(connection: Connection, chain: str | None = None) -> Entry | None:
     """Returns the last entry, of all or of a chain."""
     wanted = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
     if chain is not None:
@@ -156,3 +158,22 @@ def _body(text: object) -> JsonObject:
     if not isinstance(found, dict):
         raise BadLedger("an entry of the ledger is damaged", remedy="Run `sfumato ledger verify`.")
     return found
+
+
+# Moments of a ledger: no entry is dated before the one it follows, whatever a clock says.
+
+
+def dated(entry: Entry | None) -> datetime | None:
+    """Returns when an entry was made, as it says; `None` where it does not say."""
+    try:
+        moment = datetime.fromisoformat(str(json.loads(entry.body)["at"])) if entry else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
+
+
+def not_before_last(connection: Connection, moment: datetime) -> datetime:
+    """Returns the moment, or that of the last entry where the clock stands before it."""
+    last = dated(last_entry(connection))
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return aware if last is None else max(aware, last)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import contextlib
+import hashlib
+import json
 import os
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cryptography.exceptions import UnsupportedAlgorithm
+import rfc8785
+from cryptography.exceptions import InvalidSignature, InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from sfumato.core.errors import BadLedger
 from sfumato.system.disk import LARGEST_NOTE, read_document
+from sfumato.system.errors import BadLedger, WrongCall
+from sfumato.system.json_object import JsonMapping, read_json
 
 NOT_A_KEY = (ValueError, TypeError, UnsupportedAlgorithm)
 
@@ -173,3 +180,302 @@ def _pem(public: str) -> bytes:
     return Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
+
+
+# Hashes and signatures: an entry that was changed no longer matches them.
+
+HEXADECIMAL = re.compile("[0-9a-f]+")
+
+NOTHING = "0" * 64
+"""The hash before the first entry."""
+
+
+def canonical(content: JsonMapping) -> str:
+    """Returns the canonical form of a JSON object (RFC 8785).
+
+    >>> canonical({"b": 1, "a": [True, None, "ü"]})
+    '{"a":[true,null,"ü"],"b":1}'
+    """
+    return rfc8785.dumps(dict(content)).decode()
+
+
+def digest(content: str | bytes) -> str:
+    """Returns SHA-256 in hexadecimal."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def entry_message(sealed: str) -> bytes:
+    """Returns what is signed of an entry: its hash."""
+    return f"sfumato entry {sealed}".encode()
+
+
+def head_message(number: int, sealed: str) -> bytes:
+    """Returns what is signed of the head: where the ledger ends."""
+    return f"sfumato head {number} {sealed}".encode()
+
+
+def signed(message: bytes, signature: str, public: str) -> bool:
+    """Whether the holder of the key signed the message (Ed25519).
+
+    Signature and key have one spelling: capitals or blanks, which mean the same bytes, are a change. So are
+    bytes, which a cell of a database may hold instead of a text.
+    """
+    if not HEXADECIMAL.fullmatch(str(signature)) or not HEXADECIMAL.fullmatch(str(public)):
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(bytes.fromhex(signature), message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+# Envelopes: cells of a ledger, encrypted, so that its database alone tells nothing of people.
+#
+# An envelope begins with a mark that tells its format,
+# and holds: the number of the secret it is encrypted under, a signature, a nonce, and the cell in
+# AES-256-GCM.
+# The cell is padded, so that its length says little. The place of a cell is bound to it: one that was moved
+# cannot be opened. The signature is of the ledger's key, so that those who cannot open an envelope see that
+# it
+# was not replaced.
+
+MARK = b"sfumato-cipher\x00\x01"
+"""How an envelope begins; the last byte is the version of its format."""
+
+KEPT_MARK = "sfumato-cipher:1:"
+"""How an envelope begins in a column of texts; the text's digest follows, which the entry's hash seals."""
+
+KEPT = re.compile(KEPT_MARK + "([0-9a-f]{64}):([A-Za-z0-9+/=]+)")
+
+SECRET_BYTES = 32
+NUMBER_BYTES = 4
+SIGNATURE_BYTES = 64
+NONCE_BYTES = 12
+LENGTH_BYTES = 8
+CHECK_BYTES = 16
+HEADER_BYTES = len(MARK) + NUMBER_BYTES + SIGNATURE_BYTES + NONCE_BYTES
+WRAPPING = b"sfumato ledger: secrets of what is kept"
+"""What the key that wraps secrets is derived for."""
+
+
+class Unopened(ValueError):
+    """An envelope that was changed, moved, or encrypted under another secret."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What cells are encrypted under: 256 random bits, and a number by which envelopes name it."""
+
+    number: int
+    value: bytes
+
+    @classmethod
+    def new(cls, number: int) -> Secret:
+        return cls(number, os.urandom(SECRET_BYTES))
+
+    def __repr__(self) -> str:
+        return f"Secret({self.number})"
+
+    @property
+    def check(self) -> bytes:
+        """What the secret is known by; it tells nothing of it."""
+        return hashlib.sha256(b"sfumato secret" + self.value).digest()[:CHECK_BYTES]
+
+    def wrapped(self, key: Key) -> bytes:
+        """Returns the secret as the database may hold it, signed: it takes the private key to use it."""
+        nonce = os.urandom(NONCE_BYTES)
+        content = AESGCM(key.derived(WRAPPING)).encrypt(nonce, self.value, _wrapped_place(self.number))
+        rest = self.check + nonce + content
+        return bytes.fromhex(key.sign(_wrapped_place(self.number) + rest)) + rest
+
+    @classmethod
+    def unwrapped(cls, number: int, wrapped: bytes, key: Key) -> Secret:
+        """Returns a secret that was wrapped for this key; raises `Unopened` where it was not."""
+        begin = SIGNATURE_BYTES + CHECK_BYTES
+        nonce, content = wrapped[begin : begin + NONCE_BYTES], wrapped[begin + NONCE_BYTES :]
+        try:
+            return cls(number, AESGCM(key.derived(WRAPPING)).decrypt(nonce, content, _wrapped_place(number)))
+        except (InvalidTag, ValueError):
+            raise Unopened from None
+
+
+def wrapped_check(wrapped: bytes) -> bytes:
+    """Returns what the secret that is wrapped is known by."""
+    return wrapped[SIGNATURE_BYTES : SIGNATURE_BYTES + CHECK_BYTES]
+
+
+def is_wrapped_by(number: int, wrapped: bytes, public: str) -> bool:
+    """Whether the holder of a key wrapped a secret; it is not opened."""
+    message = _wrapped_place(number) + wrapped[SIGNATURE_BYTES:]
+    return signed(message, wrapped[:SIGNATURE_BYTES].hex(), public)
+
+
+def is_envelope(cell: bytes) -> bool:
+    """Whether a cell is encrypted."""
+    return cell.startswith(MARK)
+
+
+def enclosed(plain: bytes, place: str, secret: Secret, key: Key) -> bytes:
+    """Returns the envelope of a cell at a place of the database."""
+    number, nonce = secret.number.to_bytes(NUMBER_BYTES, "big"), os.urandom(NONCE_BYTES)
+    content = AESGCM(secret.value).encrypt(nonce, _padded(plain), _bound(place, number))
+    signature = bytes.fromhex(key.sign(_message(place, number, nonce, content)))
+    return b"".join((MARK, number, signature, nonce, content))
+
+
+def secret_number(cell: bytes) -> int:
+    """Returns the number of the secret that an envelope is encrypted under."""
+    return int.from_bytes(cell[len(MARK) : len(MARK) + NUMBER_BYTES], "big")
+
+
+def opened(cell: bytes, place: str, secrets: Mapping[int, Secret]) -> bytes:
+    """Returns the cell in an envelope; raises `Unopened` where it was changed, or is of another place."""
+    number, _, nonce, content = _parts(cell)
+    secret = secrets.get(int.from_bytes(number, "big"))
+    if secret is None:
+        raise Unopened
+    try:
+        plain = AESGCM(secret.value).decrypt(nonce, content, _bound(place, number))
+    except (InvalidTag, ValueError):
+        raise Unopened from None
+    return plain[LENGTH_BYTES : LENGTH_BYTES + int.from_bytes(plain[:LENGTH_BYTES], "big")]
+
+
+def is_signed(cell: bytes, place: str, keys: Collection[str]) -> bool:
+    """Whether the holder of one of these keys made the envelope for this place; it is not opened."""
+    try:
+        number, signature, nonce, content = _parts(cell)
+    except Unopened:
+        return False
+    message = _message(place, number, nonce, content)
+    return any(signed(message, signature.hex(), key) for key in keys)
+
+
+def enclosed_text(text: str, place: str, secret: Secret, key: Key) -> str:
+    """Returns the envelope of a text, which shows the text's digest."""
+    told = digest(text)
+    cell = enclosed(text.encode(), f"{place} {told}", secret, key)
+    return f"{KEPT_MARK}{told}:{base64.b64encode(cell).decode('ascii')}"
+
+
+def shown_digest(text: str) -> str | None:
+    """Returns the digest that the envelope of a text shows; `None` where it is no envelope."""
+    found = KEPT.fullmatch(text)
+    return None if found is None else found[1]
+
+
+def text_cell(text: str, place: str) -> tuple[bytes, str]:
+    """Returns the envelope in that of a text, and the place it is bound to; raises `Unopened` if damaged."""
+    if (found := KEPT.fullmatch(text)) is None:
+        raise Unopened
+    try:
+        return base64.b64decode(found[2], validate=True), f"{place} {found[1]}"
+    except binascii.Error:
+        raise Unopened from None
+
+
+def padded_size(size: int) -> int:
+    """Returns the size that so many bytes are padded to: at most 12 % more, and one of few (PADMÉ).
+
+    >>> [padded_size(size) for size in (0, 1, 100, 1000, 1_000_000)]
+    [64, 64, 104, 1024, 1015808]
+    """
+    least = max(size, 64)
+    exponent = least.bit_length() - 1
+    step = 1 << (exponent - exponent.bit_length())
+    return -(-least // step) * step
+
+
+def _padded(plain: bytes) -> bytes:
+    length = LENGTH_BYTES + len(plain)
+    return len(plain).to_bytes(LENGTH_BYTES, "big") + plain + bytes(padded_size(length) - length)
+
+
+def _parts(cell: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    if len(cell) < HEADER_BYTES or not is_envelope(cell):
+        raise Unopened
+    number_end = len(MARK) + NUMBER_BYTES
+    nonce_begin = number_end + SIGNATURE_BYTES
+    number, signature = cell[len(MARK) : number_end], cell[number_end:nonce_begin]
+    return number, signature, cell[nonce_begin:HEADER_BYTES], cell[HEADER_BYTES:]
+
+
+def _bound(place: str, number: bytes) -> bytes:
+    return MARK + number + place.encode("utf-8", "surrogatepass")
+
+
+def _message(place: str, number: bytes, nonce: bytes, content: bytes) -> bytes:
+    """What is signed of an envelope: a digest of all of it, and its place."""
+    hashed = hashlib.sha256(content).hexdigest()
+    return b" ".join((b"sfumato cipher", _bound(place, number), nonce, hashed.encode()))
+
+
+def _wrapped_place(number: int) -> bytes:
+    return f"sfumato secret {number} ".encode()
+
+
+# The error of whoever reads a ledger without its key.
+
+REMEDY = (
+    "Put it beside the ledger (FILE.key), or name it in the variable SFUMATO_LEDGER_KEY, or with --key where"
+    " the command has that. Without it `sfumato ledger verify` still checks hashes and signatures."
+)
+
+
+class EncryptedLedger(BadLedger):
+    """What the ledger keeps is encrypted, and its key is not at hand."""
+
+    def __init__(self, message: str, *, where: str = "", remedy: str = "") -> None:
+        super().__init__(message, where=where, remedy=remedy or REMEDY)
+
+
+# The reading key of a ledger: opens what is encrypted in it, and signs nothing. For auditors.
+
+FORMAT = "sfumato_reading_key"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class ReadingKey:
+    """The secrets of a ledger up to now; those that later changes of keys begin are not among them."""
+
+    secrets: tuple[Secret, ...] = field(repr=False)
+
+    def secrets_of(self, wrapped: Mapping[int, bytes]) -> dict[int, Secret]:
+        """Returns the secrets by number, as far as the ledger has them (wrapped).
+
+        Raises `Unopened` where they are those of another ledger.
+        """
+        if any(wrapped_check(wrapped.get(one.number, b"")) != one.check for one in self.secrets):
+            raise Unopened
+        return {one.number: one for one in self.secrets}
+
+    def write(self, path: Path) -> None:
+        """Writes the key to a new file that only its owner can read."""
+        secrets = {str(one.number): one.value.hex() for one in self.secrets}
+        try:
+            write_private(path, json.dumps({FORMAT: VERSION, "secrets": secrets}, indent=1).encode() + b"\n")
+        except FileExistsError:
+            raise WrongCall(
+                "the output exists already", where=path.name, remedy="Name another file."
+            ) from None
+
+    @classmethod
+    def of(cls, content: bytes, name: str) -> ReadingKey:
+        """Reads the content of such a file, of this name."""
+        try:
+            words = read_json(content)
+            if words[FORMAT] != VERSION:
+                raise ValueError
+            secrets = [Secret(int(n), binascii.unhexlify(value)) for n, value in words["secrets"].items()]
+            if not secrets or any(len(one.value) != SECRET_BYTES for one in secrets):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise BadLedger("this is no key", where=name, remedy="Name an Ed25519 key.") from None
+        return cls(tuple(secrets))
+
+
+def load_key(path: Path) -> Key | ReadingKey:
+    """Reads a signing key or a reading key; refuses a file that others can read."""
+    content = read_private(path)
+    return ReadingKey.of(content, path.name) if content.lstrip().startswith(b"{") else Key.load(path)

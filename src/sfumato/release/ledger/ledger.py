@@ -11,35 +11,68 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, insert
 
-from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
-from sfumato.core.json_object import JsonMapping
-from sfumato.releases.ledger import (
-    checkpoint,
-    closed_chains,
-    elsewhere,
-    entries,
-    moments,
-    notices,
-    schema,
-    seen_head,
-    underway,
-)
-from sfumato.releases.ledger.closed_chains import lost_heads, retired_entries
-from sfumato.releases.ledger.current_state import checked_head, key_in_force
-from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.encryption import opening_key
-from sfumato.releases.ledger.entry import KEY, Entry
-from sfumato.releases.ledger.failures import LostDatabase
-from sfumato.releases.ledger.keys import DatedKey, Key
-from sfumato.releases.ledger.links import check_links, check_releases
-from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.redaction import Redactions, check_none_since
-from sfumato.releases.ledger.seen_head import Head
-from sfumato.releases.ledger.tables import STAGED
-from sfumato.releases.ledger.underway import Staged
-from sfumato.releases.ledger.vault import Vault
-from sfumato.releases.ledger.verification import Verification, verify
-from sfumato.system.address import Address
+from sfumato.release.ledger import checkpoint, entries, notices
+from sfumato.release.ledger import checkpoint as seen_head
+from sfumato.release.ledger import cross_chain_overlap as closed_chains
+from sfumato.release.ledger import cross_chain_overlap as elsewhere
+from sfumato.release.ledger import database as schema
+from sfumato.release.ledger import encryption as underway
+from sfumato.release.ledger import entries as moments
+from sfumato.release.ledger.checkpoint import Head
+from sfumato.release.ledger.cross_chain_overlap import lost_heads, retired_entries
+from sfumato.release.ledger.database import LedgerDatabase, LostDatabase
+from sfumato.release.ledger.encryption import Staged, opening_key
+from sfumato.release.ledger.keys import DatedKey, Key, head_message, publish_all, signed
+from sfumato.release.ledger.notices import Redactions, check_none_since
+from sfumato.release.ledger.record import Record, check_links, check_releases
+from sfumato.release.ledger.records import KEY, Entry
+from sfumato.release.ledger.tables import STAGED
+from sfumato.release.ledger.vault import Vault
+from sfumato.release.ledger.verification import Verification, verify
+from sfumato.system.disk import Address
+from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
+from sfumato.system.json_object import JsonMapping
+
+# The current state of a ledger: the key in force, and a head that is signed, the last, and not put back.
+
+REMEDY = "Run `sfumato ledger verify`."
+
+
+def key_in_force(connection: Connection, key: Key, path: Path | None) -> Key:
+    """Returns the key in force, also where a change of keys was cut off after its entry.
+
+    `path` is the file of the key; its successor lies beside it until the change is entered.
+    """
+    force = entries.key_in_force(connection)
+    if key.public == force:
+        return key
+    if path is not None:
+        if (stored := Key.load(path)).public == force:
+            return stored
+        successor = path.with_name(f"{path.name}.new")
+        if successor.exists() and (new := Key.load(successor)).public == force:
+            publish_all(path.with_name(f"{path.name}.pub"), entries.dated_keys(connection))
+            successor.replace(path)
+            return new
+    raise BadLedger("this is not the key of the ledger", remedy="Name the right one with --key.")
+
+
+def checked_head(connection: Connection, public: str, before: Head | None = None) -> Head:
+    """Returns the head; raises unless it is signed, the last entry, and no older than one seen `before`."""
+    head, last = entries.head(connection), entries.last_entry(connection)
+    if head is None or last is None or (head.number, head.hash) != (last.number, last.hash):
+        raise BadLedger("the ledger does not end where its head says", remedy=REMEDY)
+    if not signed(head_message(head.number, head.hash), head.signature, public):
+        raise BadLedger("the head of the ledger is not signed by its key", remedy=REMEDY)
+    if wrong := last.fault(last.signer):
+        raise BadLedger(f"entry {last.number}: {wrong}", remedy=REMEDY)
+    if before and not entries.holds(connection, before) and before not in lost_heads(connection):
+        raise BadLedger(
+            "the ledger is older than it was: entries are gone",
+            remedy=f"{REMEDY} To go on without them, restore with --accept-loss.",
+        )
+    return Head(head.number, head.hash)
+
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
@@ -129,7 +162,7 @@ class Ledger:
             head = checked_head(connection, key.public, before)
             lost = before is not None and before in lost_heads(connection)
         if lost:
-            seen_head.note(path, head, instead=True)
+            seen_head.note_seen_head(path, head, instead=True)
         return key
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -182,7 +215,7 @@ class Ledger:
             redactions = Redactions.of(connection)
         check_releases(releases, followed, keys, retired if memory else None, redactions)
         if not self.readonly:
-            checkpoint.note(self.key_path, followed, self._key, keys)
+            checkpoint.note_checkpoint(self.key_path, followed, self._key, keys)
         return tuple(Record.of(entry) for entry in releases)
 
     def moment(self) -> datetime:
@@ -281,7 +314,7 @@ class Ledger:
             head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             identity, sealed = entries.identity(connection), list[Entry]()
             at = moments.not_before_last(connection, self.clock()).isoformat()
-            before = entries.last(connection, chain)
+            before = entries.last_entry(connection, chain)
             for i, record in enumerate(made.salted(at) for made in records):
                 entry = record.entry(
                     number=head.number + 1 + i,
@@ -301,7 +334,7 @@ class Ledger:
                 "the database went away: whether the release counts is not known yet",
                 remedy="Run `sfumato ledger recover` when it is back.",
             ) from None
-        seen_head.note(self.key_path, Head(committed[-1].number, committed[-1].hash))
+        seen_head.note_seen_head(self.key_path, Head(committed[-1].number, committed[-1].hash))
         return committed
 
     def enter_notice(
@@ -324,7 +357,7 @@ class Ledger:
             return notices.append(connection, blank, self._key, then=then)
 
         entry = self.write(work)
-        seen_head.note(self.key_path, Head(entry.number, entry.hash))
+        seen_head.note_seen_head(self.key_path, Head(entry.number, entry.hash))
         return entry
 
     def rotate(self) -> str:

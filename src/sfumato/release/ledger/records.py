@@ -6,12 +6,17 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from sfumato.core.errors import BadLedger
-from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.ledger.encrypted_ledger import EncryptedLedger
-from sfumato.releases.ledger.envelope import shown_digest
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
+from sfumato.release.ledger.keys import (
+    EncryptedLedger,
+    Key,
+    canonical,
+    digest,
+    entry_message,
+    shown_digest,
+    signed,
+)
+from sfumato.system.errors import BadLedger
+from sfumato.system.json_object import JsonMapping, JsonObject
 
 CHANGED = "the certificate was changed: its content does not match its hash"
 NOT_SIGNED = "the certificate is not signed by the key it names"

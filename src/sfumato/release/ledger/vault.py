@@ -13,25 +13,26 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from sfumato.core.errors import BadLedger
-from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.ledger.encrypted_ledger import EncryptedLedger
-from sfumato.releases.ledger.entry import RELEASE, UNREADABLE_KEPT, UNREADABLE_MEMORY
-from sfumato.releases.ledger.envelope import (
+from sfumato.release.ledger.keys import (
     KEPT_MARK,
+    EncryptedLedger,
+    Key,
+    ReadingKey,
     Secret,
     Unopened,
     enclosed,
     enclosed_text,
     is_signed,
     is_wrapped_by,
+    load_key,
     opened,
     secret_number,
     text_cell,
 )
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.reading_key import ReadingKey, load_key
-from sfumato.releases.ledger.tables import ENTRIES, PEOPLE, SECRETS
+from sfumato.release.ledger.records import RELEASE, UNREADABLE_KEPT, UNREADABLE_MEMORY
+from sfumato.release.ledger.tables import ENTRIES, PEOPLE, SECRETS
+from sfumato.system.errors import BadLedger
+from sfumato.system.json_object import JsonMapping, JsonObject
 
 VAULT = "sfumato_vault"
 """The option of a connection that holds the vault of its ledger."""

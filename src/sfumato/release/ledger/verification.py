@@ -10,23 +10,21 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select, text
 
-from sfumato.core.errors import BadLedger
-from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.ledger import closed_chains, elsewhere, entries, seen_head, underway
-from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.entry import ERASURE, KEY, WITHDRAWAL, Entry
-from sfumato.releases.ledger.failures import AccessDenied
-from sfumato.releases.ledger.redaction import Redactions
-from sfumato.releases.ledger.seals import NOTHING, head_message, signed
-from sfumato.releases.ledger.seen_head import Head
-from sfumato.releases.ledger.tables import ENTRIES, HEAD
-from sfumato.releases.ledger.vault import (
-    unsigned_entries,
-    unsigned_marks,
-    unsigned_secrets,
-    vault_of,
-)
-from sfumato.show.card import Card, several
+from sfumato.release.ledger import checkpoint as seen_head
+from sfumato.release.ledger import cross_chain_overlap as closed_chains
+from sfumato.release.ledger import cross_chain_overlap as elsewhere
+from sfumato.release.ledger import encryption as underway
+from sfumato.release.ledger import entries
+from sfumato.release.ledger.checkpoint import Head
+from sfumato.release.ledger.database import AccessDenied, LedgerDatabase
+from sfumato.release.ledger.keys import NOTHING, head_message, signed
+from sfumato.release.ledger.notices import Redactions
+from sfumato.release.ledger.records import ERASURE, KEY, WITHDRAWAL, Entry
+from sfumato.release.ledger.tables import ENTRIES, HEAD
+from sfumato.release.ledger.vault import unsigned_entries, unsigned_marks, unsigned_secrets, vault_of
+from sfumato.system.errors import BadLedger
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.presentation.cards import Card, several
 
 ENTRIES_PER_PAGE = 500
 """So many entries are read at a time."""

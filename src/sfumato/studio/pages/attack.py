@@ -7,11 +7,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.policy.policy import Policy
-from sfumato.studio.attack_view import strike
-from sfumato.studio.declared_view import promise_looks
-from sfumato.studio.page import SentForm, action, render, studio_of, to
+from sfumato.studio.page import SameStep, SentForm, action, command, render, studio_of, to, yaml_part
 from sfumato.studio.question import Question, needed_question, question_of
-from sfumato.studio.same_step import SameStep, command, yaml_part
+from sfumato.studio.views import promise_looks, strike
 
 STEP = "attack"
 

@@ -7,10 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sfumato.studio.folder import DROPPED
 from sfumato.studio.page import SentForm, action, studio_of, to
 from sfumato.studio.pages.discover import begin
-from sfumato.studio.uploads import receive_file
+from sfumato.studio.state import DROPPED, receive_file
 
 
 def choose(request: Request, form: SentForm) -> Response:

@@ -6,24 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sfumato.core.errors import BadPolicy, SfumatoError, WrongCall
-from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Missing, Role
-from sfumato.policy.edited_text import column_comments
-from sfumato.policy.policy import Policy
-from sfumato.policy.policy_card import ROLES
+from sfumato.policy.policy import ROLES, Policy, column_comments
 from sfumato.policy.presets import PRESETS
-from sfumato.studio.declared_view import (
-    ParameterField,
-    PolicyCheckup,
-    check_beside,
-    knowledge_tables,
-    offered_promises,
-    promise_looks,
-    taxonomy_kind,
-)
 from sfumato.studio.jobs import BackgroundJob
-from sfumato.studio.page import SentForm, action, render, studio_of, to
+from sfumato.studio.page import SameStep, SentForm, action, command, python_call, render, studio_of, to
 from sfumato.studio.policy_edit import (
     PLAIN_ROLES,
     Edit,
@@ -40,9 +26,20 @@ from sfumato.studio.policy_edit import (
     promise_changed,
     roles_changed,
 )
-from sfumato.studio.policy_within import policy_within
-from sfumato.studio.same_step import SameStep, command, python_call
-from sfumato.studio.studio import Studio
+from sfumato.studio.question import policy_within
+from sfumato.studio.security import Studio
+from sfumato.studio.views import (
+    ParameterField,
+    PolicyCheckup,
+    check_beside,
+    knowledge_tables,
+    offered_promises,
+    promise_looks,
+    taxonomy_kind,
+)
+from sfumato.system.errors import BadPolicy, SfumatoError, WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.table.microdata import Missing, Role
 
 STEP = "declare"
 CHECKUP = "checkup"

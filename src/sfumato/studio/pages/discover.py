@@ -9,19 +9,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.progress import Progress
-from sfumato.journey.declare import declare
-from sfumato.journey.draft_evidence import DraftEvidence
-from sfumato.policy.doctor.diagnosis import Diagnosis
-from sfumato.policy.policy_card import ROLES
+from sfumato.draft.doctor import Diagnosis
+from sfumato.policy.policy import ROLES
 from sfumato.policy.presets import PRESETS, preset
-from sfumato.studio.folder import DataChoice
 from sfumato.studio.jobs import BackgroundJob
-from sfumato.studio.page import SentForm, action, render, studio_of, to
-from sfumato.studio.same_step import SameStep, command, python_call
-from sfumato.studio.studio import Studio
+from sfumato.studio.page import SameStep, SentForm, action, command, python_call, render, studio_of, to
+from sfumato.studio.security import Studio
+from sfumato.studio.state import DataChoice
 from sfumato.studio.table_view import LookSettings, TableView, look_at
+from sfumato.system.errors import WrongCall
+from sfumato.system.progress import Progress
+from sfumato.workflows.declare import DraftEvidence, declare
 
 STEP = "discover"
 PROPOSED = "proposal"

@@ -10,27 +10,29 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.json_object import JsonObject
-from sfumato.core.taxonomy import ANY
-from sfumato.policy.policy import Policy
-from sfumato.policy.policy_card import ROLES
-from sfumato.policy.taxonomies import Flat, HierarchyFile, NestedTree, WrittenRows
-from sfumato.policy.taxonomies.date import UNITS
-from sfumato.policy.taxonomies.ready import CATALOGUE
-from sfumato.policy.taxonomies.tree_changes import ROOT, NodePath, TreeChange, with_values, written_tree
-from sfumato.studio.declared_view import MOST_NODES, ColumnCheckup, taxonomy_kind, tree_rows
+from sfumato.policy.policy import ROLES, Policy
+from sfumato.policy.taxonomies.dates import UNITS
+from sfumato.policy.taxonomies.files import (
+    ROOT,
+    HierarchyFile,
+    NestedTree,
+    NodePath,
+    TreeChange,
+    WrittenRows,
+    with_values,
+    written_tree,
+)
+from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE
+from sfumato.policy.taxonomies.texts import Flat
 from sfumato.studio.page import SentForm, action, render, studio_of, to
 from sfumato.studio.pages.declare import STEP, begin_checkup, checkup_of, same_step
-from sfumato.studio.policy_edit import (
-    apply_edit,
-    marked_secret,
-    taxonomy_changed,
-    tree_changed,
-    tree_of,
-)
-from sfumato.studio.policy_within import policy_within
-from sfumato.studio.studio import Studio
+from sfumato.studio.policy_edit import apply_edit, marked_secret, taxonomy_changed, tree_changed, tree_of
+from sfumato.studio.question import policy_within
+from sfumato.studio.security import Studio
+from sfumato.studio.views import MOST_NODES, ColumnCheckup, taxonomy_kind, tree_rows
+from sfumato.system.errors import WrongCall
+from sfumato.system.json_object import JsonObject
+from sfumato.table.taxonomy import ANY
 
 MOST_LEVELS = 12
 

@@ -11,26 +11,30 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.exact_numbers import written
-from sfumato.core.microdata import Role
-from sfumato.journey.choices import CountedLattice, LatticeAnswer, least_people
-from sfumato.journey.model_scores import ModelScores
 from sfumato.policy.policy import Policy
+from sfumato.search.counted_lattice import CountedLattice, LatticeAnswer
 from sfumato.studio.jobs import BackgroundJob
-from sfumato.studio.lattice_picture import LatticePicture
-from sfumato.studio.page import SentForm, action, fragment, render, studio_of, to
-from sfumato.studio.policy_edit import PolicyEdit, apply_edit
-from sfumato.studio.protect_view import (
-    LatticeView,
-    SolutionsView,
-    count_lattice,
-    find_solutions,
-    train_models,
+from sfumato.studio.page import (
+    SameStep,
+    SentForm,
+    action,
+    command,
+    fragment,
+    python_call,
+    render,
+    studio_of,
+    to,
 )
+from sfumato.studio.policy_edit import PolicyEdit, apply_edit
 from sfumato.studio.question import Question, needed_question, question_of
-from sfumato.studio.same_step import SameStep, command, python_call
-from sfumato.studio.studio import Studio
+from sfumato.studio.security import Studio
+from sfumato.studio.table_view import LatticePicture
+from sfumato.studio.views import LatticeView, SolutionsView, count_lattice, find_solutions, train_models
+from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.table.arrays import written
+from sfumato.table.microdata import Role
+from sfumato.workflows.choices import least_people
+from sfumato.workflows.report import ModelScores
 
 STEP = "protect"
 LATTICE, SOLUTIONS, MODELS = "lattice", "solutions", "models"

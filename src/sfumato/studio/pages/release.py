@@ -11,15 +11,24 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from sfumato.core.errors import SfumatoError, WrongCall
-from sfumato.core.json_object import JsonObject
 from sfumato.policy.policy import Policy
-from sfumato.releases.ledger.record import Record
-from sfumato.studio.folder import check_name
-from sfumato.studio.page import SentForm, action, render, studio_of, to
+from sfumato.release.ledger.record import Record
+from sfumato.studio.page import (
+    SameStep,
+    SentForm,
+    action,
+    command,
+    python_call,
+    render,
+    studio_of,
+    to,
+    yaml_part,
+)
 from sfumato.studio.policy_edit import PolicyEdit, apply_edit, with_words
 from sfumato.studio.question import LEDGER, Question, needed_question, question_of
-from sfumato.studio.release_view import (
+from sfumato.studio.security import Studio
+from sfumato.studio.state import check_name
+from sfumato.studio.views import (
     ReleasedFolder,
     ReleaseOrder,
     history_of,
@@ -29,8 +38,8 @@ from sfumato.studio.release_view import (
     releases_in,
     write_report,
 )
-from sfumato.studio.same_step import SameStep, command, python_call, yaml_part
-from sfumato.studio.studio import Studio
+from sfumato.system.errors import SfumatoError, WrongCall
+from sfumato.system.json_object import JsonObject
 
 STEP = "release"
 REHEARSAL, RELEASE, REPORT = "rehearsal", "release", "report"

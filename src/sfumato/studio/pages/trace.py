@@ -9,14 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sfumato.core.errors import WrongCall
-from sfumato.studio.folder import DataChoice, OpenedFolder
-from sfumato.studio.page import SentForm, action, render, studio_of, to
+from sfumato.studio.page import SameStep, SentForm, action, command, render, studio_of, to, yaml_part
 from sfumato.studio.question import LEDGER, ledger_path, question_of
-from sfumato.studio.same_step import SameStep, command, yaml_part
-from sfumato.studio.studio import Studio
-from sfumato.studio.trace_view import TraceView, trace_leak
-from sfumato.studio.uploads import receive_file
+from sfumato.studio.security import Studio
+from sfumato.studio.state import DataChoice, OpenedFolder, receive_file
+from sfumato.studio.views import TraceView, trace_leak
+from sfumato.system.errors import WrongCall
 
 STEP = "trace"
 

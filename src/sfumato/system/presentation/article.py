@@ -1,7 +1,7 @@
 """Articles: a page of sections as data, without a word on how it is drawn.
 
 A `Phrase` keeps the fixed words of the program apart from what was filled in. A plain text is filled in as a
-whole. So a page can be searched for what it says beyond its fixed words (`show/allow_list.py`).
+whole. So a page can be searched for what it says beyond its fixed words (`system/presentation/pages.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sfumato.show.chart import Chart, PairedBars
+from sfumato.system.presentation.charts import Chart, PairedBars
 
 Mood = Literal["good", "bad", "open", "plain"]
 """What a word comes to: kept, broken, not decided, or none of these. It always stands beside the word."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
+from html.parser import HTMLParser
 from importlib.resources import files
+from typing import Any, NoReturn
 
-from sfumato.show.article import (
+from sfumato.system.errors import WrongCall
+from sfumato.system.presentation.article import (
     Article,
     BarFigure,
     Block,
@@ -26,8 +31,8 @@ from sfumato.show.article import (
     Verbatim,
     pieces_of,
 )
-from sfumato.show.chart import Chart
-from sfumato.show.visible_text import visible
+from sfumato.system.presentation.charts import Chart
+from sfumato.system.presentation.visible_text import visible
 
 LINE_END = "\n"
 FILLED = "v"
@@ -39,7 +44,7 @@ MOODS: dict[Mood, str] = {"good": "✔", "bad": "✘", "open": "?", "plain": ""}
 @cache
 def style() -> str:
     """Returns the style sheet; widths of bars are classes, so that no element needs a style of its own."""
-    sheet = files("sfumato.show").joinpath("article_style.css").read_text(encoding="utf-8")
+    sheet = files("sfumato.system.presentation").joinpath("article_style.css").read_text(encoding="utf-8")
     widths = "".join(f".w{i}{{width:{i}%}}" for i in range(101))
     return sheet.replace("\n", "") + widths
 
@@ -170,3 +175,176 @@ def _marked(text: Text) -> str:
 
 def _plain(text: Text) -> str:
     return escape(visible("".join(piece for piece, _ in pieces_of(text))))
+
+
+# Allow-lists of pages: whatever a page says must be a fixed word of the program, or be listed.
+
+_VOID = frozenset(["meta", "br", "hr", "i"])
+_ATTRIBUTES = frozenset(["class", "lang", "charset", "http-equiv", "content", "name", "data-head"])
+_CLASSES = frozenset(
+    [
+        "kicker",
+        "banner",
+        "verdict",
+        "lead",
+        "small",
+        "callout",
+        "mood",
+        "scroll",
+        "stack",
+        "bars",
+        "track",
+        "fill",
+        "second",
+        "key",
+        "sign",
+    ]
+) | {FILLED, *MOODS}
+_META = re.compile(
+    r"|(utf-8|viewport|color-scheme|light dark|width=device-width, initial-scale=1|Content-Security-Policy"
+    r"|default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; base-uri 'none'; form-action 'none')"
+)
+_WIDTH = re.compile(r"w(\d{1,3})")
+_SIGNS = frozenset([*MOODS.values(), "→", *(f"{sign} " for sign in MOODS.values())])
+
+
+@dataclass(frozen=True)
+class AllowList:
+    """What a page may hold: `fixed` words, `values` that were filled in, and `shares` of bars in percent."""
+
+    fixed: Collection[str]
+    values: Collection[str]
+    shares: Collection[int] = ()
+
+    def faults(self, html: str) -> list[str]:
+        """Returns what is wrong with a page, by its place, never by its text; nothing if all is listed."""
+        reader = _PageReader()
+        reader.feed(html)
+        reader.close()
+        said = [
+            f"text {i} holds words that are not those of the program"
+            for i, text in reader.fixed
+            if text.strip() and not self._is_fixed(text)
+        ]
+        said += [
+            f"text {i} was filled in with something that is not published"
+            for i, text in reader.filled
+            if text not in self.values
+        ]
+        said += [
+            f"a heading beside text {i} is not one of the page"
+            for i, text in reader.attributes
+            if not self._is_heading(text)
+        ]
+        said += [
+            f"the bar beside text {i} shows a share that is not published"
+            for i, share in reader.shares
+            if share not in self.shares
+        ]
+        return said + reader.faults
+
+    def _is_fixed(self, text: str) -> bool:
+        bare = text.lstrip("✔✘? ") if text.lstrip() != text or text[:1] in "✔✘?" else text
+        return text in self.fixed or bare in self.fixed or text.strip() in _SIGNS
+
+    def _is_heading(self, text: str) -> bool:
+        return text in self.fixed or text in self.values
+
+
+class _PageReader(HTMLParser):
+    """Reads a page into its texts, in order; everything it does not know is a fault."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.fixed: list[tuple[int, str]] = []
+        self.filled: list[tuple[int, str]] = []
+        self.attributes: list[tuple[int, str]] = []
+        self.shares: list[tuple[int, int]] = []
+        self.faults: list[str] = []
+        self._open: list[tuple[str, bool]] = []
+        self._count = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        classes = (dict(attrs).get("class") or "").split()
+        self._check(tag, attrs, classes)
+        if tag not in _VOID:
+            self._open.append((tag, FILLED in classes))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and tag not in _VOID:
+            name, _ = self._open.pop()
+            if name == tag:
+                return
+
+    def handle_data(self, data: str) -> None:
+        self._count += 1
+        tags = [name for name, _ in self._open]
+        if "style" in tags:
+            if data != style():
+                self.faults.append("the style sheet is another one")
+        elif any(filled for _, filled in self._open):
+            self.filled.append((self._count, data))
+        elif "title" in tags:
+            self.attributes.append((self._count, data))
+        else:
+            self.fixed.append((self._count, data))
+
+    def handle_comment(self, data: str) -> None:
+        del data
+        self.faults.append("the page holds a comment")
+
+    def _check(self, tag: str, attrs: list[tuple[str, str | None]], classes: list[str]) -> None:
+        for name, value in attrs:
+            if name not in _ATTRIBUTES:
+                self.faults.append(f"an element {tag} has an attribute that no page of ours has")
+            elif name == "data-head":
+                self.attributes.append((self._count, value or ""))
+            elif name == "lang" and value != "en":
+                self.faults.append("the page is in another language")
+            elif name in ("charset", "http-equiv", "content", "name") and not _META.fullmatch(value or ""):
+                self.faults.append("the head of the page holds something else")
+        for name in classes:
+            width = _WIDTH.fullmatch(name)
+            if width is not None:
+                self.shares.append((self._count, int(width[1])))
+            elif name not in _CLASSES:
+                self.faults.append(f"an element {tag} has a class that no page of ours has")
+
+
+# Pages as PDF, by WeasyPrint: the same HTML, laid out for paper, with nothing fetched from anywhere.
+
+NEEDED = "python -m pip install 'sfumato[report]'"
+LIBRARIES = "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+"""What WeasyPrint needs of a Debian or Ubuntu system; docs/report.md says it for others."""
+
+
+def pdf_of(html: str) -> bytes:
+    """Returns the page as PDF; raises `WrongCall` where WeasyPrint, or Pango below it, is not installed."""
+    weasyprint = _weasyprint()
+    document: bytes = weasyprint.HTML(string=html, url_fetcher=_fetch_nothing).write_pdf()
+    return document
+
+
+def check_pdf() -> None:
+    """Raises `WrongCall` where no PDF can be made on this machine."""
+    _weasyprint()
+
+
+def _weasyprint() -> Any:  # an optional package: there is no type to name where it is absent
+    try:
+        import weasyprint  # noqa: PLC0415  # optional, and heavy
+    except ImportError:
+        raise WrongCall(
+            "a PDF needs one more package: WeasyPrint",
+            remedy=f"Install it: {NEEDED}. Or leave the PDF out, and print the HTML from a browser.",
+        ) from None
+    except OSError:  # the package is there, a library of the system is not
+        raise WrongCall(
+            "a PDF needs Pango, a library of the system that WeasyPrint sets text with",
+            remedy=f"On Debian and Ubuntu: {LIBRARIES}. Or leave the PDF out.",
+        ) from None
+    return weasyprint
+
+
+def _fetch_nothing(*_: object, **__: object) -> NoReturn:
+    raise ValueError("a report fetches nothing")

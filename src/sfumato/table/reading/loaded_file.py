@@ -6,16 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.data_file import NO_FORM, Note, SourceForm
-from sfumato.engine.column_names import check_names
-from sfumato.engine.frames.arrow import batches_of, no_columns
+from sfumato.system.errors import WrongCall
 from sfumato.system.memory import Memory
+from sfumato.table.arrow import batches_of, no_columns
+from sfumato.table.columns import check_names
+from sfumato.table.data_file import NO_FORM, Note, SourceForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,3 +99,70 @@ def as_dates(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     dates = column.cast(pa.date32(), safe=False)
     same = pc.all(pc.equal(dates.cast(column.type), column), min_count=0).as_py()
     return dates if same else column
+
+
+# The types in which columns are written to Parquet: the same for the same values, whatever held them
+# before.
+#
+# Libraries keep text with short or long offsets, and points in time in units and zones of their own. A file
+# shows none of that: text has short offsets where these are enough, points in time count microseconds, or
+# nanoseconds where some value needs them, and zones are UTC.
+
+LONGEST_SHORT = 2**31 - 1
+"""So many bytes of text short offsets can reach."""
+
+
+def as_written(values: pa.Array) -> pa.Array:
+    """The values of a column in the type that files have for them.
+
+    >>> as_written(pa.array(["a"], pa.large_string())).type
+    DataType(string)
+    >>> as_written(pa.array([0], pa.timestamp("s", "CET"))).type
+    TimestampType(timestamp[us, tz=UTC])
+    """
+    kind, types = values.type, pa.types
+    if types.is_string(kind) or types.is_large_string(kind):
+        length = pc.sum(pc.binary_length(values), min_count=0).as_py() or 0
+        return values.cast(pa.string() if length <= LONGEST_SHORT else pa.large_string())
+    if types.is_timestamp(kind):
+        return _moments(values)
+    return values.cast(pa.date32()) if types.is_date64(kind) else values
+
+
+def _moments(values: pa.Array) -> pa.Array:
+    kind = values.type
+    zone = None if kind.tz is None else "UTC"
+    same_ticks = values.cast(pa.int64()).cast(pa.timestamp(kind.unit, zone))
+    if kind.unit == "us":
+        return same_ticks
+    try:
+        return same_ticks.cast(pa.timestamp("us", zone))
+    except pa.ArrowInvalid:  # a part of a microsecond, or a second too far away for microseconds
+        return same_ticks
+
+
+# Libraries that read and write files beyond CSV and Parquet: extras, named where they are missing.
+
+EXTRAS = {
+    "fastexcel": "excel",
+    "pyreadstat": "stats",
+    "adbc_driver_sqlite.dbapi": "sql",
+    "adbc_driver_postgresql.dbapi": "sql",
+}
+
+
+def extra_library(name: str, what: str) -> ModuleType:
+    """Returns a library; raises `WrongCall` with the extra to install where it is missing."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise WrongCall(
+            f"{what} needs the library {name.partition('.')[0]}, which is not installed",
+            remedy=f"Run `pip install 'sfumato[{EXTRAS[name]}]'`.",
+        ) from None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Tells whether a library that is written in Rust gave up; what it raises is no `Exception`, and has no
+    name that could be imported."""
+    return type(error).__name__ == "PanicException"

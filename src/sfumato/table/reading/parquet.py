@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +16,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.errors import BadData
-from sfumato.engine.column_names import check_names, safe_name
-from sfumato.engine.frames.arrow import ROWS_AT_A_TIME, batches_of, no_columns
-from sfumato.engine.text_bytes import is_text, with_sound_text
+from sfumato.system.disk import digest_of, read_document, to_disk
+from sfumato.system.errors import BadData
+from sfumato.system.json_object import JsonObject, read_json
 from sfumato.system.memory import Memory
+from sfumato.table.arrow import ROWS_AT_A_TIME, batches_of, no_columns
+from sfumato.table.cell_text import is_text, with_sound_text
+from sfumato.table.columns import check_names, safe_name
+from sfumato.table.writing import check_target, write_parquet_again
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
+
 
 VALUES_PER_PAGE = 4096
 """Writers look after so many values at the latest whether a page is full: long values make long pages."""
@@ -130,3 +139,155 @@ class ParquetReader:
 
     def _unreadable(self) -> BadData:
         return BadData("the file cannot be read as Parquet", where=self.path.name, remedy="Is it complete?")
+
+
+# A table in parts: a folder of Parquet files that is there only through its manifest.
+#
+# The manifest is written last and names every part, in order, with its size, digest and rows. A folder
+# without
+# one is not read, and a file that it does not name is not part of the table: whatever wrote the parts may
+# have
+# been stopped or have tried twice.
+
+MANIFEST = "_manifest.json"
+"""Begins with a mark that makes other readers of such folders pass it over."""
+
+
+def write_parts(path: Path, fill: Callable[[Path], object], *, rows: int, private: bool = False) -> Path:
+    """Let `fill` write Parquet files into a new folder, put them in order, and give the folder its name.
+
+    Nothing appears under `path` unless the parts hold exactly `rows` rows. A `private` folder can be read by
+    its owner alone.
+    """
+    check_target(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        draft.mkdir(mode=0o700)
+        fill(draft / "table")
+        made = draft / "table"
+        parts = _named_in_order(made, private=private)
+        listed = [_described(part) for part in parts]
+        written = sum(part["rows"] for part in listed)
+        if written != rows:
+            raise BadData(f"{written} rows were written where {rows} were planned", where=path.name)
+        _store(made / MANIFEST, listed, private=private)
+        made.chmod(0o700 if private else 0o777 & ~_umask())
+        check_target(path)
+        made.rename(path)
+        to_disk(path.parent)
+    except OSError as error:
+        raise BadData(f"the parts could not be written ({error.strerror})", where=str(path)) from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(draft)
+    return path
+
+
+def _named_in_order(folder: Path, *, private: bool) -> list[Path]:
+    """The parts under their final names; marks and checksums of the writer are gone."""
+    written = sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
+    if not written:
+        raise BadData(
+            "Spark wrote no part where this process can see it",
+            remedy="Name a folder that the driver and all workers share.",
+        )
+    for other in set(folder.iterdir()) - set(written):
+        if other.is_dir():
+            shutil.rmtree(other)
+        else:
+            other.unlink()
+    parts = []
+    for number, part in enumerate(written):
+        final = part.with_name(f"part-{number:05}.parquet")
+        part.rename(final)
+        write_parquet_again(final)
+        final.chmod(0o600 if private else 0o666 & ~_umask())
+        to_disk(final)
+        parts.append(final)
+    return parts
+
+
+def _described(part: Path) -> JsonObject:
+    rows = ParquetReader(part).total
+    return {"name": part.name, "bytes": part.stat().st_size, "sha256": digest_of(part), "rows": rows}
+
+
+def _store(path: Path, parts: Sequence[JsonObject], *, private: bool) -> None:
+    document = {"sfumato": 1, "rows": sum(part["rows"] for part in parts), "parts": list(parts)}
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(json.dumps(document, indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    to_disk(path.parent)
+
+
+def _umask() -> int:
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
+
+
+@dataclass(frozen=True, eq=False)
+class PartsReader:
+    """A folder of Parquet files, through its manifest."""
+
+    path: Path
+    kind: str = "parquet"
+    memory: Memory = field(default_factory=Memory)
+
+    def within(self, memory: Memory) -> PartsReader:
+        """Returns the same reader, held to a limit of memory."""
+        return replace(self, memory=memory)
+
+    @cached_property
+    def parts(self) -> tuple[ParquetReader, ...]:
+        try:
+            listed = read_json(read_document(self.path / MANIFEST))["parts"]
+            named = [(str(part["name"]), int(part["bytes"])) for part in listed]
+        except FileNotFoundError:
+            raise BadData(
+                "the folder has no manifest: it is no table, or not a whole one",
+                where=self.path.name,
+                remedy="Name a file, or a folder that was published.",
+            ) from None
+        except (OSError, ValueError, KeyError, TypeError):
+            raise BadData("the manifest cannot be read", where=self.path.name) from None
+        for name, size in named:
+            part = self.path / name
+            if Path(name).name != name or not part.is_file() or part.stat().st_size != size:
+                raise BadData("a part is not what the manifest says", where=self.path.name)
+        if not named:
+            raise BadData("the manifest names no part", where=self.path.name)
+        return tuple(ParquetReader(self.path / name, memory=self.memory) for name, _ in named)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        first = self.parts[0].schema
+        check_names(first.names)
+        if any(part.schema != first for part in self.parts):
+            raise BadData("the parts have different columns", where=self.path.name)
+        return first
+
+    @cached_property
+    def total(self) -> int | None:
+        return sum(part.total or 0 for part in self.parts)
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for part in self.parts:
+            yield from part.batches(names)
+
+    def native(self, table: pa.Table) -> pa.Table:
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class MatchingReader(PartsReader):
+    """All Parquet files whose names match a pattern, such as `visits-*.parquet`, as one table."""
+
+    @cached_property
+    def parts(self) -> tuple[ParquetReader, ...]:
+        files = sorted(file for file in self.path.parent.glob(self.path.name) if file.is_file())
+        if not files:
+            raise BadData("no file has such a name", where=str(self.path), remedy="Check the pattern.")
+        return tuple(ParquetReader(file, memory=self.memory) for file in files)

@@ -2,22 +2,22 @@
 
 Readers of other files are loaded where such a file is read.
 """
-# ruff: noqa: PLC0415  # most tables are neither spreadsheets nor files of statistics programs
 
 from __future__ import annotations
 
 from os import PathLike, fspath
 from pathlib import Path
 
-from sfumato.core.data_file import NO_FORM, DataFile, Note, SourceForm
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine.csv.reader import CsvOptions, CsvReader
-from sfumato.engine.csv.utf8 import LONGEST_CELL
-from sfumato.engine.files.loaded_file import LoadedFileReader
-from sfumato.engine.files.parquet import ParquetReader
-from sfumato.engine.files.parts import MatchingReader, PartsReader
-from sfumato.engine.rows import RowSource
-from sfumato.system.database_address import DatabaseAddress
+from sfumato.system.disk import DatabaseAddress
+from sfumato.system.errors import BadData, WrongCall
+from sfumato.table.data_file import NO_FORM, DataFile, Note, SourceForm
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.reading.csv import LONGEST_CELL, CsvOptions, CsvReader
+from sfumato.table.reading.loaded_file import LoadedFileReader
+from sfumato.table.reading.parquet import MatchingReader, ParquetReader, PartsReader
+
+# ruff: noqa: PLC0415  # most tables are neither spreadsheets nor files of statistics programs
+
 
 CSV_ENDINGS = tuple(f"{kind}{packed}" for packed in ("", ".gz", ".zst") for kind in (".csv", ".tsv", ".txt"))
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -65,11 +65,10 @@ def open_file(
 
 def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> LoadedFileReader:
     """A file that is read as a whole, by its ending."""
-    from sfumato.engine.files.arrow_file import ARROW_ENDINGS, ArrowFileReader
-    from sfumato.engine.files.json_lines import LINES_ENDINGS, JsonLinesReader
-    from sfumato.engine.files.sas_catalog import CATALOG_ENDING
-    from sfumato.engine.files.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
-    from sfumato.engine.files.statistics_file import (
+    from sfumato.table.reading.records import ARROW_ENDINGS, LINES_ENDINGS, ArrowFileReader, JsonLinesReader
+    from sfumato.table.reading.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
+    from sfumato.table.reading.statistics import (
+        CATALOG_ENDING,
         SAS_ENDINGS,
         STATISTICS_ENDINGS,
         StatisticsFileReader,
@@ -113,7 +112,7 @@ def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note 
 
 def open_query(data: str | PathLike[str], expected: SourceForm) -> RowSource:
     """What a database answers to a query that is said, or that a policy names."""
-    from sfumato.engine.files.query import QueryReader
+    from sfumato.table.reading.records import QueryReader
 
     form, note = (data.form, data.note) if isinstance(data, DataFile) else (NO_FORM, None)
     _check_form(form, "a database", "query")
@@ -129,3 +128,9 @@ def _check_form(form: SourceForm, what: str, *keys: str) -> None:
     for key in form.words:
         if key not in (*keys, *OF_EVERY_KIND):
             raise WrongCall(f"{what} has no {key}", remedy=f"Leave --{key} out.")
+
+
+# The formats of released tables.
+
+FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "arrow", "jsonl")
+"""Each is also the ending of the file, `data` by name."""

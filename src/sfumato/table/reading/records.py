@@ -6,19 +6,23 @@ missing cell there. A column of numbers, or of truths, keeps its type; any other
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 import pyarrow as pa
+from pyarrow import ipc
 
-from sfumato.core.errors import BadData
-from sfumato.core.json_object import read_json
-from sfumato.engine.column_names import safe_name
-from sfumato.engine.files.loaded_file import LoadedFileReader
-from sfumato.engine.text import canonical
+from sfumato.system.disk import POSTGRESQL, SQLITE, DatabaseAddress
+from sfumato.system.errors import BadData
+from sfumato.system.json_object import read_json
+from sfumato.table.cell_text import canonical
+from sfumato.table.columns import safe_name
+from sfumato.table.data_file import SourceForm
+from sfumato.table.reading.loaded_file import LoadedFileReader, extra_library
 
 LINES_ENDINGS = (".jsonl", ".ndjson")
-BYTES_PER_BYTE = 8
+JSON_BYTES_PER_BYTE = 8
 """Memory for each byte of the file: measured were 6.7, most of it for single cells."""
 
 
@@ -32,7 +36,7 @@ class JsonLinesReader(LoadedFileReader):
     """A file of JSON lines, in UTF-8."""
 
     def needed_bytes(self) -> int:
-        return self.path.stat().st_size * BYTES_PER_BYTE
+        return self.path.stat().st_size * JSON_BYTES_PER_BYTE
 
     def load(self) -> pa.Table:
         columns: dict[str, list[object]] = {}
@@ -87,3 +91,114 @@ class JsonLinesReader(LoadedFileReader):
             where=self.path.name,
             remedy="Leave it out or turn it into text.",
         )
+
+
+# The rows that a query gives, read once: whoever asks again gets the same ones.
+
+DRIVERS: Mapping[str, str] = {
+    POSTGRESQL: "adbc_driver_postgresql.dbapi",
+    SQLITE: "adbc_driver_sqlite.dbapi",
+}
+
+COPIES = 2
+"""An answer is held as it comes, and with types that others know as texts."""
+NO_DATABASE = DatabaseAddress(SQLITE, "file::memory:")
+
+
+@dataclass(frozen=True, eq=False)
+class QueryReader(LoadedFileReader):
+    """What a database answers to a query; it is asked in a transaction that can only read."""
+
+    address: DatabaseAddress = NO_DATABASE
+    query: str = ""
+
+    @property
+    def source_form(self) -> SourceForm:
+        return SourceForm(query=self.query)
+
+    def load(self) -> pa.Table:
+        driver = extra_library(DRIVERS[self.address.kind], "a query of a database")
+        try:
+            connection = driver.connect(self.address.uri)
+        except driver.Error:  # its message may hold the address
+            raise BadData(
+                "the database cannot be reached",
+                where=self.path.name,
+                remedy="Check its address, and whether it lets you in.",
+            ) from None
+        with closing(connection), closing(connection.cursor()) as cursor:
+            try:
+                if self.address.kind == POSTGRESQL:
+                    cursor.execute("SET TRANSACTION READ ONLY")
+                cursor.execute(self.query)
+                table = self._answer(cursor.fetch_record_batch())
+            except (driver.Error, pa.ArrowException, OSError, UnicodeError):  # a message may quote cells
+                raise BadData(
+                    "the database refuses the query, or its answer cannot be read",
+                    where=self.path.name,
+                    remedy="Try the query in the database's own program. It may only read; cast columns in"
+                    " which texts and numbers are mixed, and types that are neither.",
+                ) from None
+        return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+
+    def _answer(self, rows: pa.RecordBatchReader) -> pa.Table:
+        """Returns all rows of an answer, as long as there is room for as many more.
+
+        Drivers hand on whatever bytes a database has for a text; those that are no text are refused here.
+        """
+        held = []
+        for batch in rows:
+            batch.validate(full=True)
+            held.append(batch)
+            self.check_room(COPIES * batch.nbytes)
+        return pa.Table.from_batches(held, rows.schema)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Returns the cells of a type that the driver does not know as the texts that stand for them."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
+    return column
+
+
+# Arrow files as readers: the IPC file format (Feather), and its streams.
+
+ARROW_ENDINGS = (".arrow", ".feather", ".ipc", ".arrows")
+ARROW_BYTES_PER_BYTE = 2
+"""Memory for each byte of a file that is not compressed: measured were 1.8."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowFileReader(LoadedFileReader):
+    """An Arrow IPC file or stream."""
+
+    def needed_bytes(self) -> int:
+        return self.path.stat().st_size * ARROW_BYTES_PER_BYTE
+
+    def load(self) -> pa.Table:
+        try:
+            with pa.OSFile(str(self.path)) as file:
+                try:
+                    packed = ipc.open_file(file)
+                except pa.ArrowInvalid:
+                    file.seek(0)
+                    stream = ipc.open_stream(file)
+                    return self._joined(stream.schema, stream)
+                batches = (packed.get_batch(number) for number in range(packed.num_record_batches))
+                return self._joined(packed.schema, batches)
+        except (pa.ArrowException, OSError):
+            raise BadData(
+                "the file cannot be read as Arrow", where=self.path.name, remedy="Is it complete?"
+            ) from None
+
+    def _joined(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+        """Returns all batches as a table; what is compressed shows its size only when it is unpacked.
+
+        Arrow believes the offsets of a file, and reads where nothing is if they are damaged.
+        """
+        held = []
+        for batch in batches:
+            batch.validate(full=True)
+            held.append(batch)
+            self.check_room(batch.nbytes)
+        return pa.Table.from_batches(held, schema)

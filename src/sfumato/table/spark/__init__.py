@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sfumato.engine.spark.source import SparkSource
+from sfumato.table.spark.source import SparkSource
 
 __all__ = ["SparkSource"]

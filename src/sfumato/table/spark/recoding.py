@@ -15,24 +15,44 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType
 
-from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Microdata
-from sfumato.core.recoding import Recoding
-from sfumato.core.term_sets import UNIT, SetForm
-from sfumato.engine.arrow_arrays import text_array, to_arrow
-from sfumato.engine.frames.arrow import ArrowReader
-from sfumato.engine.set_columns import YES, SetReader
-from sfumato.engine.spark import checksum
-from sfumato.engine.spark.class_tables import RecodedByColumn, RecodedByRow, arrow_words, class_tables
-from sfumato.engine.spark.counts import without_missing
-from sfumato.engine.spark.errors import another_table, spark_task
-from sfumato.engine.spark.keys import CodedColumn, packed, planned, with_person
-from sfumato.engine.spark.lookups import Lookup, join_on, look_up
-from sfumato.engine.spark.numbered_table import NumberedTable
-from sfumato.engine.spark.part_bounds import PartBounds, part_bounds
-from sfumato.engine.spark.row_order import MOST_TEXTS, OrderedRows, RankedColumn, ShownColumn, or_fail
-from sfumato.engine.spark.text import text_of
-from sfumato.engine.spark.value_numbers import numbered
+from sfumato.system.errors import WrongCall
+from sfumato.table.arrow import ArrowReader
+from sfumato.table.arrow_arrays import text_array, to_arrow
+from sfumato.table.digest import DIGITS, SLICES, table_digest
+from sfumato.table.microdata import UNIT, Microdata, SetForm
+from sfumato.table.recoding import Recoding
+from sfumato.table.set_columns import YES, SetReader
+from sfumato.table.spark import row_order as checksum
+from sfumato.table.spark.counting import (
+    CodedColumn,
+    RecodedByColumn,
+    RecodedByRow,
+    arrow_words,
+    class_tables,
+    packed,
+    planned,
+    with_person,
+    without_missing,
+)
+from sfumato.table.spark.row_order import (
+    MOST_TEXTS,
+    OrderedRows,
+    PartBounds,
+    RankedColumn,
+    ShownColumn,
+    or_fail,
+    part_bounds,
+)
+from sfumato.table.spark.text import (
+    Lookup,
+    NumberedTable,
+    another_table,
+    join_on,
+    look_up,
+    numbered,
+    spark_task,
+    text_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,3 +278,22 @@ def _label(key: int, shown: ShownColumn, which: NDArray[np.int64]) -> dict[str, 
     if not shown.is_short:
         columns[f"l{key}"] = text_array(shown.texts, pa.string()).take(columns[f"r{key}"])
     return columns
+
+
+# The digest of a table, added up in Spark.
+
+
+def digest(opened: NumberedTable) -> str:
+    """One pass; one row of sums leaves Spark."""
+    cells = []
+    for name, kind in zip(opened.names, opened.kinds, strict=True):
+        text = text_of(F.col(opened.at(name)), kind, name)
+        cells.append(F.coalesce(F.concat(F.octet_length(text).cast("string"), F.lit(":"), text), F.lit("-")))
+    rows = opened.frame.select(F.sha2(F.concat(F.lit(""), *cells), 256).alias("h"))
+    slices = [
+        F.coalesce(F.sum(F.conv(F.substring("h", 1 + i * DIGITS, DIGITS), 16, 10).cast("long")), F.lit(0))
+        for i in range(SLICES)
+    ]
+    with spark_task("the digest"):
+        count, *sums = rows.agg(F.count(F.lit(1)), *slices).collect()[0]
+    return table_digest(opened.names, int(count), [int(part) for part in sums])

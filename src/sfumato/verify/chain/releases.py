@@ -5,16 +5,81 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
+from hashlib import blake2b
+from math import lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.judge.chain.marks import Marks
+from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.verify.policy_data import JudgedPolicy, PromiseData
+from sfumato.verify.registry import judge_of
+from sfumato.verify.tally import JointCounts, Tally, ValueCounts
+from sfumato.verify.trees import Text, ValueTree
+
+# Marks, as imprints hold them: 128 bits tell values apart and 64 tell nodes apart, without the texts.
+#
+# This is the format of what a ledger keeps, written down a second time.
+
+Marks = NDArray[np.uint64]
+"""Two columns of 64 bits per value."""
+
+ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
+SHIFT = np.uint64(29)
+
+
+def text_marks(texts: Sequence[Text]) -> Marks:
+    """Returns the mark of every text: BLAKE2b of a byte 1 and the text; of a byte 0 where there is none."""
+    digests = (
+        blake2b(b"\0" if text is None else b"\1" + text.encode("utf-8", "surrogatepass"), digest_size=16)
+        for text in texts
+    )
+    joined = b"".join(digest.digest() for digest in digests)
+    return np.frombuffer(joined, dtype="<u8").astype(np.uint64).reshape(-1, 2)
+
+
+def in_order(marks: Marks) -> NDArray[np.intp]:
+    """Returns an ascending order of marks; equal ones are side by side."""
+    order = np.argsort(marks[:, 0])
+    head, tail = marks[order, 0], marks[order, 1]
+    if np.any((head[1:] == head[:-1]) & (tail[1:] != tail[:-1])):  # rare: half of two marks is the same
+        return np.lexsort((marks[:, 1], marks[:, 0]))
+    return order
+
+
+def mixed(marks: Marks, more: Marks) -> Marks:
+    """Returns one mark of two; their order counts. Sums and products are taken modulo 2**64.
+
+    >>> one, two = text_marks(["a"]), text_marks(["b"])
+    >>> bool((mixed(one, two) == mixed(two, one)).all())
+    False
+    """
+    folded = (marks + ODD) * (more | np.uint64(1)) + more
+    folded = (folded ^ (folded >> SHIFT)) * ODD
+    return folded ^ (folded >> SHIFT)
+
+
+def tuple_marks(columns: Sequence[Marks], count: int) -> Marks:
+    """Returns the mark of every row of some columns, mixed from nothing on, column by column."""
+    found = np.zeros((1 if not columns else count, 2), np.uint64)
+    for column in columns:
+        found = mixed(found, column)
+    return found if columns else np.zeros((count, 2), np.uint64)
+
+
+def child_marks(above: NDArray[np.uint64], texts: Sequence[Text]) -> NDArray[np.uint64]:
+    """Returns the mark of a node with each of these labels (columns) below each of these nodes (rows)."""
+    own = text_marks(texts)[:, 0]
+    left = np.repeat(above, len(own))
+    right = np.tile(own, len(above))
+    both = mixed(np.stack([left, left], axis=1), np.stack([right, right], axis=1))
+    return both[:, 0].reshape(len(above), len(own))
+
 
 Numbers = NDArray[np.int64]
 
@@ -242,3 +307,231 @@ def _placed(release: RememberedRelease, newest: RememberedRelease, value: Number
 def unpacked(text: str, kind: str) -> NDArray[Any]:
     """Returns an array that a document holds as text: little end first, compressed, in base 64."""
     return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), dtype=kind)
+
+
+# What two tables make likely, judged a second time: cells, expected counts, and histograms around them.
+#
+# Within a component of two tables, and for one matching value, a of n people are in a class of the first
+# and b
+# in a class of the second. If all ways to match rows are equally likely, a * b / n of them are in both.
+# Whoever
+# is new in the second table is in a class of the first that has no name.
+
+ABOUT = 1 << 28
+"""Cells are looked at in whole numbers that add up to about this many."""
+
+LARGEST_EXACT = 1 << 40
+"""Cells that are whole numbers below this, times one factor, are judged as they are."""
+
+MOST_ENTRIES = 20_000_000
+"""So many entries of cells are looked at; more are too many."""
+
+CELLS_TOGETHER = 2_000
+
+Held = Mapping[int, Fraction]
+"""Leaf -> how many people are expected to have it, in one cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairEntries:
+    """Entry e: in cell `cell[e]`, `one[e] * other[e] / all[e]` people with the matching value `value[e]`.
+
+    The cell is of class `row[e]` of the first table and class `column[e]` of the second. `least` and `most`
+    of these people there are in any world.
+    """
+
+    cell: Numbers
+    row: Numbers
+    column: Numbers
+    value: Numbers
+    one: Numbers
+    other: Numbers
+    all: Numbers
+
+    @property
+    def least(self) -> Numbers:
+        beyond: Numbers = np.maximum(0, self.one + self.other - self.all)
+        return beyond
+
+    @property
+    def most(self) -> Numbers:
+        either: Numbers = np.minimum(self.one, self.other)
+        return either
+
+
+@dataclass(frozen=True, eq=False)
+class SideCounts:
+    """One table of two: entry e says that class `owner[e]` holds `count[e]` people of block `block[e]`.
+
+    A block is a component of both tables, and a matching value in it. Entries are sorted by block.
+    """
+
+    block: Numbers
+    owner: Numbers
+    count: Numbers
+
+    @classmethod
+    def of(cls, block: Numbers, owner: Numbers, count: Numbers) -> SideCounts:
+        """Returns the sums of equal entries."""
+        width = int(owner.max(initial=0)) + 1
+        distinct, which = np.unique(block * width + owner, return_inverse=True)
+        sums = np.zeros(len(distinct), np.int64)
+        np.add.at(sums, which.ravel(), count)
+        return cls(distinct // width, distinct % width, sums)
+
+
+def pair_entries(first: SideCounts, second: SideCounts, value_of_block: Numbers) -> PairEntries | None:
+    """Returns the cells of two tables of the same people; `None` where they are too many to look at."""
+    total = np.zeros(len(value_of_block), np.int64)
+    np.add.at(total, second.block, second.count)
+    begin = np.searchsorted(second.block, np.arange(len(total) + 1))
+    lengths = np.diff(begin)[first.block]
+    if int(lengths.sum()) > MOST_ENTRIES:
+        return None
+    left = np.repeat(np.arange(len(first.block)), lengths)
+    right = np.repeat(begin[first.block] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(left))
+    width = int(second.owner.max(initial=0)) + 1
+    _, cell = np.unique(first.owner[left] * width + second.owner[right], return_inverse=True)
+    block = first.block[left]
+    return PairEntries(
+        cell.ravel().astype(np.int64),
+        first.owner[left],
+        second.owner[right],
+        value_of_block[block],
+        first.count[left],
+        second.count[right],
+        total[block],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedValues:
+    """The column of a promise: its tree, the leaf of every matching value, the whole table's counts."""
+
+    column: str
+    tree: ValueTree
+    leaf_of_value: Numbers
+    overall: Numbers
+    policy: JudgedPolicy
+
+    def tally(self, histograms: Sequence[Mapping[int, int]]) -> Tally:
+        """Returns histograms in whole numbers as classes of the whole table."""
+        owner, value, count, people = _as_arrays(histograms)
+        spelling = self.policy.spelling_of(self.column)
+        spread = ValueCounts(owner, value, count, self.tree, spelling=spelling)
+        return Tally(
+            people, people, {self.column: spread}, policy=self.policy, overall={self.column: self.overall}
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JointlyJudgedValues:
+    """Columns that a promise looks at together: their tuples of cells, and that of every matching value."""
+
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Text, ...], ...]
+    leaf_of_value: Numbers
+    policy: JudgedPolicy
+
+    def tally(self, histograms: Sequence[Mapping[int, int]]) -> Tally:
+        """Returns histograms in whole numbers as classes."""
+        owner, value, count, people = _as_arrays(histograms)
+        held = JointCounts(owner, value, count, self.cells)
+        return Tally(people, people, {}, policy=self.policy, together={self.columns: held})
+
+
+def _as_arrays(histograms: Sequence[Mapping[int, int]]) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Returns classes, values and counts, entry by entry, and the people of every class."""
+    owner = np.repeat(np.arange(len(histograms)), [len(h) for h in histograms]).astype(np.int64)
+    pairs = [pair for h in histograms for pair in sorted(h.items())]
+    value = np.array([leaf for leaf, _ in pairs], dtype=np.int64)
+    count = np.array([n for _, n in pairs], dtype=np.int64)
+    people = np.zeros(len(histograms), np.int64)
+    np.add.at(people, owner, count)
+    return owner, value, count, people
+
+
+def pair_kept(
+    entries: PairEntries, values: JudgedValues | JointlyJudgedValues, promise: PromiseData
+) -> bool | None:
+    """Returns whether what two tables make likely keeps a promise; `None` where that stays open.
+
+    Sizes are not asked: counts are multiplied until there are enough people.
+    """
+    judge = judge_of(promise)
+
+    def kept(histograms: Sequence[Mapping[int, int]]) -> bool:
+        return judge(values.tally(histograms), promise).holds is True
+
+    def decide(cells: Sequence[Held]) -> bool | None:
+        if kept([near for cell in cells for near in _around(cell)]):
+            return True
+        if len(cells) > 1:
+            half = len(cells) // 2
+            one = decide(cells[:half])
+            other = None if one is False else decide(cells[half:])
+            return False if one is False or other is False else None if None in (one, other) else True
+        exact = _exact(cells[0], promise.get("least_people") or 0)
+        return None if exact is None else kept([exact])
+
+    found: bool | None = True
+    for some in _cells(entries, values.leaf_of_value):
+        decided = decide(some)
+        if decided is False:
+            return False
+        found = None if decided is None else found
+    return found
+
+
+def _cells(entries: PairEntries, leaf_of_value: Numbers) -> Iterator[list[Held]]:
+    """Yields the expected histograms of all different cells, some at a time."""
+    known: set[frozenset[tuple[int, Fraction]]] = set()
+    waiting: list[Held] = []
+    order = np.argsort(entries.cell, kind="stable")
+    begin = np.searchsorted(entries.cell[order], np.arange(int(entries.cell.max(initial=-1)) + 2))
+    leaf = leaf_of_value[entries.value]
+    for start, stop in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
+        held: dict[int, Fraction] = {}
+        for e in order[start:stop].tolist():
+            share = Fraction(int(entries.one[e]) * int(entries.other[e]), int(entries.all[e]))
+            held[int(leaf[e])] = held.get(int(leaf[e]), Fraction(0)) + share
+        everybody = sum(held.values(), Fraction(0))
+        shares = frozenset((value, weight / everybody) for value, weight in held.items())
+        if shares in known:
+            continue
+        known.add(shares)
+        waiting.append({value: weight / everybody for value, weight in held.items()})
+        if len(waiting) == CELLS_TOGETHER:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def _around(cell: Held) -> list[dict[int, int]]:
+    """Returns whole histograms that a multiple of the cell is a mixture of: rounded down, and each value up.
+
+    Rounding down takes less than one of each value. So the multiple is the rounded histogram and, for every
+    value, less than one more; that is a mixture of the histograms with one value larger by their number.
+    """
+    low = {value: int(weight * ABOUT) for value, weight in cell.items()}
+    found = [low]
+    found += [{**low, value: low[value] + len(cell)} for value in cell]
+    return [{value: count for value, count in some.items() if count} for some in found]
+
+
+def _exact(cell: Held, people: int) -> dict[int, int] | None:
+    """Returns the cell in whole numbers, at least so many people; `None` where they are too large."""
+    factor = lcm(*(weight.denominator for weight in cell.values()))
+    factor *= max(1, -(-people // factor))
+    if factor >= LARGEST_EXACT:
+        return None
+    return {value: int(weight * factor) for value, weight in cell.items()}
+
+
+def numbered(columns: Sequence[NDArray[np.integer]], rows: int) -> Numbers:
+    """Returns a number for every row of some columns; equal rows have equal numbers."""
+    if not columns or not rows:
+        return np.zeros(rows, np.int64)
+    table = np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
+    return np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.int64)

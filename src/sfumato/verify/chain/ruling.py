@@ -10,23 +10,106 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.core.verdict import Verdict
-from sfumato.judge.chain.files_alone import NOT_FROM_FILES
-from sfumato.judge.chain.remembered_release import (
+from sfumato.system.errors import BadData
+from sfumato.system.memory import Memory
+from sfumato.system.verdict import Verdict
+from sfumato.verify.chain.releases import (
+    JointlyJudgedValues,
+    JudgedValues,
+    MarkedTree,
     Numbers,
     ReleaseTable,
     RememberedRelease,
+    child_marks,
     on_newest_trees,
+    pair_entries,
+    pair_kept,
+    text_marks,
+    tuple_marks,
 )
-from sfumato.judge.chain.two_releases import candidates_of_two
-from sfumato.judge.chain.world_bounds import Chosen, WorldBounds
-from sfumato.judge.chain.world_equations import TooLarge, WorldEquations
-from sfumato.judge.policy_data import PromiseData
-from sfumato.judge.rulings import undecided
+from sfumato.verify.chain.source import NOT_FROM_FILES, PositionRequest, SourcePositions
+from sfumato.verify.chain.worlds import Chosen, TooLarge, WorldBounds, WorldEquations, blocks, no_world
+from sfumato.verify.policy_data import PromiseData
+from sfumato.verify.registry import judge_of, undecided
+from sfumato.verify.tables import (
+    NO_LIMIT,
+    FileForm,
+    HandedRows,
+    Relation,
+    TextTable,
+    header,
+    set_cell,
+    strictly,
+)
+from sfumato.verify.trees import Text
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+
+# One release or two, by formula.
+#
+# Classes of two releases that can hold the same person form blocks: within one, and for one matching value,
+# anybody of the first release may be any record of the second, as far as counts go. So of class q of the
+# first
+# and class p of the second at most the smaller of both counts are the same people, and of p at most as many
+# are
+# new as there are more people in the block than before; both are reached.
+
+LARGEST = 50_000_000
+"""Pairs of entries that are looked at together at most."""
+
+
+def candidates_of_two(releases: Sequence[ReleaseTable]) -> Numbers:
+    """Returns the number of candidates of every target of one release, or of two."""
+    if len(releases) == 1:
+        return _per_class(releases[0], releases[0].count)
+    first, second = releases
+    one, other, count = blocks(first, second)
+    before, after = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    np.add.at(before, one, first.count)
+    np.add.at(after, other, second.count)
+    if np.any(after < before):
+        raise no_world()
+    new = _per_class(second, np.minimum(second.count, (after - before)[other]))
+    return np.concatenate([_of_both(first, second, one, other, count), new[new > 0]])
+
+
+def _of_both(first: ReleaseTable, second: ReleaseTable, one: Numbers, other: Numbers, count: int) -> Numbers:
+    """Returns the candidates of people who are in both, pair by pair of classes, a few at a time."""
+    order = np.argsort(other, kind="stable")
+    begin = np.searchsorted(other[order], np.arange(count + 1))
+    lengths = np.diff(begin)[one]
+    found, start = [], 0
+    edges = np.searchsorted(first.owner, np.arange(len(first) + 1))
+    reach = np.concatenate(([0], np.cumsum(lengths)))[edges]
+    while start < len(first):
+        stop = max(start + 1, int(np.searchsorted(reach, reach[start] + LARGEST, side="right")) - 1)
+        some = np.arange(edges[start], edges[stop])
+        left = np.repeat(some, lengths[some])
+        ahead = np.repeat(begin[one[some]] - (np.cumsum(lengths[some]) - lengths[some]), lengths[some])
+        right = order[ahead + np.arange(len(left))]
+        pair = first.owner[left] * max(1, len(second)) + second.owner[right]
+        distinct, which = np.unique(pair, return_inverse=True)
+        sums = np.zeros(len(distinct), np.int64)
+        np.add.at(sums, which.ravel(), np.minimum(first.count[left], second.count[right]))
+        found.append(sums)
+        start = stop
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _per_class(table: ReleaseTable, counts: Numbers) -> Numbers:
+    sums = np.zeros(len(table), np.int64)
+    np.add.at(sums, table.owner, counts)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -144,3 +227,271 @@ def _ruled(least: Numbers, most: Numbers, k: int) -> ChainRuling:
     number = highest if highest is not None or lowest is None else int(most[maybe].min())
     holds = False if few else None if open_ones else True
     return ChainRuling(holds, number, lowest == highest, few, open_ones)
+
+
+# Several tables put together by whoever has a register, judged from the original rows and published counts.
+#
+# Every position that somebody is in keeps what is promised, and so does what every two tables make likely.
+
+PromiseWords = Mapping[str, object]
+"""A promise as plain data."""
+
+
+@dataclass(frozen=True)
+class TablesTogether:
+    """What is asked of tables, by number: of positions, group by group, and of what pairs make likely."""
+
+    groups: tuple[tuple[tuple[int, ...], tuple[PromiseWords, ...]], ...]
+    pairs: tuple[tuple[int, int], ...] = ()
+    likely: tuple[PromiseWords, ...] = ()
+
+
+@dataclass(frozen=True)
+class TogetherRuling:
+    """A verdict for every promise that was asked, and the size of the smallest position looked at."""
+
+    verdicts: tuple[Verdict, ...]
+    smallest: int | None
+
+    @property
+    def holds(self) -> bool | None:
+        said = [verdict.holds for verdict in self.verdicts]
+        return False if False in said else None if None in said else True
+
+
+def judge_source_file(
+    path: Path,
+    columns: Sequence[str],
+    request: PositionRequest,
+    asked: TablesTogether,
+    *,
+    form: Mapping[str, str] | None = None,
+    memory: Memory = NO_LIMIT,
+) -> TogetherRuling | None:
+    """Returns the ruling on tables and the file that they were made from, read from its bytes.
+
+    `None` where the file is in another form than the judge reads: where it does not begin with `columns`, as
+    somebody else has read them. Raises where it is not the file that the tables were made from.
+    """
+    told = FileForm.of(form)
+    names = header(path, notes=True, form=told)
+    if names != tuple(columns):
+        return None
+
+    def ask(db: duckdb.DuckDBPyConnection) -> TextTable:
+        return _read(db, Relation.of_file(db, path, names, told), request)
+
+    return _rule(SourcePositions.of(strictly(path.name, ask, memory), request), asked)
+
+
+class SourceRows:
+    """The original rows, handed over batch by batch; open while it is used in a `with`."""
+
+    def __init__(self, request: PositionRequest, *, memory: Memory = NO_LIMIT) -> None:
+        self.request = request
+        self.wanted = request.columns
+        self._rows = HandedRows(self.wanted, memory=memory)
+
+    def __enter__(self) -> Self:
+        self._rows.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._rows.__exit__()
+
+    def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
+        """Takes a batch of the wanted columns; `counts`: how many rows each row stands for, if not one."""
+        self._rows.add(batch, counts)
+
+    def rule(self, asked: TablesTogether) -> TogetherRuling:
+        """Returns the ruling on all rows that were handed over."""
+        rows = self._rows.ask(lambda db, table: _read(db, table, self.request))
+        return _rule(SourcePositions.of(rows, self.request), asked)
+
+
+def _read(db: duckdb.DuckDBPyConnection, table: Relation, request: PositionRequest) -> TextTable:
+    sets = request.policy.sets
+    made = {name: set_cell(table, name, sets[name]) for name in request.wanted if name in sets}
+    return TextTable.of(db, table, request.wanted, made=made)
+
+
+def _rule(source: SourcePositions, asked: TablesTogether) -> TogetherRuling:
+    found: dict[str, Verdict] = {}
+    sizes: list[int] = []
+    for tables, promises in asked.groups:
+        tally = source.tally(tables)
+        sizes += tally.people.tolist() if any(not p.get("columns") for p in promises) else []
+        for promise in map(PromiseData, promises):
+            _note(found, replace(judge_of(promise)(tally, promise), reason="asked of every position"))
+    for first, second in asked.pairs if asked.likely else ():
+        entries = pair_entries(*source.sides(first, second))
+        for promise in map(PromiseData, asked.likely):
+            kept = None if entries is None else pair_kept(entries, _values(source, promise), promise)
+            if kept is not True:
+                reason = "what two tables make likely breaks it" if kept is False else "too large to decide"
+                _note(found, Verdict(str(promise), kept, None, 0, evidence=promise.evidence, reason=reason))
+    sizes = sizes or source.tally(range(len(source.labels))).people.tolist()
+    return TogetherRuling(tuple(found.values()), min(sizes, default=None))
+
+
+def _values(source: SourcePositions, promise: PromiseData) -> JudgedValues | JointlyJudgedValues:
+    of_value = np.zeros(int(source.matching.max(initial=0)) + 1, np.int64)
+    if promise.get("jointly"):
+        columns = tuple(column for column, _ in promise.jointly)
+        cells, of_value[source.matching] = source.joint_cells[columns]
+        return JointlyJudgedValues(columns, cells, of_value, source.request.policy)
+    (column,) = promise.columns
+    tree, leaf = source.leaves[column]
+    of_value[source.matching] = leaf
+    overall = np.zeros(len(tree.values), np.int64)
+    np.add.at(overall, leaf, source.rows.counts)
+    return JudgedValues(column, tree, of_value, overall, source.request.policy)
+
+
+def _note(found: dict[str, Verdict], verdict: Verdict) -> None:
+    """Keeps the worst verdict on every promise: broken, then open, then the narrowest."""
+    before = found.get(verdict.promise)
+    rank = {False: 0, None: 1, True: 2}
+    if before is None or rank[verdict.holds] < rank[before.holds]:
+        found[verdict.promise] = verdict
+
+
+# Does a table show the counts that a release is remembered by? Read again, from its bytes or its rows.
+
+AT_ONCE = 1_000_000
+"""So many labels times nodes are looked at together."""
+
+
+def file_shows(
+    path: Path,
+    document: Mapping[str, Any],
+    *,
+    notes: bool = False,
+    form: Mapping[str, str] | None = None,
+    memory: Memory = NO_LIMIT,
+) -> bool:
+    """Returns whether a published file shows exactly the classes and counts of a release, by its document.
+
+    `form` tells the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas. Raises
+    `BadData` where the file cannot be read, or lacks a column that the release has.
+    """
+    told = FileForm.of(form)
+    release, names = RememberedRelease.of(document), header(path, notes=notes, form=told)
+    wanted = _wanted(release, names)
+
+    def ask(db: duckdb.DuckDBPyConnection) -> TextTable:
+        return TextTable.of(db, Relation.of_file(db, path, names, told), wanted)
+
+    return _same(strictly(path.name, ask, memory), release)
+
+
+class ShownRows:
+    """Rows of a table in memory, to be compared with releases; open while it is used in a `with`.
+
+    `document` is that of some release with the same columns.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], document: Mapping[str, Any], *, memory: Memory = NO_LIMIT
+    ) -> None:
+        self.wanted = _wanted(RememberedRelease.of(document), columns)
+        self._rows = HandedRows(self.wanted, memory=memory)
+
+    def __enter__(self) -> Self:
+        self._rows.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._rows.__exit__()
+
+    def restart(self) -> None:
+        """Forgets all rows that were handed over."""
+        self._rows.restart()
+
+    def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
+        """Takes a batch of the wanted columns; `counts`: how many rows each row stands for, if not one."""
+        self._rows.add(batch, counts)
+
+    def show(self, document: Mapping[str, Any]) -> bool:
+        """Returns whether the rows show exactly the classes and counts of a release, by its document."""
+        table = self._rows.ask(lambda db, table: TextTable.of(db, table, self.wanted))
+        return _same(table, RememberedRelease.of(document))
+
+
+def _wanted(release: RememberedRelease, columns: Sequence[str]) -> tuple[str, ...]:
+    wanted = (*release.names, *sorted(release.unchanged))
+    absent = [name for name in wanted if name not in columns]
+    if absent:
+        raise BadData(f"{len(absent)} columns of the earlier releases are not in this table")
+    return wanted
+
+
+def _same(table: TextTable, release: RememberedRelease) -> bool:
+    """Returns whether a table has the groups of a release, and nothing else.
+
+    Nodes with the same leaves below them publish the same, whichever of them is named; but a table that names
+    two of them in one column tells rows apart that the release has in one class. The table's key columns come
+    first, in whatever order.
+    """
+    release, ranges = release.in_key_order(table.names[: len(release.trees)]), []
+    for tree, texts, code in zip(release.trees, table.texts, table.codes, strict=False):
+        node = nodes_of(tree, texts)
+        spans = np.unique(np.stack((tree.low[node], tree.high[node])), axis=1)
+        if np.any(node < 0) or spans.shape[1] < len(texts):
+            return False
+        ranges += [tree.low[node[code]], tree.high[node[code]]]
+    width = len(release.trees)
+    own = [
+        text_marks(texts)[code] for texts, code in zip(table.texts[width:], table.codes[width:], strict=True)
+    ]
+    values = tuple_marks(own, len(table.counts))
+    theirs = [
+        side[release.nodes[release.owner, j]]
+        for j, tree in enumerate(release.trees)
+        for side in (tree.low, tree.high)
+    ]
+    return _listed(ranges, values, table.counts) == _listed(theirs, release.values, release.counts)
+
+
+def nodes_of(tree: MarkedTree, texts: Sequence[Text]) -> Numbers:
+    """Returns the highest node with each label; -1 where there is none, or two mean different things."""
+    text, node = _named(tree, texts)
+    low, high = tree.low[node], tree.high[node]
+    found = np.full(len(texts), -1, np.int64)
+    there, first = np.unique(text, return_index=True)
+    found[there] = node[first]
+    highest = found[text]
+    found[text[(low != tree.low[highest]) | (high != tree.high[highest])]] = -1
+    return found
+
+
+def _named(tree: MarkedTree, texts: Sequence[Text]) -> tuple[Numbers, Numbers]:
+    """Returns every pair of a text and a node with that label, sorted by text, then node."""
+    order = np.argsort(tree.marks, kind="stable")
+    known = tree.marks[order]
+    roots = np.flatnonzero(text_marks(texts)[:, 0] == tree.marks[0])
+    which, nodes = [roots], [np.zeros(len(roots), np.int64)]
+    inner = np.unique(tree.parent[1:])
+    step = max(1, AT_ONCE // max(1, len(texts)))
+    for begin in range(0, len(inner) if len(texts) else 0, step):
+        made = child_marks(tree.marks[inner[begin : begin + step]], texts).ravel()
+        place = np.minimum(np.searchsorted(known, made), len(known) - 1)
+        hit = np.flatnonzero(known[place] == made)
+        which.append(hit % len(texts))
+        nodes.append(order[place[hit]])
+    text, node = np.concatenate(which), np.concatenate(nodes)
+    sort = np.lexsort((node, text))
+    return text[sort], node[sort]
+
+
+def _listed(columns: Sequence[Numbers], values: NDArray[np.uint64], counts: Numbers) -> tuple[bytes, bytes]:
+    """Returns groups with their sums, in an order that depends on nothing else, as bytes to be compared."""
+    whole = np.stack([*(c.astype(np.int64) for c in columns), *values.view(np.int64).T], axis=1)
+    distinct, which = np.unique(whole, axis=0, return_inverse=True)
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, which.ravel(), counts)
+    return distinct.tobytes(), sums.tobytes()

@@ -1,6 +1,5 @@
 """Taxonomies that are there already, each with its source, its date and its licence (`catalogue.toml`)."""
 
-from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyEntry, ReadyKind
-from sfumato.policy.taxonomies.ready.ready_taxonomy import ReadyTaxonomy
+from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyEntry, ReadyKind, ReadyTaxonomy
 
 __all__ = ["CATALOGUE", "ReadyEntry", "ReadyKind", "ReadyTaxonomy"]

@@ -1,1 +1,0 @@
-"""Adversaries who hold several releases about the same people."""

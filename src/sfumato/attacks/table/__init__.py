@@ -1,1 +1,0 @@
-"""Adversaries who hold one published table."""

@@ -1,1 +1,0 @@
-"""Adversaries who know the search: what it would have published in every other world rules worlds out."""

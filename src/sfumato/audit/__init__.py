@@ -1,0 +1,1 @@
+"""The audit of a table, and adversaries that belong to no model."""

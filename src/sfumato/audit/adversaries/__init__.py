@@ -1,0 +1,1 @@
+"""Adversaries that belong to no model, one file for those that look alike."""

@@ -1,1 +1,0 @@
-"""What several tables about the same people say together."""

@@ -1,1 +1,0 @@
-"""The nouns that everything shares: tables, taxonomies, classes, promises, verdicts. numpy only."""

@@ -1,1 +1,0 @@
-"""Freeform inferences: what is sensitive and what is observable, value by value, and what follows from it."""

@@ -1,0 +1,1 @@
+"""Identifiers, quasi-identifiers and record risk."""

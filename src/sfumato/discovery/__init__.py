@@ -1,1 +1,0 @@
-"""Discovery: which columns single people out, and which people."""

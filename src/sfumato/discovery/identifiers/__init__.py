@@ -1,1 +1,0 @@
-"""Direct identifiers: columns that name people, recognized by their names and the look of their cells."""

@@ -1,1 +1,0 @@
-"""CSV files: bytes checked while they stream, cells read as text."""

@@ -1,1 +1,0 @@
-"""Table files: read as sources, and written complete or not at all."""

@@ -1,1 +1,0 @@
-"""Tables in memory as sources: pandas, Polars, PyArrow, DuckDB, single records."""

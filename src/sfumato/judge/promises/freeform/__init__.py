@@ -1,1 +1,0 @@
-"""FF-anonymity, judged a second time."""

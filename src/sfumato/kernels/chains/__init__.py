@@ -1,1 +1,0 @@
-"""Compiled loops over releases of a chain."""

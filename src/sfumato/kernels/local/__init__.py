@@ -1,1 +1,0 @@
-"""Compiled loops of local recoding: boxes of tree nodes, classes of key groups, moves between them."""

@@ -1,1 +1,0 @@
-"""Compiled loops over sets of columns and of recipients."""

@@ -1,0 +1,1 @@
+"""Privacy models: a folder each, with its definition, its judge and its attack."""

@@ -1,0 +1,1 @@
+"""Confidence bounding and (alpha, k)-anonymity."""

@@ -1,0 +1,1 @@
+"""Continuous publishing: several releases of one table."""

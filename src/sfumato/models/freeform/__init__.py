@@ -1,0 +1,1 @@
+"""Freeform generalization against inference."""

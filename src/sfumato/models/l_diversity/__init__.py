@@ -1,0 +1,1 @@
+"""l-diversity: distinct, entropy and recursive."""

@@ -1,0 +1,1 @@
+"""Quasi-sensitive attributes."""

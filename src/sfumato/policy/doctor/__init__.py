@@ -1,1 +1,0 @@
-"""The doctor: problems of policies, hierarchies and knowledge tables, each with its remedy."""

@@ -1,1 +1,0 @@
-"""Words that columns and cells of tables about people are recognized by."""

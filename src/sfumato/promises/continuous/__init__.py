@@ -1,1 +1,0 @@
-"""Continuous publishing: each release stays safe beside the earlier ones of its chain."""

@@ -1,1 +1,0 @@
-"""Protection: plans that generalize and suppress just enough."""

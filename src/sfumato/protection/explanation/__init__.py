@@ -1,1 +1,0 @@
-"""Why a plan is not finer, column by column."""

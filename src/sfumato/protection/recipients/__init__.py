@@ -1,1 +1,0 @@
-"""A version for every recipient: equally good, distinguishable, safe when put together."""

@@ -1,1 +1,0 @@
-"""The searches: each turns a table and its promises into a recoding."""

@@ -1,0 +1,1 @@
+"""Versions for recipients, and whose copy leaked."""

@@ -1,0 +1,1 @@
+"""Releases: staging, certificates, the ledger, targets."""

@@ -1,1 +1,0 @@
-"""Where a release becomes visible: a new folder, or an address in an object store."""

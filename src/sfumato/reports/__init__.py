@@ -1,1 +1,0 @@
-"""Reports: what the verbs return, written out for people who were not there."""

@@ -1,0 +1,1 @@
+"""Searches for a recoding that keeps every promise."""

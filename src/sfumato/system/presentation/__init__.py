@@ -1,0 +1,1 @@
+"""Cards, charts and pages."""

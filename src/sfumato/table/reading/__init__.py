@@ -1,0 +1,1 @@
+"""Readers, one file for formats that are read alike."""

@@ -1,0 +1,100 @@
+"""The floor of a chain, held: a release promises no less than the first one, or somebody signed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sfumato.draft.doctor import Diagnosis, Severity
+from sfumato.policy.policy import Policy
+from sfumato.policy.strictness import ComparedPart, statement_of, weaker_parts
+from sfumato.release.ledger.record import Record
+from sfumato.release.overrides import Floor, WeakerOverride, floor_of
+from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.system.json_object import JsonMapping, JsonObject
+
+
+@dataclass(frozen=True)
+class HeldFloor:
+    """What the ledger is told of a release: what its policy promises, and who allowed it to promise less."""
+
+    statement: JsonMapping
+    weaker: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class ChainFloor:
+    """A policy that is to be held to the floor of a chain.
+
+    `overrides` were given for this release, `ledger_keys` are those of the ledger, `now` is the time by which
+    overrides end.
+    """
+
+    policy: Policy
+    chain: str
+    overrides: Sequence[WeakerOverride]
+    ledger_keys: Collection[str]
+    now: datetime
+
+    def hold(self, history: Sequence[Record]) -> HeldFloor:
+        """Returns what to enter in the ledger; raises `RefusedByHistory` where the policy promises less."""
+        stated, floor = statement_of(self.policy), floor_of(history)
+        if floor is None:
+            self._refuse_needless("the chain has no release yet: its first one says what is promised")
+            return HeldFloor(stated)
+        parts = weaker_parts(stated, floor.statement)
+        if not parts:
+            self._refuse_needless("the policy promises no less than the first one of the chain")
+            return HeldFloor(stated)
+        return HeldFloor(stated, self._allowed(parts, floor))
+
+    def _allowed(self, parts: Sequence[ComparedPart], floor: Floor) -> JsonObject:
+        """Who allowed the policy to promise less, and what it promises less of; raises where nobody did."""
+        lasting = [part for part in parts if part.lasting]
+        if lasting:
+            raise RefusedByHistory(
+                f"no override can weaken this: {lasting[0]}",
+                remedy="Promise as much as the first release did.",
+            )
+        if not self.overrides:
+            raise self._refusal(parts, floor)
+        override = self.overrides[0]
+        override.check(
+            policy=self.policy.digest,
+            chain=self.chain,
+            overriders=floor.overriders,
+            ledger_keys=self.ledger_keys,
+            now=self.now,
+        )
+        return {**override.as_dict(), "parts": [str(part) for part in parts]}
+
+    def _refusal(self, parts: Sequence[ComparedPart], floor: Floor) -> RefusedByHistory:
+        more = f" (and {len(parts) - 1} more)" if len(parts) > 1 else ""
+        message = f"the policy promises less than the first release of chain {self.chain}: {parts[0]}{more}"
+        if floor.overriders:
+            remedy = (
+                "Promise as much, or have it signed by one of those whom the first policy lists under"
+                " recipients.overriders: `sfumato override --weaker`."
+            )
+        else:
+            remedy = "Promise as much: the first policy lists nobody who could allow less."
+        return RefusedByHistory(message, remedy=remedy)
+
+    def _refuse_needless(self, why: str) -> None:
+        if self.overrides:
+            raise WrongCall(f"{why}: there is nothing to override", remedy="Leave the override out.")
+
+
+def floor_warning(policy: Policy, history: Sequence[Record], chain: str) -> Diagnosis | None:
+    """Returns a warning that `release` would refuse the policy in this chain; `None` if it would not.
+
+    An override that somebody may have signed is not known here.
+    """
+    floor = ChainFloor(policy, chain, (), (), datetime.now(UTC))
+    try:
+        floor.hold(history)
+    except RefusedByHistory as refused:
+        what = f"`release` would refuse this: {refused.message}"
+        return Diagnosis("below-the-floor", Severity.WARNING, f"chain {chain}", what, 1, refused.remedy)
+    return None
