@@ -197,6 +197,13 @@ class PolicyView(Protocol):
         ...
 
 
+class PolicyWithPromises(PolicyView, Protocol):
+    """What a policy says."""
+
+    @property
+    def promises(self) -> Promises: ...
+
+
 # Who puts several tables about the same people together, and what they know besides.
 
 

@@ -111,6 +111,13 @@ def verdict(
     )
 
 
+def people_verdict(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no class has fewer than k people: what several promises ask among other things."""
+    worst = int(tally.people.argmin()) if len(tally.people) else None
+    smallest = None if worst is None else int(tally.people[worst])
+    return verdict(promise, tally, tally.people < promise.k, measured=smallest, limit=promise.k, worst=worst)
+
+
 # From counts to verdicts: each promise by its judge, and what the evidence at hand cannot decide.
 
 NEEDS_ORIGINAL = "it compares with the original table: give its reference"

@@ -252,10 +252,17 @@ class AttackVerb:
         return streamed(open_table(data, policy=rules), rules, extended=extended, progress=progress)
 
     def quasi_sensitive(self, data: AnyTable, policy: AnyPolicy) -> list[Finding]:
-        """Return what terms give away together, worst first, in a raw or a published table."""
-        from sfumato.models.quasi_sensitive.attack import quasi_sensitive
+        """Return what terms give away together, worst first, in a raw or a published table.
 
-        return quasi_sensitive(data, load_policy(policy))
+        One summary per promise, then every label that somebody can be linked to: with which belief at most,
+        how many people, the belief before and the change; rows that link to nothing come last.
+        """
+        from sfumato.audit.audit import audit as audit_table
+        from sfumato.models.quasi_sensitive.attack import IndirectLabel
+        from sfumato.policy.reference import with_reference
+
+        meant = with_reference(load_policy(policy), data)
+        return list(audit_table(data, meant, attacks=(IndirectLabel(most=None),)).findings)
 
 
 def _list_and_policy(

@@ -10,7 +10,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sfumato.models.contract import ClassPromise, Promise, Truth
-from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.parameters import (
     Declared,
     Exact,
@@ -22,7 +21,7 @@ from sfumato.models.parameters import (
     product_less,
     verdict,
 )
-from sfumato.models.registry import register
+from sfumato.models.registry import make, register
 from sfumato.system.verdict import ABSENCE, CERTAINTY, RECOGNITION, Bound, Order, Verdict
 from sfumato.table.classes import Classes, WeightedClass, WeightedHistogram
 from sfumato.table.microdata import Counts
@@ -139,7 +138,7 @@ class AlphaKAnonymity(Declared, ClassPromise):
 
     def implied(self) -> tuple[Promise, ...]:
         """Both halves of it."""
-        return KAnonymity(self.k), ConfidenceBounding(self.of, self.alpha)
+        return make("k-anonymity", {"k": self.k}), ConfidenceBounding(self.of, self.alpha)
 
     @property
     def sensitive(self) -> tuple[str, ...]:

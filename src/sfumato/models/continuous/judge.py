@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.models.k_anonymity.judge import k_anonymity
 from sfumato.system.verdict import Verdict
 from sfumato.verify.policy_data import PromiseData
-from sfumato.verify.registry import second_judge
+from sfumato.verify.registry import people_verdict, second_judge
 from sfumato.verify.tally import Tally
 
 
 @second_judge("continuous")
 def continuous(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether every class has k people; beside earlier releases that is not enough to know."""
-    alone = k_anonymity(tally, promise)
+    alone = people_verdict(tally, promise)
     if not promise.earlier or alone.holds is False:
         return alone
     beside = f"not decidable from this file: {promise.earlier} earlier releases count, too"

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.models.attack_contract import PublishedTable, register
+from sfumato.models.contract import PolicyWithPromises
 from sfumato.models.freeform.inference import FreeformLimit, Inference, NodeTable, node_table_of_labels
 from sfumato.models.freeform.kernels import breaches, worst
-from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, WrongCall
 from sfumato.system.presentation.cards import several
 from sfumato.system.progress import Progress, silent
@@ -96,7 +96,7 @@ def _strike(published: PublishedTable, limit: FreeformLimit) -> Iterator[Finding
 
 def freeform(
     frame: Any,
-    policy: Policy,
+    policy: PolicyWithPromises,
     *,
     every: bool = False,
     extended: bool = True,
@@ -120,7 +120,7 @@ def freeform(
 
 def streamed(
     frame: Any,
-    policy: Policy,
+    policy: PolicyWithPromises,
     *,
     extended: bool = True,
     limit: int = AT_A_TIME,
@@ -136,7 +136,7 @@ def streamed(
 
 
 def _opened(
-    frame: Any, policy: Policy, progress: Progress, *, every: bool = False
+    frame: Any, policy: PolicyWithPromises, progress: Progress, *, every: bool = False
 ) -> tuple[FreeformLimit, NodeTable, tuple[str, ...]]:
     limit = next(iter(policy.promises.limits.of_kind(FreeformLimit)), None)
     if limit is None:

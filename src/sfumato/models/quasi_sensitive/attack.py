@@ -14,13 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audit.audit import audit
 from sfumato.models.attack_contract import PublishedTable, SeeksLabels, crowd, register
 from sfumato.models.contract import Prior
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge, LabelCloseness, Links, posterior
 from sfumato.models.quasi_sensitive.labels import links_of, prior_of
-from sfumato.policy.policy import Policy
-from sfumato.policy.reference import with_reference
 from sfumato.system.presentation.cards import several
 from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.classes import Classes, Histogram
@@ -212,16 +209,6 @@ def _beliefs(links: Links, held: Histogram, low: int, high: int) -> NDArray[np.f
 def _prior(limit: BeliefLimit, links: Links, held: Histogram) -> Prior:
     given = limit.prior if isinstance(limit, LabelCloseness) else "mean"
     return given if isinstance(given, Prior) else prior_of(given, limit.knowledge.labels, links, held)
-
-
-def quasi_sensitive(frame: Any, policy: Policy) -> list[Finding]:
-    """What terms give away together, worst first, in a raw or a published table.
-
-    One summary per promise, then every label that somebody can be linked to: with which belief at most, how
-    many people, the belief before and the change; rows that link to nothing come last.
-    """
-    meant = with_reference(policy, frame)
-    return list(audit(frame, meant, attacks=(IndirectLabel(most=None),)).findings)
 
 
 # Minimality of term removal: labels, guessed by somebody who knows that no more terms go than have to.
