@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.splitting import generate, scan, write_strings
-from sfumato.audit.correspondence import correspondence
+from sfumato.attacks.correspondence import correspondence
 from sfumato.models.continuous.chain import Chain, match_blocks
 from sfumato.models.continuous.promise import Continuous
 from sfumato.models.contract import Promises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.discover.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.coded import Coded
 
 ORDER_LINES = (
     "order", "part", "supplier", "line", "quantity", "price", "discount", "tax", "returned", "status",

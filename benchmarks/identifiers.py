@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from benchmarks.identifier_tables import annotations, games, order_lines, shares
-from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-from sfumato.discover.quasi_identifiers.enumeration import MinimalSets, minimal
-from sfumato.discover.quasi_identifiers.measures import k_test
+from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets, minimal
+from sfumato.discovery.quasi_identifiers.measures import k_test
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".venv-peers" / "bin" / "python"

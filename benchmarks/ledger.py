@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 
 import sfumato as sf
 from sfumato.policy.strictness import statement_of
-from sfumato.release.ledger import entries
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.notices import append
-from sfumato.release.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger import entries
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import append
+from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.table.release_summary import Imprint
 
 POLICY = {

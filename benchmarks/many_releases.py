@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sfumato.release.issue import PreparedRelease, issue_all, recover
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.issue import PreparedRelease, issue_all, recover
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.verdict import Verdict
 
 ROWS = 20

@@ -18,11 +18,11 @@ import numpy as np
 from sqlalchemy import Connection
 
 from benchmarks.many_releases import timed
-from sfumato.release.ledger import entries
-from sfumato.release.ledger.cross_chain_overlap import check_elsewhere, enter_people
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.notices import append, mark_bytes
-from sfumato.release.ledger.record import Record
+from sfumato.releases.ledger import entries
+from sfumato.releases.ledger.cross_chain_overlap import check_elsewhere, enter_people
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import append, mark_bytes
+from sfumato.releases.ledger.record import Record
 from sfumato.system.errors import RefusedByHistory
 
 AT_ONCE = 100

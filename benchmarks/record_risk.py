@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.discover.discovery import record_risk
-from sfumato.discover.quasi_identifiers.coded import Coded
+from sfumato.discovery.discovery import record_risk
+from sfumato.discovery.quasi_identifiers.coded import Coded
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".venv-peers" / "bin" / "python"

@@ -181,12 +181,12 @@ def step_scan(rows: str) -> Mapping[str, Any]:
 def step_keys(file: str, deadline: str) -> Mapping[str, Any]:
     """All minimal keys, from codes: the search alone, the least of three runs, as the peer is measured."""
     try:
-        from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-        from sfumato.discover.quasi_identifiers.enumeration import minimal
+        from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+        from sfumato.discovery.quasi_identifiers.enumeration import minimal
     except ImportError:  # an older commit
-        from sfumato.discover.coded import Coded
-        from sfumato.discover.enumeration import minimal
-        from sfumato.discover.reading import Reading
+        from sfumato.discovery.coded import Coded
+        from sfumato.discovery.enumeration import minimal
+        from sfumato.discovery.reading import Reading
     codes, keys = np.load(file), Reading.of(k=2, mode="all")
     table = Coded.of_codes([f"c{j}" for j in range(len(codes))], codes)
     minimal(Coded.of_columns({"a": [1, 1, 2, 3, 3], "b": [1, 2, 1, 1, 2]}), keys)

@@ -23,8 +23,8 @@ from benchmarks.chances import upper_limit
 from sfumato.recipients.leak import Leak
 from sfumato.recipients.trace import Trace, trace_leak
 from sfumato.recipients.traced_versions import IssuedVersions
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.recoding import Recoding

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sfumato as sf
-from sfumato.report.paired_tables import PairedColumn, PairedTables, read_tables
+from sfumato.reports.paired_tables import PairedColumn, PairedTables, read_tables
 from sfumato.search.plan import Plan
 from sfumato.system.errors import SfumatoError, WrongCall
 from sfumato.table.source import open_source

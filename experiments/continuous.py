@@ -18,7 +18,7 @@ from typing import Any
 
 from experiments.adult_history import SENSITIVE, SIZES, TREE_FILE, table
 from experiments.drawing import draw_figure
-from sfumato.audit.correspondence import correspondence
+from sfumato.attacks.correspondence import correspondence
 from sfumato.models.continuous.promise import Continuous
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity

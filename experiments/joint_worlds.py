@@ -22,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sfumato as sf
-from sfumato.audit.known_search import Publication, Republish, publication_of
+from sfumato.attacks.known_search import Publication, Republish, publication_of
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import open_source
 from sfumato.workflows.attack import known_search

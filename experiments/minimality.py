@@ -20,9 +20,9 @@ import pyarrow.csv as pa_csv
 
 import sfumato as sf
 from experiments.minimality_agreement import SEARCHES, agreement
-from sfumato.audit.adversaries.downcoding import Downcoding
-from sfumato.audit.adversaries.minimality import ValueMinimality
-from sfumato.audit.audit import audit
+from sfumato.attacks.adversaries.downcoding import Downcoding
+from sfumato.attacks.adversaries.minimality import ValueMinimality
+from sfumato.attacks.audit import audit
 from sfumato.models.attack_contract import Attack
 from sfumato.system.errors import Infeasible, SfumatoError
 from sfumato.system.verdict import Finding

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.audit.adversaries.downcoding import Downcoding
-from sfumato.audit.adversaries.minimality import ValueMinimality
-from sfumato.audit.known_search import KnownSearch
+from sfumato.attacks.adversaries.downcoding import Downcoding
+from sfumato.attacks.adversaries.minimality import ValueMinimality
+from sfumato.attacks.known_search import KnownSearch
 from sfumato.models.attack_contract import Attack, PublishedTable
 from sfumato.system.errors import Infeasible
 from sfumato.system.verdict import Finding

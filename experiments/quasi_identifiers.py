@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.drawing import draw_figure
-from sfumato.discover.quasi_identifiers import minimum
-from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-from sfumato.discover.quasi_identifiers.descent import best_of_orders, descend, greedy_cover
-from sfumato.discover.quasi_identifiers.enumeration import minimal
+from sfumato.discovery.quasi_identifiers import minimum
+from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.descent import best_of_orders, descend, greedy_cover
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.system.presentation.charts import Lines
 
 Row = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ROOMS = ("models", "verify", "release/ledger", "recipients")
+ROOMS = ("models", "verify", "releases/ledger", "recipients")
 """Folders of `src/sfumato` from which mutants are drawn, equally many from each."""
 
 Stages = tuple[tuple[str, ...], ...]
@@ -47,7 +47,7 @@ STAGES: dict[str, Stages] = {
             "tests/journeys/test_cli_judges.py",
         ),
     ),
-    "release/ledger": (
+    "releases/ledger": (
         ("tests/releases", "tests/core/test_reading_tree.py"),
         (
             "tests/journeys/test_cli_release.py",

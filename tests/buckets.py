@@ -73,7 +73,7 @@ class Buckets:
 
 def used(buckets, monkeypatch):
     """Let this process speak to the buckets, and wait for nothing long."""
-    from sfumato.release import targets as store
+    from sfumato.releases import targets as store
 
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)

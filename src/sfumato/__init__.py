@@ -17,14 +17,14 @@ from importlib import import_module
 TYPE_CHECKING = False  # `typing` would be looked for where `python -m` looks first: in the working folder
 if TYPE_CHECKING:
     from sfumato import demo
-    from sfumato.audit.audit import Audit
-    from sfumato.discover.discovery import Discovery
+    from sfumato.attacks.audit import Audit
+    from sfumato.discovery.discovery import Discovery
     from sfumato.policy.policy import Policy
     from sfumato.recipients.patterns import Patterns
     from sfumato.recipients.trace import Trace
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.receipt import Event, Receipt
-    from sfumato.report.usefulness import Usefulness
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.receipt import Event, Receipt
+    from sfumato.reports.usefulness import Usefulness
     from sfumato.search.plan import Plan
     from sfumato.table.data_file import DataFile
     from sfumato.workflows.attack import attack
@@ -74,17 +74,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Audit": "sfumato.audit.audit",
+    "Audit": "sfumato.attacks.audit",
     "DataFile": "sfumato.table.data_file",
-    "Discovery": "sfumato.discover.discovery",
-    "Event": "sfumato.release.receipt",
-    "Ledger": "sfumato.release.ledger.ledger",
+    "Discovery": "sfumato.discovery.discovery",
+    "Event": "sfumato.releases.receipt",
+    "Ledger": "sfumato.releases.ledger.ledger",
     "Patterns": "sfumato.recipients.patterns",
     "Plan": "sfumato.search.plan",
     "Policy": "sfumato.policy.policy",
-    "Receipt": "sfumato.release.receipt",
+    "Receipt": "sfumato.releases.receipt",
     "Trace": "sfumato.recipients.trace",
-    "Usefulness": "sfumato.report.usefulness",
+    "Usefulness": "sfumato.reports.usefulness",
     "as_numbers": "sfumato.workflows.compare",
     "attack": "sfumato.workflows.attack",
     "audit": "sfumato.workflows.audit",

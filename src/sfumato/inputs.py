@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.discover.identifiers import findings
+from sfumato.discovery.identifiers import findings
 from sfumato.draft.categories import grouped_categories
 from sfumato.draft.draft import draft
 from sfumato.draft.evidence import NO_FINDING, ColumnEvidence, ColumnProfile, TableEvidence, texts
@@ -49,7 +49,7 @@ from sfumato.table.surveying_reader import survey_first_texts
 if TYPE_CHECKING:
     from sfumato.draft.doctor import Diagnosis
     from sfumato.policy.content import PolicyContent
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
     from sfumato.table.survey import Survey
     from sfumato.table.taxonomy import Label
 
@@ -276,7 +276,7 @@ def policy_of_roles(
         raise WrongCall(
             "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
         )
-    from sfumato.discover.identifiers import findings  # a policy needs none
+    from sfumato.discovery.identifiers import findings  # a policy needs none
 
     survey = source.survey(progress=progress)
     drafted = draft(survey, findings=findings(survey))
@@ -352,7 +352,7 @@ def _beside(policy: Policy, name: str) -> Path:
 def _of_ledger(ledger: Ledger | str | None) -> dict[Path, str]:
     if ledger is None:
         return {}
-    from sfumato.release.ledger.database import LedgerDatabase
+    from sfumato.releases.ledger.database import LedgerDatabase
 
     path = (LedgerDatabase(ledger) if isinstance(ledger, str) else ledger.database).path
     return {} if path is None else {path: "the ledger"}

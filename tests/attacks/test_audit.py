@@ -11,7 +11,7 @@ import pytest
 
 from judge.published_tables import KEYS, policy
 from judge.test_file import MADE, TABLE
-from sfumato.audit.audit import audit
+from sfumato.attacks.audit import audit
 from sfumato.models.k_anonymity.attack import Linkage
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, WrongCall

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.audit.audit import audit
+from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 from sfumato.verify import file_bytes as parquet_surplus
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.audit.audit import audit
+from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 
 RULE = Policy.from_dict(

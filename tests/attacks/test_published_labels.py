@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.audit.published_labels import KnownLabels
+from sfumato.attacks.published_labels import KnownLabels
 from sfumato.policy.policy import Policy
 
 DAYS = st.dates(date(1900, 1, 1), date(2099, 12, 31)).map(date.isoformat)

@@ -4,8 +4,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, exact, releases, table
-from sfumato.audit.chain import part_of_release, same_release
-from sfumato.audit.correspondence import correspondence
+from sfumato.attacks.chain import part_of_release, same_release
+from sfumato.attacks.correspondence import correspondence
 from sfumato.models.continuous.promise import Continuous
 from sfumato.models.contract import Adversary, Promises
 from sfumato.models.l_diversity.promise import DistinctLDiversity

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.release.ledger.notices import mark_bytes, marks_of
+from sfumato.releases.ledger.notices import mark_bytes, marks_of
 from sfumato.table.keyed_hashes import KnownMarks, label_marks, leaf_marks, numbered_together, order_of_marks
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.chain.releases import in_order

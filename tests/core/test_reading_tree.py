@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.release.ledger.record import Record
-from sfumato.release.ledger.records import Entry
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.records import Entry
 from sfumato.system.errors import BadData
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role

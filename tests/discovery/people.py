@@ -2,7 +2,7 @@
 
 import random
 
-from sfumato.discover import identifiers as digits
+from sfumato.discovery import identifiers as digits
 
 VALID = {
     "uk_nhs": ["9434765919", "4505577104"],

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from oracles.quasi_identifiers import exposed
-from sfumato.discover.discovery import growth
+from sfumato.discovery.discovery import growth
 from sfumato.system.errors import WrongCall
 from sfumato.system.presentation.charts import Chart, draw
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discovery.people import VALID
-from sfumato.discover import identifiers as check_digits
+from sfumato.discovery import identifiers as check_digits
 
 SAMPLES = [(rule, text) for rule, texts in VALID.items() for text in texts]
 EXACT = [(rule, text) for rule, text in SAMPLES if rule != "us_social_security"]

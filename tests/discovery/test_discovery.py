@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from discovery.people import cells
 from oracles.quasi_identifiers import exposed, is_quasi_identifier, minimal_sets, random_table
-from sfumato.discover.discovery import percent
-from sfumato.discover.quasi_identifiers.coded import Reading
+from sfumato.discovery.discovery import percent
+from sfumato.discovery.quasi_identifiers.coded import Reading
 from sfumato.system.errors import BadData, SfumatoError, WrongCall
 
 READINGS = [{"mode": "any"}, {"mode": "all"}, {"fraction": "1/3"}, {"count": 3}, {"mode": "distinct"}]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from discovery.people import cells
 from policy.fake_survey import survey
-from sfumato.discover import identifiers as looking
-from sfumato.discover.identifiers import identifiers
+from sfumato.discovery import identifiers as looking
+from sfumato.discovery.identifiers import identifiers
 from sfumato.table.source import open_source
 
 KINDS = cells()

@@ -11,10 +11,10 @@ import pytest
 
 import sfumato as sf
 from oracles.quasi_identifiers import coded
-from sfumato.discover import discovery as record_risk_
-from sfumato.discover.quasi_identifiers.coded import Limits, OutOfTime, Reading
-from sfumato.discover.quasi_identifiers.enumeration import minimal
-from sfumato.discover.quasi_identifiers.minimum import search
+from sfumato.discovery import discovery as record_risk_
+from sfumato.discovery.quasi_identifiers.coded import Limits, OutOfTime, Reading
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
+from sfumato.discovery.quasi_identifiers.minimum import search
 from sfumato.system.memory import Memory
 
 ROOT = Path(__file__).parents[2]

@@ -135,7 +135,7 @@ def test_a_promise_of_another_package_limits_attacks_of_ours_and_of_others(insta
     [
         "from sfumato.declare.promises.parameters import Declared",
         "from sfumato.terms.verdict import Verdict",
-        "from sfumato.release.recheck_judges import second_judge",
+        "from sfumato.releases.recheck_judges import second_judge",
         "from sfumato.protect.lattice import lattice",
         "from sfumato import no_such_name",
     ],

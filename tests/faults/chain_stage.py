@@ -16,7 +16,7 @@ from pathlib import Path
 
 from faults.made_up import check_all, visible
 from faults.stage import child, ended
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import LedgerConflict, RefusedByHistory
 
 K = 4

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import func, select
 
-from sfumato.release.ledger.erasure import ErasureRequest, erase_people
-from sfumato.release.ledger.notices import mark_bytes, marks_of
-from sfumato.release.ledger.record import Record, memory_bytes
-from sfumato.release.ledger.tables import ENTRIES, PEOPLE
-from sfumato.release.ledger.vault import opened_marks
-from sfumato.release.staging import no_hook
+from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
+from sfumato.releases.ledger.notices import mark_bytes, marks_of
+from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.ledger.vault import opened_marks
+from sfumato.releases.staging import no_hook
 from sfumato.table.cut import Cut
 from sfumato.table.keyed_hashes import are_known, label_marks
 from sfumato.table.microdata import Column, Microdata, Role

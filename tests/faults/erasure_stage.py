@@ -15,11 +15,11 @@ from pathlib import Path
 from faults.erased import enter_people, envelopes, erase, imprint, is_erased
 from faults.made_up import prepared
 from faults.stage import child, ended, harm
-from sfumato.release.issue import issue_all, recover
-from sfumato.release.ledger.erasure import ERASURE_STEPS
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.notices import mark_bytes
-from sfumato.release.ledger.record import memory_bytes
+from sfumato.releases.issue import issue_all, recover
+from sfumato.releases.ledger.erasure import ERASURE_STEPS
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import mark_bytes
+from sfumato.releases.ledger.record import memory_bytes
 from sfumato.table.keyed_hashes import label_marks
 
 

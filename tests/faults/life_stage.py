@@ -18,12 +18,12 @@ from sqlalchemy import Engine, event
 
 from faults.erased import enter_people, erase, is_erased
 from faults.stage import child, ended
-from sfumato.release.issue import recover
-from sfumato.release.ledger.backup import backup, restore
-from sfumato.release.ledger.erasure import retire, withdraw, withdrawals
-from sfumato.release.ledger.keys import public_keys
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.erasure import retire, withdraw, withdrawals
+from sfumato.releases.ledger.keys import public_keys
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record
 
 
 def enter(ledger, chain, **more):

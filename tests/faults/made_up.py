@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.release.certificate import examine, read_certificate
-from sfumato.release.issue import PreparedRelease, issue_all, recover
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.staging import no_hook
+from sfumato.releases.certificate import examine, read_certificate
+from sfumato.releases.issue import PreparedRelease, issue_all, recover
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.staging import no_hook
 from sfumato.system.errors import RefusedByHistory
 from sfumato.system.verdict import Verdict
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from faults.made_up import NAMES
-from sfumato.release.certificate import examine, read_certificate
-from sfumato.release.files import local_copy
-from sfumato.release.issue import recover
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.targets import Store
+from sfumato.releases.certificate import examine, read_certificate
+from sfumato.releases.files import local_copy
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
 
 FILES = ("certificate.json", "data.csv", "manifest.json")

@@ -25,14 +25,14 @@ from sfumato.policy.columns import numbers_in
 from sfumato.policy.other_tools import ArxProject
 from sfumato.policy.reference import Reference
 from sfumato.policy.taxonomies.files import parse, read_bytes
-from sfumato.release import certificate
-from sfumato.release import certificate as manifest
-from sfumato.release.ledger import backup
-from sfumato.release.ledger.checkpoint import last_seen
-from sfumato.release.ledger.keys import Key, ReadingKey, Secret, load_key, public_key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.missing_entries import anchor, read_anchor
-from sfumato.release.overrides import Override, read_override
+from sfumato.releases import certificate
+from sfumato.releases import certificate as manifest
+from sfumato.releases.ledger import backup
+from sfumato.releases.ledger.checkpoint import last_seen
+from sfumato.releases.ledger.keys import Key, ReadingKey, Secret, load_key, public_key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.missing_entries import anchor, read_anchor
+from sfumato.releases.overrides import Override, read_override
 from sfumato.studio.state import PolicyFile
 from sfumato.system.errors import SfumatoError
 from sfumato.table.data_file import DataFile

@@ -20,8 +20,8 @@ from pathlib import Path
 import duckdb  # noqa: F401  # children that lost their rights may not be able to
 
 from faults.made_up import NAMES, check_all, check_visible, one_side, release, release_to_three, visible
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.staging import STEPS
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.staging import STEPS
 from sfumato.system.errors import LedgerConflict, RefusedByHistory, SfumatoError
 
 WRONG = 99

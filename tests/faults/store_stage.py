@@ -16,10 +16,10 @@ from pathlib import Path
 from faults.made_up import release, release_to_three
 from faults.made_up_in_stores import check_store, objects
 from faults.stage import child, ended, harm
-from sfumato.release import targets as store
-from sfumato.release.issue import recover
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.staging import STEPS, STORE_STEPS
+from sfumato.releases import targets as store
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.staging import STEPS, STORE_STEPS
 from sfumato.system.errors import LedgerConflict, WrongCall
 
 store.RETRIES = 0

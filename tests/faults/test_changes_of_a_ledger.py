@@ -13,7 +13,7 @@ import pytest
 
 from faults.made_up import release
 from sfumato.cli.main import run
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 
 CHANGES = ("withdraw", "retire", "rotate", "restore", "erase")
 

@@ -9,8 +9,8 @@ import os
 import pytest
 
 from faults.made_up import CANARY, check_all, release, visible
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.staging import STEPS
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.staging import STEPS
 from sfumato.system.errors import SfumatoError
 
 COMMIT = STEPS.index("committed")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from faults.erased import enter_people, erase, files_with, files_with_any
-from sfumato.release.issue import recover
-from sfumato.release.ledger.erasure import ERASURE_STEPS
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger.erasure import ERASURE_STEPS
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import LedgerConflict, Unfinished
 
 COMMITTED = ERASURE_STEPS.index("committed")

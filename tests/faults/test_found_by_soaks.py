@@ -22,10 +22,10 @@ from sfumato.cli.main import app
 from sfumato.policy.columns import numbers_in
 from sfumato.policy.other_tools import ArxProject
 from sfumato.policy.reference import Reference
-from sfumato.release.files import check_target
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.names import LONGEST_NAME, checked_name
-from sfumato.release.targets import FolderTarget
+from sfumato.releases.files import check_target
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.names import LONGEST_NAME, checked_name
+from sfumato.releases.targets import FolderTarget
 from sfumato.studio.state import PolicyFile
 from sfumato.system import disk
 from sfumato.system.errors import BadData, BadInput, BadLedger, BadPolicy, WrongCall

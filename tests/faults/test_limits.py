@@ -19,8 +19,8 @@ from sfumato.cli.streams import _exit_code
 from sfumato.models.quasi_sensitive import knowledge_file
 from sfumato.policy import yaml
 from sfumato.policy.taxonomies.files import read_bytes
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.overrides import read_override
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.overrides import read_override
 from sfumato.system import disk
 from sfumato.system.errors import LONGEST_MESSAGE, BadData, BadInput, BadPolicy, NotEnoughMemory, WrongCall
 from sfumato.system.memory import address_space_left, is_out_of_memory
@@ -197,7 +197,7 @@ def test_errors_that_mean_too_little_memory():
 STAGE_AND_DIE = (
     "import os, signal, sys\n"
     "from pathlib import Path\n"
-    "from sfumato.release.files import kept_on_success\n"
+    "from sfumato.releases.files import kept_on_success\n"
     "path = Path(sys.argv[1])\n"
     "with kept_on_success(path.with_name(path.name + '.reference.json')) as stage:\n"
     "    stage('secret')\n"
@@ -209,7 +209,7 @@ STAGE_AND_DIE = (
 
 @pytest.mark.parametrize("when", ["before", "published"])
 def test_what_a_killed_process_staged_is_settled(tmp_path, when):
-    from sfumato.release.files import kept_on_success
+    from sfumato.releases.files import kept_on_success
 
     died = subprocess.run([sys.executable, "-c", STAGE_AND_DIE, tmp_path / "safe.csv", when], check=False)
     assert died.returncode == -signal.SIGKILL
@@ -223,7 +223,7 @@ def test_what_a_killed_process_staged_is_settled(tmp_path, when):
 
 
 def test_what_waits_for_a_recovery_stays_staged(tmp_path):
-    from sfumato.release.files import settle_abandoned, settle_recovered
+    from sfumato.releases.files import settle_abandoned, settle_recovered
 
     staged = tmp_path / ".Q1.reference.json.0123abcd.staged"
     staged.write_text("secret", encoding="utf-8")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.audit.published_labels import column_objections
-from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-from sfumato.discover.quasi_identifiers.descent import descend
+from sfumato.attacks.published_labels import column_objections
+from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.descent import descend
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
 from sfumato.verify.file import check_columns

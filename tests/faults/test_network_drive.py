@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.release.ledger import database
-from sfumato.release.ledger.database import SHARED_DRIVES, LedgerDatabase
+from sfumato.releases.ledger import database
+from sfumato.releases.ledger.database import SHARED_DRIVES, LedgerDatabase
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
-from sfumato.release import files as private_file
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases import files as private_file
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system import disk
 from sfumato.system import disk as private_folder
 from sfumato.system.memory import machine_memory

@@ -10,7 +10,7 @@ import pytest
 
 from faults.conftest import report
 from faults.made_up import check_all, release
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import LedgerConflict, Unfinished, WrongCall
 
 

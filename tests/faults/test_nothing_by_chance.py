@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from faults.conftest import SOAK
 from faults.made_up import release, release_to_three
-from sfumato.release.ledger.keys import Key
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.ledger import Ledger
 
 ROWS = 24
 POLICY = {

@@ -9,9 +9,9 @@ import pytest
 
 from faults.made_up import check_all, issue, prepared, release, visible
 from quick_demo import write_quick_demo
-from sfumato.release.issue import forget, recover, recover_into
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.staging import staged_in
+from sfumato.releases.issue import forget, recover, recover_into
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.staging import staged_in
 from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 
 

@@ -12,8 +12,8 @@ import pytest
 from faults.made_up import check_all, release
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
-from sfumato.release.issue import recover
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import SfumatoError, Unfinished
 
 IN_MEMORY = Path("/dev/shm")

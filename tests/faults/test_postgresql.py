@@ -17,13 +17,13 @@ from faults.postgresql import Wire
 from releases.ledger.dictionary import cells_of, found_by_digest, found_by_name
 from releases.ledger.test_growth import statements
 from sfumato.cli.main import run
-from sfumato.release.issue import recover
-from sfumato.release.ledger import database
-from sfumato.release.ledger import ledger as ledgers
-from sfumato.release.ledger.backup import backup, restore
-from sfumato.release.ledger.encryption import reading_key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.staging import STEPS
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger import database
+from sfumato.releases.ledger import ledger as ledgers
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.encryption import reading_key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.staging import STEPS
 from sfumato.system.errors import BadLedger, Unfinished, WrongCall
 
 

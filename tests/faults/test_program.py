@@ -15,7 +15,7 @@ import pytest
 from faults.conftest import report
 from faults.made_up import check_all, visible
 from quick_demo import write_quick_demo
-from sfumato.release.staging import STEPS
+from sfumato.releases.staging import STEPS
 
 COMMIT = STEPS.index("committed")
 
@@ -23,7 +23,7 @@ TOUCHED = """
 import os, resource, signal, sys
 from sfumato.cli.main import main
 from sfumato.journey import release
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 word, limit = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
 honest = release.issue_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from faults.made_up import check_all, release_to_three
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 
 
 def read_while_releasing(url, key, out, events):

@@ -11,7 +11,7 @@ import pytest
 
 from faults.conftest import HERE, report
 from faults.made_up import CANARY
-from sfumato.release.staging import STEPS, STORE_STEPS
+from sfumato.releases.staging import STEPS, STORE_STEPS
 
 COMMIT = STEPS.index("committed")
 ONE_OF_FOUR = {"published": 1, "refused": 3, "seen": 1}

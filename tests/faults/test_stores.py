@@ -11,11 +11,11 @@ from buckets import SECRET
 from faults.made_up import NAMES, issue, prepared, release, release_to_three
 from faults.made_up_in_stores import FILES, certificates, check_store, objects
 from sfumato.cli.main import app, run
-from sfumato.release import staging
-from sfumato.release import targets as store
-from sfumato.release.issue import recover
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.targets import Store
+from sfumato.releases import staging
+from sfumato.releases import targets as store
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
 from sfumato.system.errors import BadData, LedgerConflict, OutOfReach, SfumatoError, Unfinished, WrongCall
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from multiprocessing import get_context
 
 from faults.made_up import NAMES, check_all, release_to_three
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import LedgerConflict
 
 WRITERS = 3

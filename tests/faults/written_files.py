@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 
 import sfumato as sf
-from sfumato.release.ledger import backup
-from sfumato.release.ledger.keys import Key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.overrides import Override
+from sfumato.releases.ledger import backup
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.overrides import Override
 from sfumato.workflows.protect_file import protect_file
 
 GOLDEN = Path(__file__).parent.parent / "golden"

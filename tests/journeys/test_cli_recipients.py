@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sfumato.release.ledger.keys import public_key
+from sfumato.releases.ledger.keys import public_key
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from journeys.conftest import Said
 from sfumato.cli.main import run
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadInput, WrongCall
 from tracing.clinic import POLICY, hand_out
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.policy.policy import Policy
-from sfumato.report.report import Report
+from sfumato.reports.report import Report
 from sfumato.system.errors import BadData, BadPolicy, Infeasible, RefusedByHistory
 from sfumato.table.published_texts import rounded_number
 from sfumato.workflows.confirm import check_policy

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.workflows import doctor as looking
 from sfumato.workflows.doctor import State, doctor
 

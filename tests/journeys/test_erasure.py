@@ -12,14 +12,14 @@ from sqlalchemy import delete, select, update
 import sfumato as sf
 from journeys.test_people_of_a_chain import BY_BATCH, BY_KEY, JUNE, MAY, policy, table
 from sfumato.cli.main import run
-from sfumato.release.issue import RecoveredRelease
-from sfumato.release.ledger.backup import backup, restore
-from sfumato.release.ledger.keys import digest
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.notices import salted_table
-from sfumato.release.ledger.records import ERASURE
-from sfumato.release.ledger.tables import ENTRIES, PEOPLE
-from sfumato.release.ledger.vault import opened_marks, stored_memory
+from sfumato.releases.issue import RecoveredRelease
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.keys import digest
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import salted_table
+from sfumato.releases.ledger.records import ERASURE
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.ledger.vault import opened_marks, stored_memory
 from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 from sfumato.table.keyed_hashes import label_marks
 from sfumato.table.release_summary import Imprint

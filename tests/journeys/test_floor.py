@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.release.certificate import examine
-from sfumato.release.ledger.keys import Key
-from sfumato.release.overrides import WeakerOverride, read_override
+from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.overrides import WeakerOverride, read_override
 from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.workflows.chain_check import ledger_floors
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.audit.audit import Audit, attack_card
-from sfumato.audit.published_labels import Objection
-from sfumato.report.report import side_by_side, values_of
+from sfumato.attacks.audit import Audit, attack_card
+from sfumato.attacks.published_labels import Objection
+from sfumato.reports.report import side_by_side, values_of
 from sfumato.system.verdict import Finding, Verdict
 
 FOLDER = Path(__file__).parent.parent / "golden"

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadData, RefusedByHistory
 
 BIRTHS = {"03.1970": ["18.03.1970", "19.03.1970"], "04.1970": ["20.04.1970", "21.04.1970"]}

@@ -12,9 +12,9 @@ from sfumato.models.continuous.chain import Chain
 from sfumato.models.continuous.overlap import Overlap, candidates_of
 from sfumato.models.continuous.people import Pool
 from sfumato.recipients.versions import ShownDetail
-from sfumato.release.certificate import examine
-from sfumato.release.ledger.keys import Key
-from sfumato.release.overrides import Override
+from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.overrides import Override
 from sfumato.system.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, WrongCall
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import classes_under

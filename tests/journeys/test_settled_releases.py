@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from oracles.tiny_chains import chains, releases
 from sfumato.policy.policy import Policy
-from sfumato.release.ledger.keys import Key
-from sfumato.release.overrides import WeakerOverride
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.overrides import WeakerOverride
 from sfumato.workflows import chain_check
 from sfumato.workflows import chain_check as settled_releases
 from sfumato.workflows.chain_check import Settled, _chain_check_attacked, closing_release

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quick_demo import write_quick_demo
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.studio.jobs import WorkOrder, perform
 from sfumato.system.errors import SfumatoError
 from sfumato.system.progress import as_shown, stop_request

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
-from sfumato.release.targets import Store
+from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
 from sfumato.system.errors import BadData, OutOfReach, WrongCall
 from sfumato.workflows.doctor import doctor

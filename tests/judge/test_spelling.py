@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from judge.both import first_verdicts, recheck
-from sfumato.audit.audit import audit
+from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 
 VALUES = ["HIV", "hiv", "H.I.V.", "flu", "Flu ", "cold", "n/a", "?", None]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from judge.both import first_verdicts, recheck
-from sfumato.audit.audit import audit
+from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.discover.quasi_identifiers.coded import Coded
-from sfumato.discover.quasi_identifiers.enumeration import TreeSearch
-from sfumato.discover.quasi_identifiers.measures import ReducedTable
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.enumeration import TreeSearch
+from sfumato.discovery.quasi_identifiers.measures import ReducedTable
 from sfumato.kernels import hitting_sets
 
 

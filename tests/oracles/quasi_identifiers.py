@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import combinations
 from math import ceil
 
-from sfumato.discover.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.coded import Coded
 
 
 def subsets(columns, largest=None):

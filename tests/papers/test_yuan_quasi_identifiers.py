@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from oracles.quasi_identifiers import is_quasi_identifier, minimal_sets, paper_loop
 from papers.yuan_quasi_identifiers import cover_table, example_4_2, example_5_2
-from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-from sfumato.discover.quasi_identifiers.descent import descend
-from sfumato.discover.quasi_identifiers.enumeration import minimal
-from sfumato.discover.quasi_identifiers.measures import k_test, measure
-from sfumato.discover.quasi_identifiers.minimum import minimum
+from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.descent import descend
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
+from sfumato.discovery.quasi_identifiers.measures import k_test, measure
+from sfumato.discovery.quasi_identifiers.minimum import minimum
 
 DISTINCT = Reading.of(k=2, mode="distinct")
 ALL = Reading.of(k=2, mode="all")

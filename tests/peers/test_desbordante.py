@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-from sfumato.discover.quasi_identifiers.enumeration import minimal
+from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[1] / ".venv-peers" / "bin" / "python"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.audit.published_labels import KnownLabels
+from sfumato.attacks.published_labels import KnownLabels
 from sfumato.policy.reference import judge_data
 from sfumato.table.published_texts import numeric_ends
 from sfumato.verify.published_labels import label_reader

@@ -12,8 +12,8 @@ import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.models.contract import LONGEST, share_of, share_text
 from sfumato.policy.reference import Reference, reference_path
-from sfumato.release.files import kept_on_success
-from sfumato.release.targets import Store
+from sfumato.releases.files import kept_on_success
+from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
 from sfumato.system.errors import BadData, BrokenPromise, Unfinished
 from sfumato.workflows.protect_file import protect_file

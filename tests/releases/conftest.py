@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from faults.made_up import release
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 
 
 @pytest.fixture

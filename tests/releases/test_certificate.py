@@ -8,9 +8,9 @@ import shutil
 import pytest
 
 from faults.made_up import release
-from sfumato.release.certificate import examine
-from sfumato.release.ledger.keys import public_keys
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.keys import public_keys
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadData, BadLedger
 
 

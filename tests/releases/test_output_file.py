@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from sfumato.release import files as output_file
-from sfumato.release.files import check_target, publish
+from sfumato.releases import files as output_file
+from sfumato.releases.files import check_target, publish
 from sfumato.system.disk import private_folder
 from sfumato.system.errors import BrokenPromise, WrongCall
 
@@ -64,7 +64,7 @@ def test_nothing_is_left_whatever_fails(tmp_path, monkeypatch, step, error):
 def test_what_a_killed_process_left_is_gone_at_the_next_run(tmp_path):
     """Its folder is not held any more; one that is held stays."""
     code = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom sfumato.release.files import publish\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom sfumato.releases.files import publish\n"
         "def die(staged):\n    staged.write_text('canary')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         "publish(Path(sys.argv[1]), die, str)\n"
     )

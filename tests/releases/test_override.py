@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sfumato.release.ledger.keys import Key
-from sfumato.release.overrides import Override, WeakerOverride, read_override
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.overrides import Override, WeakerOverride, read_override
 from sfumato.system.errors import BadData, WrongCall
 
 

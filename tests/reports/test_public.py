@@ -15,8 +15,8 @@ import sfumato as sf
 from reports.conftest import CANARY, POLICY, SOURCE_ROWS, SUPPRESSED
 from reports.test_report import NOON, text_of
 from sfumato.policy.policy import Policy
-from sfumato.report import public
-from sfumato.report.public import check_public, public_article
+from sfumato.reports import public
+from sfumato.reports.public import check_public, public_article
 from sfumato.system.errors import BadData, BrokenPromise, Infeasible, WrongCall
 from sfumato.system.presentation.article import Cell, Listing, Section
 from sfumato.system.progress import silent

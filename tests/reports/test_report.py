@@ -16,7 +16,7 @@ import sfumato as sf
 from reports.conftest import CANARY, POLICY
 from sfumato.cli.main import run
 from sfumato.policy.policy import Policy
-from sfumato.report.report import Criterion, concerns, criterion_of
+from sfumato.reports.report import Criterion, concerns, criterion_of
 from sfumato.system.errors import BadData, WrongCall
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)

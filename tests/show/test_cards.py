@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.audit.audit import attack_card
+from sfumato.attacks.audit import attack_card
 from sfumato.system.presentation.cards import Card, verdict_lines, verdict_of
 from sfumato.system.verdict import Finding, Verdict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.release.ledger.keys import Key
+from sfumato.releases.ledger.keys import Key
 from sfumato.workflows.release import sign_override
 from studio.stage import CANARY, POLICY, StudioClient, open_studio, post, refusal
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.policy.policy import Policy
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from sfumato.table.release_summary import Imprint, reading_trees

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sfumato.recipients.trace import trace
-from sfumato.release.ledger.record import Record
+from sfumato.releases.ledger.record import Record
 from sfumato.table.cut import Cut
 from sfumato.table.frames import open_records
 from sfumato.table.microdata import Column, Microdata, Role

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.report.paired_tables import BareTexts, TreeTexts, numbers_of, read_tables
-from sfumato.report.usefulness import (
+from sfumato.reports.paired_tables import BareTexts, TreeTexts, numbers_of, read_tables
+from sfumato.reports.usefulness import (
     column_figures,
     correlation,
     mutual_information,

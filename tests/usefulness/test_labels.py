@@ -9,7 +9,7 @@ from benchmarks.usefulness_jobs import cells_lost, fitted
 from benchmarks.usefulness_tables import ROLES, LabelledTable, labelled_tables
 
 import sfumato as sf
-from sfumato.report.paired_tables import read_tables
+from sfumato.reports.paired_tables import read_tables
 from sfumato.table.source import open_source
 
 TABLES = list(labelled_tables())

@@ -30,7 +30,7 @@ from sfumato.system.errors import BadData, WrongCall
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
-    from sfumato.audit.audit import Audit
+    from sfumato.attacks.audit import Audit
 
 
 # ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
@@ -95,7 +95,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato attack correspondence q1.csv q2.csv --policy policy.yaml
     """
-    from sfumato.audit.audit import attack_card
+    from sfumato.attacks.audit import attack_card
     from sfumato.workflows.attack import attack as attack_
 
     with progress_bar() as progress:
@@ -130,7 +130,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
             talk(remark)
     if show_values:
-        from sfumato.report.report import values_of
+        from sfumato.reports.report import values_of
 
         talk("\n".join(values_of(audit.findings)))
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
@@ -200,7 +200,7 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
     Example:  sfumato knowledge visits.csv --label diagnosis --terms symptoms --support 5 -o knowledge.csv
     """
     from sfumato.models.quasi_sensitive.knowledge_file import save, save_prevalence
-    from sfumato.release.files import check_target
+    from sfumato.releases.files import check_target
     from sfumato.table.arrays import fraction
     from sfumato.workflows.knowledge import TermPlace, proposed_knowledge
 
@@ -280,7 +280,7 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
         )
     tell(result, as_json=as_json)
     if show_values:
-        from sfumato.report.report import values_of
+        from sfumato.reports.report import values_of
 
         talk("\n".join(values_of(result.findings)))
     broken = result.holds is False or (strict and result.holds is None)

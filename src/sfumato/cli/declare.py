@@ -66,7 +66,7 @@ def declare(
     Example:  sfumato declare patients.csv -o policy.yaml
     """
     from sfumato.inputs import files_of_form
-    from sfumato.release.files import check_target
+    from sfumato.releases.files import check_target
     from sfumato.workflows.declare import declare as declare_
 
     if out is not None:

@@ -15,9 +15,9 @@ import typer
 from sfumato.cli.terminal import progress_bar, say, talk
 
 if TYPE_CHECKING:
-    from sfumato.audit.audit import Audit
+    from sfumato.attacks.audit import Audit
     from sfumato.policy.policy import Policy
-    from sfumato.report.report import Report
+    from sfumato.reports.report import Report
     from sfumato.search.plan import Plan
     from sfumato.system.presentation.cards import Card
 
@@ -37,7 +37,7 @@ def demo(
     Example:  sfumato demo demo-out --rows 20000
     """
     from sfumato.demo.hospital import write
-    from sfumato.report.report import side_by_side
+    from sfumato.reports.report import side_by_side
     from sfumato.workflows.audit import audit as audit_
     from sfumato.workflows.protect_file import protect_file as protect_file_
 

@@ -181,6 +181,6 @@ def _check_suggestion(
             raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
     if suggest is not None:
         from sfumato.inputs import files_of_form
-        from sfumato.release.files import check_target
+        from sfumato.releases.files import check_target
 
         check_target(suggest, source=Path(data), needed=files_of_form(form), overwrite=overwrite)

@@ -163,7 +163,7 @@ def complete_policy(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 @_quiet
 def complete_chain(ctx: typer.Context, incomplete: str) -> Iterable[str]:
     """The chains of a ledger in a file."""
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
     del incomplete
     return [record.chain for record in Ledger(_ledger_file(ctx), readonly=True).history()]
@@ -172,7 +172,7 @@ def complete_chain(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 @_quiet
 def complete_recipient(ctx: typer.Context, incomplete: str) -> Iterable[str]:
     """The recipients that a ledger in a file knows."""
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
     del incomplete
     return [

@@ -256,7 +256,7 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
     Example:  sfumato init patients.csv --row person --audience public --once --rule ema --nothing-exact
     """
     from sfumato.inputs import files_of_form
-    from sfumato.release.files import check_target
+    from sfumato.releases.files import check_target
     from sfumato.workflows.declare import DraftEvidence
     from sfumato.workflows.init import init as init_
 

@@ -53,10 +53,10 @@ def withdraw(
 
     Example:  sfumato ledger withdraw 3 --reason "two people asked to be left out" -o withdrawn.json
     """
-    from sfumato.release import certificate
-    from sfumato.release.files import check_target, write_new
-    from sfumato.release.ledger.erasure import withdraw as withdraw_
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases import certificate
+    from sfumato.releases.files import check_target, write_new
+    from sfumato.releases.ledger.erasure import withdraw as withdraw_
+    from sfumato.releases.ledger.ledger import Ledger
 
     if out is not None:
         check_target(out)
@@ -81,9 +81,9 @@ def retire(
 
     Example:  sfumato ledger retire survey-2019 --yes
     """
-    from sfumato.release.ledger.erasure import LOST_BY_IT
-    from sfumato.release.ledger.erasure import retire as retire_
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.erasure import LOST_BY_IT
+    from sfumato.releases.ledger.erasure import retire as retire_
+    from sfumato.releases.ledger.ledger import Ledger
     from sfumato.system.errors import WrongCall
 
     if not yes:
@@ -100,10 +100,10 @@ def anchor(url: LedgerUrl = DEFAULT, out: NewFile = None) -> None:
 
     Example:  sfumato ledger anchor -o anchor-2026-11.json
     """
-    from sfumato.release import certificate
-    from sfumato.release.files import write_new
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.ledger.missing_entries import anchor as anchor_
+    from sfumato.releases import certificate
+    from sfumato.releases.files import write_new
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.ledger.missing_entries import anchor as anchor_
 
     made = anchor_(Ledger(url, readonly=True)).as_dict()
     if out is None:
@@ -130,10 +130,10 @@ def missing(
 
     Example:  sfumato ledger missing --ledger sqlite:///backup.db --certificate 2026-11/certificate.json
     """
-    from sfumato.release.files import certificate_at
-    from sfumato.release.ledger.backup import missing_in
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.ledger.missing_entries import read_anchor
+    from sfumato.releases.files import certificate_at
+    from sfumato.releases.ledger.backup import missing_in
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.ledger.missing_entries import read_anchor
 
     opened = Ledger(url, readonly=True)
     found = missing_in(
@@ -162,8 +162,8 @@ def reading_key(
 
     Example:  sfumato ledger reading-key -o auditor.key
     """
-    from sfumato.release.ledger.encryption import reading_key as reading_key_
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.encryption import reading_key as reading_key_
+    from sfumato.releases.ledger.ledger import Ledger
 
     reading_key_(Ledger(url, key=key).database).write(out)
     talk(f"wrote {out}; whoever has it can open what the ledger keeps")
@@ -176,8 +176,8 @@ def keys(url: LedgerUrl = DEFAULT) -> None:
 
     Example:  sfumato ledger keys > publisher.pub
     """
-    from sfumato.release.ledger.keys import as_text
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.keys import as_text
+    from sfumato.releases.ledger.ledger import Ledger
 
     say(as_text(Ledger(url, readonly=True).dated_keys).rstrip("\n"))
 
@@ -210,10 +210,10 @@ def verify(
 
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
-    from sfumato.release.files import certificate_at
-    from sfumato.release.ledger.keys import public_keys
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.ledger.missing_entries import read_anchor
+    from sfumato.releases.files import certificate_at
+    from sfumato.releases.ledger.keys import public_keys
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.ledger.missing_entries import read_anchor
     from sfumato.workflows.chain_check import ledger_floors
 
     opened = Ledger(url, readonly=True)
@@ -248,7 +248,7 @@ def floor(
 
     Example:  sfumato ledger floor --chain main
     """
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
     from sfumato.workflows.chain_check import ledger_floors
 
     floors = ledger_floors(Ledger(url, key=key, readonly=True), chain)
@@ -335,8 +335,8 @@ def recover(
     Example:  sfumato ledger recover
     Example:  sfumato ledger recover --release 0a1b2c --into 2026-11-again
     """
-    from sfumato.release import issue as recovery
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases import issue as recovery
+    from sfumato.releases.ledger.ledger import Ledger
 
     if (release is None) is (into is not None or forget) or (into is not None and forget):
         raise WrongCall("--release goes with either --into or --forget")
@@ -372,8 +372,8 @@ def backup(
 
     Example:  sfumato ledger backup ledger-2026-11.db
     """
-    from sfumato.release.ledger.backup import backup as backup_
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.backup import backup as backup_
+    from sfumato.releases.ledger.ledger import Ledger
 
     backup_(Ledger(url, key=key, readonly=True), file)
     talk(f"wrote {file}; keep the key somewhere else")
@@ -400,9 +400,9 @@ def restore(
 
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
-    from sfumato.release.files import certificate_at
-    from sfumato.release.ledger.backup import restore as restore_
-    from sfumato.release.ledger.missing_entries import read_anchor
+    from sfumato.releases.files import certificate_at
+    from sfumato.releases.ledger.backup import restore as restore_
+    from sfumato.releases.ledger.missing_entries import read_anchor
 
     restored = restore_(
         file,
@@ -430,7 +430,7 @@ def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
 
     Example:  sfumato ledger rotate
     """
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
     say(Ledger(url, key=key).rotate())
 
@@ -469,9 +469,9 @@ def verify_certificate(
 
     Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
     """
-    from sfumato.release.certificate import examine, read_notice
-    from sfumato.release.files import local_copy
-    from sfumato.release.ledger.keys import public_keys
+    from sfumato.releases.certificate import examine, read_notice
+    from sfumato.releases.files import local_copy
+    from sfumato.releases.ledger.keys import public_keys
 
     keys, notices = None if key is None else public_keys(key), list(map(read_notice, withdrawal or []))
     with local_copy(file, whole=False) as path:

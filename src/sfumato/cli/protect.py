@@ -135,7 +135,7 @@ def _say_where(plan: Plan, target: Path | None, against: str | None, *, dictiona
     """Print on stderr what was written, and what it is good for."""
     talk("nothing was written" if target is None else f"published {target}")
     if target is not None and dictionary:
-        from sfumato.release.dictionary import beside
+        from sfumato.releases.dictionary import beside
 
         talk(f"what it means: {', '.join(str(file) for file in beside(target).values())}")
     if target is not None and against:

@@ -90,7 +90,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
     """
-    from sfumato.release.ledger.database import LedgerDatabase
+    from sfumato.releases.ledger.database import LedgerDatabase
     from sfumato.system.memory import Memory
     from sfumato.workflows.release import release as release_
 
@@ -134,9 +134,9 @@ def history(
 
     Example:  sfumato history --ledger sqlite:///ledger.db
     """
-    from sfumato.release.ledger.erasure import erased_people, withdrawals
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.receipt import Receipt, history_card
+    from sfumato.releases.ledger.erasure import erased_people, withdrawals
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.receipt import Receipt, history_card
 
     opened = Ledger(ledger, key=key, readonly=True)
     records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)

@@ -273,7 +273,7 @@ GROUP = "sfumato.attacks"
 """The entry-point group through which other packages add attacks: name = "module:Class"."""
 
 MODELS = "sfumato.models"
-ADVERSARIES = "sfumato.audit.adversaries"
+ADVERSARIES = "sfumato.attacks.adversaries"
 """Where the built-in attacks are: the module `attack` of every model, and those that belong to none."""
 
 A = TypeVar("A", bound=Callable[[], Attack])

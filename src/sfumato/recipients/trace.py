@@ -25,7 +25,7 @@ from sfumato.table.release_summary import Imprint
 from sfumato.table.source import Source
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.record import Record
+    from sfumato.releases.ledger.record import Record
 
 SAMPLED_VERSIONS = 8
 """So many versions, spread over the ledger, say which rows exist at all."""

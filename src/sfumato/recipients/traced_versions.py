@@ -14,7 +14,7 @@ from sfumato.system.errors import BadInput, WrongCall
 from sfumato.table.release_summary import ReadingTree, trees_in
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.record import Record
+    from sfumato.releases.ledger.record import Record
 
 UNNAMED = "(unnamed)"
 """Whoever received a release that names no recipient: anybody, perhaps."""

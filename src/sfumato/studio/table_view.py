@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from sfumato.discover.discovery import Discovery, percent
+from sfumato.discovery.discovery import Discovery, percent
 from sfumato.policy.policy import Policy
 from sfumato.search.counted_lattice import LatticeMap, LatticeSpot
 from sfumato.system.presentation.charts import Figure, svg

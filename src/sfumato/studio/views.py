@@ -22,13 +22,13 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies.files import Branch, NestedTree
 from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.recipients.trace import Trace
-from sfumato.release.certificate import CERTIFICATE
-from sfumato.release.ledger.erasure import withdrawals
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record
-from sfumato.release.overrides import Override
-from sfumato.release.receipt import Event, Receipt, beside_lines, remarks_on
-from sfumato.report.report import Audience
+from sfumato.releases.certificate import CERTIFICATE
+from sfumato.releases.ledger.erasure import withdrawals
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.overrides import Override
+from sfumato.releases.receipt import Event, Receipt, beside_lines, remarks_on
+from sfumato.reports.report import Audience
 from sfumato.search.counted_lattice import CountedLattice, LatticeMap
 from sfumato.studio.policy_edit import TERM_MARK
 from sfumato.studio.question import Question, policy_within

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sfumato.audit.adversaries.downcoding import Downcoding
-from sfumato.audit.adversaries.minimality import ValueMinimality
-from sfumato.audit.audit import Audit
-from sfumato.audit.audit import audit as audit_source
-from sfumato.audit.known_search import STEPS, KnownSearch, PublishedBoxes, Republish, TableShape
+from sfumato.attacks.adversaries.downcoding import Downcoding
+from sfumato.attacks.adversaries.minimality import ValueMinimality
+from sfumato.attacks.audit import Audit
+from sfumato.attacks.audit import audit as audit_source
+from sfumato.attacks.known_search import STEPS, KnownSearch, PublishedBoxes, Republish, TableShape
 from sfumato.inputs import AnyImprint, AnyPolicy, load_policy, open_table
 from sfumato.models.attack_contract import Attack, make_all
 from sfumato.models.contract import Promise, Promises
@@ -25,7 +25,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import GLOBAL_SEARCHES
 from sfumato.policy.reference import Reference, with_reference
 from sfumato.policy.searches import BEST, BUILT_IN
-from sfumato.report.report import chance
+from sfumato.reports.report import chance
 from sfumato.search.best import strictest_rungs
 from sfumato.search.contract import find
 from sfumato.search.plan import aim_of, limits_of, removes_terms
@@ -50,9 +50,9 @@ from sfumato.workflows.audit import audit
 from sfumato.workflows.protect_file import protect_file
 
 if TYPE_CHECKING:
-    from sfumato.audit.correspondence import Correspondence, Method, Scope
+    from sfumato.attacks.correspondence import Correspondence, Method, Scope
     from sfumato.models.freeform.attack import FreeformFinding
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
     from sfumato.system.disk import Address
     from sfumato.workflows.audit import AnyReference
 
@@ -190,8 +190,8 @@ class AttackVerb:
         bound may be too high). The scope `realized` needs `data`, and the column `since` where there are
         several batches.
         """
-        from sfumato.audit.chain import imprints_of
-        from sfumato.audit.correspondence import correspondence
+        from sfumato.attacks.chain import imprints_of
+        from sfumato.attacks.correspondence import correspondence
         from sfumato.models.attack_contract import SEVERAL_RELEASES
 
         if releases and isinstance(releases[0], list | tuple):
@@ -209,7 +209,7 @@ class AttackVerb:
         it. One finding per sensitive column, a breach where the belief is more than the policy allows of a
         class.
         """
-        from sfumato.audit.adversaries.posterior_belief import posterior_belief
+        from sfumato.attacks.adversaries.posterior_belief import posterior_belief
 
         return posterior_belief(releases, load_policy(policy))
 
@@ -257,7 +257,7 @@ class AttackVerb:
         One summary per promise, then every label that somebody can be linked to: with which belief at most,
         how many people, the belief before and the change; rows that link to nothing come last.
         """
-        from sfumato.audit.audit import audit as audit_table
+        from sfumato.attacks.audit import audit as audit_table
         from sfumato.models.quasi_sensitive.attack import IndirectLabel
         from sfumato.policy.reference import with_reference
 

@@ -9,9 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.audit.audit import Audit
-from sfumato.audit.audit import audit as audit_source
-from sfumato.audit.published_labels import BYTES
+from sfumato.attacks.audit import Audit
+from sfumato.attacks.audit import audit as audit_source
+from sfumato.attacks.published_labels import BYTES
 from sfumato.inputs import AnyMemory, AnyPolicy, Warn, load_policy, open_table, warn_of_policy
 from sfumato.policy.policy import BY_POSITIONS, Policy
 from sfumato.policy.reference import Reference, judge_data, with_reference
@@ -27,7 +27,7 @@ from sfumato.verify.file import recheck
 from sfumato.workflows.trace import imprints_of, read_history
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
 
 # ruff: noqa: PLC0415  # a ledger, a store and what compares releases are loaded where they are named
@@ -80,8 +80,8 @@ def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: s
 
     The certificate names the digest of the bytes that were judged before they were published.
     """
-    from sfumato.release.certificate import CERTIFICATE, examine
-    from sfumato.release.ledger.keys import public_keys
+    from sfumato.releases.certificate import CERTIFICATE, examine
+    from sfumato.releases.ledger.keys import public_keys
 
     if not isinstance(data, str | PathLike) or is_address(data):
         raise WrongCall("a certificate is looked for beside a file", remedy="Audit the file of a release.")
@@ -163,7 +163,7 @@ def _audit_together(
     progress: Progress,
 ) -> Audit:
     """Several releases, attacked by somebody who holds all of them; the last is judged."""
-    from sfumato.audit.chain_history import audit_together, holds_several
+    from sfumato.attacks.chain_history import audit_together, holds_several
     from sfumato.models.attack_contract import make
 
     make(attack)
@@ -186,7 +186,7 @@ def _audit_together(
 def _at_hand(data: AnyTable | Address, spill: Path | None) -> Iterator[AnyTable]:
     """The table on this machine: what is in a store is fetched, and gone afterwards."""
     if isinstance(data, Address) or (isinstance(data, str) and is_address(data) and not is_database(data)):
-        from sfumato.release.files import local_copy
+        from sfumato.releases.files import local_copy
 
         with local_copy(str(data), spill=spill) as copy:
             yield copy
@@ -205,7 +205,7 @@ def _audit_beside(
     progress: Progress,
 ) -> Audit:
     """The audit, continued beside every release of a chain."""
-    from sfumato.audit.chain_history import audit_beside, without_comparison
+    from sfumato.attacks.chain_history import audit_beside, without_comparison
 
     history = read_history(ledger, chain)
     if not history:

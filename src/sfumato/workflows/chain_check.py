@@ -8,16 +8,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.audit.chain import ChainRelease, Weakening
+from sfumato.attacks.chain import ChainRelease, Weakening
 from sfumato.models.contract import Promise
 from sfumato.policy.columns import forms_of
 from sfumato.policy.compatibility import searches_of
 from sfumato.policy.policy import BY_POSITIONS, Policy, against_register, is_for_colluders, together_sentence
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
-from sfumato.release.ledger.ledger import Ledger, now
-from sfumato.release.ledger.record import HistoryCheck, HistoryComparison, Record
-from sfumato.release.overrides import (
+from sfumato.releases.ledger.ledger import Ledger, now
+from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
+from sfumato.releases.overrides import (
     AnyOverride,
     Override,
     WeakerOverride,
@@ -27,7 +27,7 @@ from sfumato.release.overrides import (
     read_override,
     weaker_releases,
 )
-from sfumato.release.receipt import ALONE
+from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan
 from sfumato.system.errors import RefusedByHistory, SfumatoError, WrongCall
 from sfumato.system.json_object import JsonObject
@@ -39,7 +39,7 @@ from sfumato.workflows.chain_floor import ChainFloor
 from sfumato.workflows.trace import RememberedReleases, imprint_document
 
 if TYPE_CHECKING:
-    from sfumato.audit.correspondence import Correspondence
+    from sfumato.attacks.correspondence import Correspondence
     from sfumato.verify.chain.ruling import TogetherRuling
 
 
@@ -379,7 +379,7 @@ def _chain_check_attacked(
 
     People who came until then are in the figures, and the attack does not look at them.
     """
-    from sfumato.audit.correspondence import correspondence
+    from sfumato.attacks.correspondence import correspondence
 
     start = closing_release(imprints, settled)
     known = None if start is None else settled[start]

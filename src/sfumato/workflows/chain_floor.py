@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from sfumato.draft.doctor import Diagnosis, Severity
 from sfumato.policy.policy import Policy
 from sfumato.policy.strictness import ComparedPart, statement_of, weaker_parts
-from sfumato.release.ledger.record import Record
-from sfumato.release.overrides import Floor, WeakerOverride, floor_of
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.overrides import Floor, WeakerOverride, floor_of
 from sfumato.system.errors import RefusedByHistory, WrongCall
 from sfumato.system.json_object import JsonMapping, JsonObject
 

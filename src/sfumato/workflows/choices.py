@@ -38,7 +38,7 @@ from sfumato.table.source import AnyTable
 from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
 __all__ = [
     "CountedChoices",

@@ -18,8 +18,8 @@ from sfumato.inputs import (
 )
 from sfumato.models.contract import Promises
 from sfumato.policy.policy import Policy
-from sfumato.report.paired_tables import PairedTables, read_tables
-from sfumato.report.usefulness import (
+from sfumato.reports.paired_tables import PairedTables, read_tables
+from sfumato.reports.usefulness import (
     ModelFigures,
     Price,
     Usefulness,

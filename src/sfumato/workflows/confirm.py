@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from sfumato.discover.identifiers import findings
+from sfumato.discovery.identifiers import findings
 from sfumato.draft.doctor import (
     Diagnosis,
     HeldTermSets,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 
-from sfumato.discover.identifiers import findings
+from sfumato.discovery.identifiers import findings
 from sfumato.draft.doctor import Diagnosis, Severity, several_rows
 from sfumato.draft.draft import draft
 from sfumato.draft.evidence import ColumnFinding, TableEvidence, empty_texts

@@ -16,14 +16,14 @@ from sfumato.policy.compatibility import recodes_columns
 from sfumato.policy.policy import Policy, is_for_colluders
 from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
 from sfumato.policy.searches import BEST
-from sfumato.release.dictionary import dictionary_files
-from sfumato.release.files import StageText, discard
-from sfumato.release.issue import PRIVATE_FOLDER, PreparedRelease
-from sfumato.release.ledger.keys import canonical
-from sfumato.release.ledger.notices import mark_bytes
-from sfumato.release.ledger.record import HistoryComparison, Record, memory_bytes
-from sfumato.release.overrides import Override
-from sfumato.release.receipt import ALONE
+from sfumato.releases.dictionary import dictionary_files
+from sfumato.releases.files import StageText, discard
+from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
+from sfumato.releases.ledger.keys import canonical
+from sfumato.releases.ledger.notices import mark_bytes
+from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
+from sfumato.releases.overrides import Override
+from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan, check_need
 from sfumato.search.reuse_plan import Transformation
 from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, WrongCall

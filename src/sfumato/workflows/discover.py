@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from sfumato.discover.discovery import Discovery, scan
-from sfumato.discover.quasi_identifiers.coded import Reading
-from sfumato.discover.quasi_identifiers.methods import SearchMethod
+from sfumato.discovery.discovery import Discovery, scan
+from sfumato.discovery.quasi_identifiers.coded import Reading
+from sfumato.discovery.quasi_identifiers.methods import SearchMethod
 from sfumato.inputs import AnyMemory, check_header, open_table
 from sfumato.system.errors import WrongCall
 from sfumato.system.progress import Progress, silent

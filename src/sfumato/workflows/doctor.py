@@ -196,8 +196,8 @@ def _room(part: str, place: Path) -> Requirement:
 
 
 def _ledger(url: str) -> Requirement:
-    from sfumato.release.ledger.database import LedgerDatabase  # noqa: PLC0415  # databases only when asked for
-    from sfumato.release.ledger.ledger import Ledger  # noqa: PLC0415  # as above
+    from sfumato.releases.ledger.database import LedgerDatabase  # noqa: PLC0415  # databases only when asked for
+    from sfumato.releases.ledger.ledger import Ledger  # noqa: PLC0415  # as above
 
     try:
         if not LedgerDatabase(url).exists:
@@ -211,7 +211,7 @@ def _ledger(url: str) -> Requirement:
 
 def _store(address: str) -> Requirement:
     """Only looked at: whether it can be written to, a release finds out before it counts."""
-    from sfumato.release.targets import Store  # noqa: PLC0415  # stores only when asked for
+    from sfumato.releases.targets import Store  # noqa: PLC0415  # stores only when asked for
 
     try:
         empty = not Store(Address.of(address)).first_names()

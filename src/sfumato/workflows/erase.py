@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original
 from sfumato.policy.policy import Policy
-from sfumato.release.issue import recover
-from sfumato.release.ledger.database import LedgerDatabase
-from sfumato.release.ledger.erasure import ErasureRequest, erase_people
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.names import checked_name
-from sfumato.release.receipt import Erasure
-from sfumato.release.staging import StepHook, no_hook
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.names import checked_name
+from sfumato.releases.receipt import Erasure
+from sfumato.releases.staging import StepHook, no_hook
 from sfumato.system.errors import WrongCall
 from sfumato.system.progress import Progress, silent
 from sfumato.table.keyed_hashes import label_marks
@@ -28,7 +28,7 @@ from sfumato.workflows.delivery import person_columns
 from sfumato.workflows.trace import imprints_of
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.record import Record
+    from sfumato.releases.ledger.record import Record
 
 UNSETTLED = ("under way", "out of reach", "blocked")
 """What recovery says of releases whose staged files may still hold somebody."""

@@ -9,11 +9,11 @@ from pathlib import Path
 from sfumato.inputs import AnyMemory, AnyPolicy, count_table, load_policy, open_table
 from sfumato.policy.compatibility import recodes_columns
 from sfumato.policy.policy import Policy
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.notices import mark_bytes
-from sfumato.release.ledger.record import Record, memory_bytes
-from sfumato.release.names import checked_name
-from sfumato.release.receipt import Receipt
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import mark_bytes
+from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.names import checked_name
+from sfumato.releases.receipt import Receipt
 from sfumato.system.errors import BadData, BadPolicy, RefusedByHistory
 from sfumato.system.presentation.cards import several
 from sfumato.system.progress import Progress, silent

@@ -32,7 +32,7 @@ from sfumato.table.source import AnyTable, Source
 from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
 
 def protect(

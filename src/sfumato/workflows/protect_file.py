@@ -27,8 +27,8 @@ from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.policy.taxonomies.dates import DATE_FORMS
-from sfumato.release.dictionary import beside
-from sfumato.release.files import check_not_needed, check_target, kept_on_success, publish
+from sfumato.releases.dictionary import beside
+from sfumato.releases.files import check_not_needed, check_target, kept_on_success, publish
 from sfumato.search.expected_time import Foretell
 from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, is_address, private_folder
@@ -47,7 +47,7 @@ from sfumato.workflows.protect import plan_table
 from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
 
 # ruff: noqa: PLC0415  # what compares releases, and what writes dictionaries, is loaded where it is needed
@@ -132,7 +132,7 @@ def _describer(
         check_target(file, needed=needed, overwrite=overwrite)
 
     def describe(staged: Path, form: Mapping[str, str]) -> Mapping[Path, bytes]:
-        from sfumato.release.dictionary import dictionary_files
+        from sfumato.releases.dictionary import dictionary_files
 
         contents = dictionary_files(staged, rules, form)
         return {places[name]: content for name, content in contents.items()}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audit.chain import count_published, imprint_of, part_of_release, same_release
+from sfumato.attacks.chain import count_published, imprint_of, part_of_release, same_release
 from sfumato.models.continuous.people import MOST_VERSIONS_COMBINED
 from sfumato.models.contract import Adversary, Cuts, Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
@@ -28,7 +28,7 @@ from sfumato.recipients.capacity import (
 )
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.recipients.versions import AvailableVersions, EarlierVersion, PlannedVersion
-from sfumato.release.names import same_name
+from sfumato.releases.names import same_name
 from sfumato.search.plan import Plan, aim_of, check_people, is_kept_by_terms, plan_of_cuts, with_original
 from sfumato.search.suppression import recoded
 from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, WrongCall
@@ -44,8 +44,8 @@ from sfumato.workflows.collusion import refused_beside_earlier, remedy_for_sever
 from sfumato.workflows.trace import imprints_of
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.record import Record
-    from sfumato.release.overrides import Override
+    from sfumato.releases.ledger.record import Record
+    from sfumato.releases.overrides import Override
 
 
 # A version that was handed out before there was a ledger: its cuts, and the rows that it lacks.

@@ -22,16 +22,16 @@ from sfumato.inputs import (
 from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
-from sfumato.release.files import check_not_needed, kept_on_success
-from sfumato.release.issue import issue_all, rehearse
-from sfumato.release.ledger.database import LedgerDatabase
-from sfumato.release.ledger.keys import Key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import HistoryCheck
-from sfumato.release.names import checked_name, same_name
-from sfumato.release.overrides import AnyOverride, Override, WeakerOverride, folders_of, recipients_of
-from sfumato.release.receipt import Event, Receipt, with_identifying_rows
-from sfumato.release.targets import check_first
+from sfumato.releases.files import check_not_needed, kept_on_success
+from sfumato.releases.issue import issue_all, rehearse
+from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import HistoryCheck
+from sfumato.releases.names import checked_name, same_name
+from sfumato.releases.overrides import AnyOverride, Override, WeakerOverride, folders_of, recipients_of
+from sfumato.releases.receipt import Event, Receipt, with_identifying_rows
+from sfumato.releases.targets import check_first
 from sfumato.system.disk import Address, is_address, require_locks
 from sfumato.system.errors import WrongCall
 from sfumato.system.memory import Memory

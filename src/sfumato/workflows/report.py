@@ -13,19 +13,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.audit.audit import Audit
+from sfumato.attacks.audit import Audit
 from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original, open_table
 from sfumato.policy.policy import Policy
-from sfumato.release import certificate as manifest
-from sfumato.release.certificate import CERTIFICATE, examine
-from sfumato.release.dictionary import MOST_TEXTS
-from sfumato.release.ledger.keys import DatedKey
-from sfumato.release.ledger.record import Record
-from sfumato.release.receipt import Event, Receipt, figure_words, remarks_on
-from sfumato.report.internal import internal_page
-from sfumato.report.paired_tables import read_tables
-from sfumato.report.public import public_page
-from sfumato.report.report import (
+from sfumato.releases import certificate as manifest
+from sfumato.releases.certificate import CERTIFICATE, examine
+from sfumato.releases.dictionary import MOST_TEXTS
+from sfumato.releases.ledger.keys import DatedKey
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.receipt import Event, Receipt, figure_words, remarks_on
+from sfumato.reports.internal import internal_page
+from sfumato.reports.paired_tables import read_tables
+from sfumato.reports.public import public_page
+from sfumato.reports.report import (
     Audience,
     Certified,
     ColumnUse,
@@ -36,7 +36,7 @@ from sfumato.report.report import (
     Report,
     promise_lines,
 )
-from sfumato.report.usefulness import ModelFigures, model_figures
+from sfumato.reports.usefulness import ModelFigures, model_figures
 from sfumato.search.loss import shape_of
 from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, digest_of, is_address, private_folder, read_document
@@ -52,7 +52,7 @@ from sfumato.workflows.compare import compare
 from sfumato.workflows.protect_file import protect_file
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
 
 # What a report is made from: a plan, a published file, the folder of a release, or a ledger's entry.
@@ -384,7 +384,7 @@ def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Pl
             raise WrongCall("nothing was released", remedy="Report on the plan.")
         of = of.folder
     if isinstance(of, Address) or (isinstance(of, str) and is_address(of)):
-        from sfumato.release.files import local_copy
+        from sfumato.releases.files import local_copy
 
         return Path(str(held.enter_context(local_copy(Address.of(str(of))))))
     place = Path(str(of))
@@ -428,7 +428,7 @@ def _without_table(
 
 
 def _opened(ledger: Ledger | str) -> Ledger:
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
     return ledger if isinstance(ledger, Ledger) else Ledger(ledger, readonly=True)
 
@@ -446,7 +446,7 @@ def _record(name: str, ledger: Ledger | str) -> Record:
 def _public_keys(key: str | Path | None) -> tuple[DatedKey, ...] | None:
     if key is None:
         return None
-    from sfumato.release.ledger.keys import public_keys
+    from sfumato.releases.ledger.keys import public_keys
 
     return public_keys(Path(key))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sfumato.inputs import AnyImprint, load_imprints
 from sfumato.recipients.trace import Trace
 from sfumato.recipients.trace import trace as trace_source
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.disk import is_address
 from sfumato.system.errors import RefusedByHistory, WrongCall
 from sfumato.system.json_object import JsonMapping, read_json
@@ -23,7 +23,7 @@ from sfumato.table.source import AnyTable, Source, open_source
 if TYPE_CHECKING:
     from sfumato.inputs import AnyPolicy, Warn
     from sfumato.policy.policy import Policy
-    from sfumato.release.ledger.record import Record
+    from sfumato.releases.ledger.record import Record
 
 
 # ruff: noqa: PLC0415  # policies are loaded where an original is given, other readers where a leak needs them
@@ -116,7 +116,7 @@ def _open_leaked_file(leak: str | PathLike[str]) -> Source:
 
 def read_history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
     """Returns the releases of a chain, oldest first; the ledger has to be there and is only read."""
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
     opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, readonly=True)
     return opened.history(chain)

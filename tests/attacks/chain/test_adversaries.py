@@ -8,8 +8,8 @@ from hypothesis import given
 
 from attacks.chain.strikes import strike_across
 from oracles.tiny_chains import chains, exact, imprint, on_one_path, releases, shown, two
-from sfumato.audit.adversaries.chain import CorrespondenceAttack
-from sfumato.audit.adversaries.composition import Composition, Differencing
+from sfumato.attacks.adversaries.chain import CorrespondenceAttack
+from sfumato.attacks.adversaries.composition import Composition, Differencing
 from sfumato.models.continuous.attack import Minimality
 from sfumato.policy.policy import Policy
 from sfumato.system.verdict import WITHSTOOD, WITHSTOOD_IN_PART, AttackLimits

@@ -23,7 +23,7 @@ from oracles.tiny_chains import (
     table,
     two,
 )
-from sfumato.audit.correspondence import correspondence
+from sfumato.attacks.correspondence import correspondence
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, imprint, releases, two
-from sfumato.audit.chain import count_published, imprint_of, is_release, same_release
+from sfumato.attacks.chain import count_published, imprint_of, is_release, same_release
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData
 from sfumato.table.cut import Cut

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.audit.adversaries.table import ExactEnds, exact_ends
+from sfumato.attacks.adversaries.table import ExactEnds, exact_ends
 from sfumato.policy.reference import judge_data
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.errors import BadData

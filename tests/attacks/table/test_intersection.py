@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import person_worlds as plain
-from sfumato.audit.adversaries.table import Intersection
+from sfumato.attacks.adversaries.table import Intersection
 from sfumato.system.errors import WrongCall
 from sfumato.system.verdict import VALUES, AttackLimits, Bound
 from sfumato.table.source import open_source

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.audit.known_search import NOWHERE, _place
+from sfumato.attacks.known_search import NOWHERE, _place
 from sfumato.system.errors import BadData
 
 

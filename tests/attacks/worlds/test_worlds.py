@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato.audit.adversaries.downcoding import Downcoding
-from sfumato.audit.adversaries.minimality import ValueMinimality
-from sfumato.audit.audit import audit
-from sfumato.audit.class_worlds import error_of
+from sfumato.attacks.adversaries.downcoding import Downcoding
+from sfumato.attacks.adversaries.minimality import ValueMinimality
+from sfumato.attacks.audit import audit
+from sfumato.attacks.class_worlds import error_of
 from sfumato.cli.main import app
 from sfumato.system.errors import Infeasible, WrongCall
 from sfumato.table.source import open_source

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.discover.quasi_identifiers import coded as column_sets
-from sfumato.discover.quasi_identifiers.coded import ColumnSets, listed
+from sfumato.discovery.quasi_identifiers import coded as column_sets
+from sfumato.discovery.quasi_identifiers.coded import ColumnSets, listed
 
 
 @st.composite

@@ -15,8 +15,8 @@ from oracles.quasi_identifiers import (
     paper_loop,
     random_table,
 )
-from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-from sfumato.discover.quasi_identifiers.descent import best_of_orders, descend
+from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.descent import best_of_orders, descend
 from sfumato.system.errors import WrongCall
 
 

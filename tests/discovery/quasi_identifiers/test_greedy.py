@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from discovery.quasi_identifiers.test_minimal_sets import readings
 from oracles.quasi_identifiers import coded, exposed, minimal_sets, projected, random_table
-from sfumato.discover.quasi_identifiers.coded import Reading
-from sfumato.discover.quasi_identifiers.descent import best_of_orders, greedy_cover, harmonic_bound
+from sfumato.discovery.quasi_identifiers.coded import Reading
+from sfumato.discovery.quasi_identifiers.descent import best_of_orders, greedy_cover, harmonic_bound
 
 ALL = Reading.of(k=2, mode="all")
 

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets
-from sfumato.discover.quasi_identifiers.coded import Reading
-from sfumato.discover.quasi_identifiers.enumeration import minimal
-from sfumato.discover.quasi_identifiers.minimum import minimum
+from sfumato.discovery.quasi_identifiers.coded import Reading
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
+from sfumato.discovery.quasi_identifiers.minimum import minimum
 from sfumato.system.errors import WrongCall
 
 

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from oracles.quasi_identifiers import coded, exposed, projected, random_table
-from sfumato.discover.quasi_identifiers.coded import Coded
-from sfumato.discover.quasi_identifiers.measures import k_test, measure
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.measures import k_test, measure
 from sfumato.system.errors import WrongCall
 
 

@@ -13,9 +13,9 @@ import sfumato as sf
 from discovery.quasi_identifiers.test_greedy import planted_cover
 from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets, random_table
 from sfumato.cli.main import app
-from sfumato.discover.quasi_identifiers.coded import Reading, usual_budget
-from sfumato.discover.quasi_identifiers.methods import SearchMethod, search_by
-from sfumato.discover.quasi_identifiers.minimum import search
+from sfumato.discovery.quasi_identifiers.coded import Reading, usual_budget
+from sfumato.discovery.quasi_identifiers.methods import SearchMethod, search_by
+from sfumato.discovery.quasi_identifiers.minimum import search
 from sfumato.system.errors import WrongCall
 
 KEYS = Reading.of(k=2, mode="all")

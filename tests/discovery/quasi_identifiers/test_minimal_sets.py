@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
-from sfumato.discover.quasi_identifiers.coded import NULL_RULE, Coded, Reading
-from sfumato.discover.quasi_identifiers.enumeration import minimal
+from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded, Reading
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.system.errors import WrongCall
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from discovery.quasi_identifiers.test_minimal_sets import readings
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
-from sfumato.discover.quasi_identifiers.coded import Reading
-from sfumato.discover.quasi_identifiers.minimum import minimum
+from sfumato.discovery.quasi_identifiers.coded import Reading
+from sfumato.discovery.quasi_identifiers.minimum import minimum
 
 
 @pytest.mark.parametrize("seed", range(6))

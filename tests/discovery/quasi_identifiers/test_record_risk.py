@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from oracles.quasi_identifiers import coded, minimal_uniques, random_table
-from sfumato.discover import discovery as module
-from sfumato.discover.discovery import record_risk
-from sfumato.discover.quasi_identifiers.coded import Coded
+from sfumato.discovery import discovery as module
+from sfumato.discovery.discovery import record_risk
+from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.system.errors import WrongCall
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
-from sfumato.discover.quasi_identifiers.coded import Coded, Reading
-from sfumato.discover.quasi_identifiers.minimum import minimal_by_sample, sampling_rate
+from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.minimum import minimal_by_sample, sampling_rate
 from sfumato.system.errors import WrongCall
 
 KEYS = Reading.of(k=2, mode="all")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
-from sfumato.discover.quasi_identifiers import enumeration as level_search
-from sfumato.discover.quasi_identifiers.coded import Limits, Reading
-from sfumato.discover.quasi_identifiers.enumeration import StagedSearch, TreeSearch, minimal
-from sfumato.discover.quasi_identifiers.measures import QuasiIdentifierQuestion, ReducedTable
+from sfumato.discovery.quasi_identifiers import enumeration as level_search
+from sfumato.discovery.quasi_identifiers.coded import Limits, Reading
+from sfumato.discovery.quasi_identifiers.enumeration import StagedSearch, TreeSearch, minimal
+from sfumato.discovery.quasi_identifiers.measures import QuasiIdentifierQuestion, ReducedTable
 
 
 def run_stages(table, reading, budget, steps_per_run, max_size=None):

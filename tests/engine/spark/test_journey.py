@@ -11,8 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.policy.reference import judge_data
-from sfumato.release import certificate as manifest
-from sfumato.release.targets import Store
+from sfumato.releases import certificate as manifest
+from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
 from sfumato.system.errors import BadData, BrokenPromise, WrongCall
 from sfumato.system.memory import Memory

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judge.published_tables import write
 from oracles.tiny_chains import chains, cut, releases
-from sfumato.audit.chain import count_published, is_release
+from sfumato.attacks.chain import count_published, is_release
 from sfumato.system.errors import BadData
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy

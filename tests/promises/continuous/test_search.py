@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.tiny_chains import chains, exact, imprint, real_targets, releases, table, two
-from sfumato.audit.correspondence import correspondence
+from sfumato.attacks.correspondence import correspondence
 from sfumato.models.continuous.promise import Continuous
 from sfumato.models.contract import Answer, Promises
 from sfumato.models.k_anonymity.promise import KAnonymity

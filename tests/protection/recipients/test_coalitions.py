@@ -9,8 +9,8 @@ from protection.recipients import bits
 from sfumato.inputs import count_table
 from sfumato.recipients.patterns import classify
 from sfumato.recipients.versions import EarlierVersion, Families
-from sfumato.release.ledger.keys import Key
-from sfumato.release.overrides import Override
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.overrides import Override
 from sfumato.search.plan import aim_of
 from sfumato.system.errors import Infeasible, RefusedByHistory
 from sfumato.table.cut import Cut

@@ -14,9 +14,9 @@ import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.policy.policy import Policy
 from sfumato.policy.published_forms import READINGS, PublishedForms, ValueForm, example_of
-from sfumato.release import dictionary as dictionary_module
-from sfumato.release.certificate import examine
-from sfumato.release.dictionary import (
+from sfumato.releases import dictionary as dictionary_module
+from sfumato.releases.certificate import examine
+from sfumato.releases.dictionary import (
     DOCUMENT,
     PAGE,
     allow_list,

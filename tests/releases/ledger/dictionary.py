@@ -12,8 +12,8 @@ import zlib
 
 from sqlalchemy import MetaData, create_engine, select
 
-from sfumato.release.ledger.notices import SALTED, mark_bytes
-from sfumato.release.ledger.tables import METADATA
+from sfumato.releases.ledger.notices import SALTED, mark_bytes
+from sfumato.releases.ledger.tables import METADATA
 from sfumato.table.keyed_hashes import label_marks
 from sfumato.table.release_summary import text_marks
 

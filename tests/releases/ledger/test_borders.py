@@ -13,21 +13,21 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from faults.made_up import release, release_to_three
 from releases.ledger.tampering import change
-from sfumato.release.ledger import backup as copying
-from sfumato.release.ledger import database, verification
-from sfumato.release.ledger.backup import backup, restore
-from sfumato.release.ledger.database import (
+from sfumato.releases.ledger import backup as copying
+from sfumato.releases.ledger import database, verification
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.database import (
     AccessDenied,
     LedgerDatabase,
     LostDatabase,
     SerializationConflict,
     translated,
 )
-from sfumato.release.ledger.entries import dated
-from sfumato.release.ledger.keys import Key, canonical
-from sfumato.release.ledger.ledger import Ledger, key_in_force
-from sfumato.release.ledger.records import Entry
-from sfumato.release.ledger.tables import ENTRIES
+from sfumato.releases.ledger.entries import dated
+from sfumato.releases.ledger.keys import Key, canonical
+from sfumato.releases.ledger.ledger import Ledger, key_in_force
+from sfumato.releases.ledger.records import Entry
+from sfumato.releases.ledger.tables import ENTRIES
 from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 
 

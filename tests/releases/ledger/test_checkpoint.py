@@ -12,13 +12,13 @@ import pytest
 from releases.ledger.tampering import change
 from releases.ledger.test_growth import fill
 from releases.ledger.test_ledger import flipped
-from sfumato.release.ledger import checkpoint
-from sfumato.release.ledger.checkpoint import NOWHERE, checkpoint_path, last_checkpoint
-from sfumato.release.ledger.keys import Key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record
-from sfumato.release.ledger.records import Entry
-from sfumato.release.ledger.tables import ENTRIES
+from sfumato.releases.ledger import checkpoint
+from sfumato.releases.ledger.checkpoint import NOWHERE, checkpoint_path, last_checkpoint
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.records import Entry
+from sfumato.releases.ledger.tables import ENTRIES
 from sfumato.system.errors import BadLedger
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.release.ledger.keys import (
+from sfumato.releases.ledger.keys import (
     HEADER_BYTES,
     MARK,
     NUMBER_BYTES,

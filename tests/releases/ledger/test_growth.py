@@ -7,10 +7,10 @@ import uuid
 import pytest
 from sqlalchemy import Engine, event
 
-from sfumato.release.issue import recover
-from sfumato.release.ledger import cross_chain_overlap as elsewhere
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger import cross_chain_overlap as elsewhere
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record
 from sfumato.system.errors import RefusedByHistory
 
 

@@ -12,11 +12,11 @@ from sqlalchemy import select, update
 import sfumato as sf
 from releases.ledger.dictionary import cells_of, found_by_digest, found_by_name, found_marks
 from sfumato.cli.main import run
-from sfumato.release.ledger.backup import backup, restore
-from sfumato.release.ledger.encryption import reading_key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.tables import ENTRIES, PEOPLE, SECRETS
-from sfumato.release.ledger.vault import opened_entry, opened_marks
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.encryption import reading_key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE, SECRETS
+from sfumato.releases.ledger.vault import opened_entry, opened_marks
 from sfumato.system.errors import BadLedger, RefusedByHistory
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows.erase import erase

@@ -13,14 +13,14 @@ import pytest
 
 from faults.made_up import release
 from releases.ledger.tampering import change
-from sfumato.release.certificate import read_certificate
-from sfumato.release.issue import recover
-from sfumato.release.ledger import checkpoint as seen_head
-from sfumato.release.ledger import ledger as ledgers
-from sfumato.release.ledger.keys import Key, public_key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.records import Entry
-from sfumato.release.ledger.tables import METADATA
+from sfumato.releases.certificate import read_certificate
+from sfumato.releases.issue import recover
+from sfumato.releases.ledger import checkpoint as seen_head
+from sfumato.releases.ledger import ledger as ledgers
+from sfumato.releases.ledger.keys import Key, public_key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.records import Entry
+from sfumato.releases.ledger.tables import METADATA
 from sfumato.system.errors import BadLedger, LedgerConflict
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from faults.made_up import issue, prepared, release
 from releases.ledger.tampering import change
-from sfumato.release.certificate import read_certificate
-from sfumato.release.ledger.backup import backup, restore
-from sfumato.release.ledger.database import LedgerDatabase
-from sfumato.release.ledger.encryption import reading_key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record, memory_bytes
+from sfumato.releases.certificate import read_certificate
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.database import LedgerDatabase
+from sfumato.releases.ledger.encryption import reading_key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 
 # -- one writer ---------------------------------------------------------------------------------------------

@@ -13,13 +13,19 @@ import pytest
 from faults.made_up import release, release_to_three
 from releases.ledger.tampering import change
 from sfumato.cli.main import run
-from sfumato.release.certificate import certificate, certificate_bytes, examine, read_certificate, read_notice
-from sfumato.release.ledger import erasure as withdrawal
-from sfumato.release.ledger.backup import backup, restore
-from sfumato.release.ledger.erasure import retire, withdraw, withdrawals
-from sfumato.release.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.notices import mark_bytes
+from sfumato.releases.certificate import (
+    certificate,
+    certificate_bytes,
+    examine,
+    read_certificate,
+    read_notice,
+)
+from sfumato.releases.ledger import erasure as withdrawal
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.erasure import retire, withdraw, withdrawals
+from sfumato.releases.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 
 SOMEBODY = bytes(range(16))

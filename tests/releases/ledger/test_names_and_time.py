@@ -14,12 +14,12 @@ from sqlalchemy import text
 
 from faults.made_up import release
 from releases.ledger.tampering import change
-from sfumato.release.ledger import entries
-from sfumato.release.ledger.backup import backup
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.notices import mark_bytes, marks_of
-from sfumato.release.names import checked_name, same_name
-from sfumato.release.overrides import recipients_of
+from sfumato.releases.ledger import entries
+from sfumato.releases.ledger.backup import backup
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import mark_bytes, marks_of
+from sfumato.releases.names import checked_name, same_name
+from sfumato.releases.overrides import recipients_of
 from sfumato.system.errors import BadLedger, RefusedByHistory, WrongCall
 from sfumato.table.keyed_hashes import label_marks
 
@@ -71,7 +71,7 @@ class TestNames:
         """Ledgers of older versions may hold both."""
         ledger = Ledger(url)
         with monkeypatch.context() as before:
-            before.setattr("sfumato.release.ledger.cross_chain_overlap.check_names", lambda *_: None)
+            before.setattr("sfumato.releases.ledger.cross_chain_overlap.check_names", lambda *_: None)
             release(ledger, tmp_path / "one", chain="main", recipient='the "Lab"')
             release(ledger, tmp_path / "two", chain="MAIN", recipient='THE "LAB"')
         third = release(ledger, tmp_path / "three", chain="MAIN", recipient='the "Lab"')

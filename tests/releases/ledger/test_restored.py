@@ -10,12 +10,12 @@ import pytest
 
 from faults.made_up import release
 from sfumato.cli.main import run
-from sfumato.release.certificate import read_certificate
-from sfumato.release.ledger import checkpoint as seen_head
-from sfumato.release.ledger.backup import backup, missing_in, restore
-from sfumato.release.ledger.keys import Key
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.missing_entries import anchor, read_anchor
+from sfumato.releases.certificate import read_certificate
+from sfumato.releases.ledger import checkpoint as seen_head
+from sfumato.releases.ledger.backup import backup, missing_in, restore
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.missing_entries import anchor, read_anchor
 from sfumato.system.errors import BadData, BadLedger, RefusedByHistory
 
 

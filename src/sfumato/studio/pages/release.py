@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from sfumato.policy.policy import Policy
-from sfumato.release.ledger.record import Record
+from sfumato.releases.ledger.record import Record
 from sfumato.studio.page import (
     SameStep,
     SentForm,

@@ -1,0 +1,204 @@
+"""Audits beside other releases, of a chain or handed in: what a table gives away together with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.attacks.adversaries.chain import CorrespondenceAttack, adversaries
+from sfumato.attacks.adversaries.composition import Composition, Differencing
+from sfumato.attacks.adversaries.posterior_belief import PosteriorBelief
+from sfumato.attacks.audit import Audit, Beside, compared_when_read
+from sfumato.attacks.chain import (
+    GivenRelease,
+    count_published,
+    imprint_of,
+    imprints_of,
+    is_imprint,
+    is_release,
+)
+from sfumato.attacks.correspondence import Correspondence, correspondence
+from sfumato.attacks.published_labels import Objection
+from sfumato.models.attack_contract import (
+    Attack,
+    PublishedTable,
+    attacks_without_target,
+    strike_all,
+    worst_first,
+)
+from sfumato.models.continuous.attack import Minimality
+from sfumato.policy.policy import Policy, against_register, asks_of_several, together_sentence
+from sfumato.policy.reference import judge_data
+from sfumato.system.errors import BadData, SfumatoError
+from sfumato.system.progress import Progress, one_step, silent
+from sfumato.system.verdict import UNASKED, Finding, Verdict
+from sfumato.table.microdata import Microdata
+from sfumato.table.release_summary import Imprint
+from sfumato.table.source import Source, open_source
+from sfumato.table.taxonomy import Label
+from sfumato.verify.chain.ruling import chain_verdict
+from sfumato.verify.chain.source import FilesQuestion, files_verdict
+
+NOT_COMPARED = "the table cannot be held against the earlier releases"
+
+
+def audit_beside(
+    audit: Audit,
+    source: Source,
+    policy: Policy,
+    releases: Sequence[Imprint],
+    *,
+    chain: str,
+    only: str | None = None,
+    granted: int | None = None,
+    progress: Progress = silent,
+) -> Audit:
+    """Returns the audit of a table, continued beside the releases of a chain, oldest first.
+
+    A table that is one of the releases is judged at its place; any other as the release that would come next.
+    Promises about earlier releases are decided, and everybody strikes who holds all of them, or the one that
+    `only` names. `granted` is the smallest k that an override gave somebody who holds one of the releases.
+    """
+    beside = Beside(chain, len(releases))
+    try:
+        like = releases[-1]
+        with compared_when_read(source, like, progress=progress) as (readable, shows):
+            table = count_published(readable, like, progress=progress)
+            place = next((i for i, release in enumerate(releases) if is_release(table, release)), None)
+            if place is None:
+                releases = (*releases, imprint_of(table, like, policy=policy))
+            else:
+                beside = replace(beside, place=place + 1)
+            if policy.promises.looks_back and not shows(releases[-1 if place is None else place]):
+                raise BadData("the second judge finds other counts in the table than the first reader")
+        with one_step(progress, "beside earlier releases"):
+            joint = correspondence(releases, policy)
+            verdicts = _decided(audit.verdicts, releases, policy, table, granted)
+    except SfumatoError as refused:
+        return without_comparison(replace(audit, beside=beside), refused)
+    beside = replace(beside, cracked=joint.cracked)
+    return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
+
+
+def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy, *, only: str) -> Audit:
+    """Returns the audit of the last table, continued by the adversary `only`, who holds all of them.
+
+    The tables are releases of the same people, oldest first, or their imprints. Their columns are matched by
+    the names that the policy gives them.
+    """
+    releases = imprints_of(tables, policy)
+    joint = correspondence(releases, policy)
+    beside = Beside(None, len(releases), len(releases), joint.cracked)
+    audit = replace(audit, beside=beside)
+    newest = tables[-1]
+    table = (
+        None
+        if isinstance(newest, Imprint) or is_imprint(newest)
+        else count_published(open_source(newest, expected=policy.form_of_data), releases[-1])
+    )
+    return _struck(audit, joint, releases, policy, only, table)
+
+
+def holds_several(name: str) -> bool:
+    """Whether an attack of this name is that of somebody who holds several releases."""
+    return name in _HOLDERS
+
+
+_HOLDERS = tuple(
+    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)
+)
+
+
+def without_comparison(audit: Audit, why: SfumatoError) -> Audit:
+    """Returns the audit with an objection: the comparison could not be made."""
+    objection = Objection(f"{NOT_COMPARED}: {why.message}", (), None)
+    idle = {name: objection.sentence if name in _HOLDERS else said for name, said in audit.not_tried.items()}
+    return replace(audit, objections=(*audit.objections, objection), not_tried=idle)
+
+
+def _struck(
+    audit: Audit,
+    joint: Correspondence,
+    releases: Sequence[Imprint],
+    policy: Policy,
+    only: str | None,
+    table: Microdata | None,
+) -> Audit:
+    """Returns the audit with what everybody finds who holds the releases, or the one that `only` names."""
+    chosen = [a for a in adversaries(releases, policy, table) if only in (None, a.name)]
+    findings, failed = _strike(joint, releases, policy, chosen)
+    idle = attacks_without_target(chosen, findings, failed)
+    tried = {a.name for a in chosen} - set(idle)
+    return replace(
+        audit,
+        findings=worst_first([*audit.findings, *findings]),
+        failed=(*audit.failed, *failed),
+        not_tried={name: why for name, why in audit.not_tried.items() if name not in tried},
+    )
+
+
+def _strike(
+    joint: Correspondence, releases: Sequence[Imprint], policy: Policy, chosen: Sequence[Attack]
+) -> tuple[list[Finding], tuple[str, ...]]:
+    limits = policy.promises.limits
+    matched = [a for a in chosen if isinstance(a, CorrespondenceAttack) and len(releases) > 1]
+    others: list[Attack] = [a for a in chosen if not isinstance(a, CorrespondenceAttack)]
+    asked = limits.asked_k or UNASKED
+    joint_findings = [finding for a in matched for finding in a.findings(joint, asked)]
+    nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
+    findings, failed = strike_all(nothing, others, limits)
+    return [*joint_findings, *findings], failed
+
+
+def _decided(
+    verdicts: Sequence[Verdict],
+    releases: Sequence[Imprint],
+    policy: Policy,
+    table: Microdata,
+    granted: int | None,
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts, those on promises about several tables decided by the second judge."""
+    about_earlier = {str(p): p.judge_data() for p in policy.promises if p.looks_back}
+    if against_register(policy) and len(releases) > 1:
+        return _against_register(verdicts, releases, policy, table, granted)
+    documents = [release.as_dict() for release in releases] if about_earlier else []
+    return tuple(
+        chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
+        for v in verdicts
+    )
+
+
+def _against_register(
+    verdicts: Sequence[Verdict],
+    releases: Sequence[Imprint],
+    policy: Policy,
+    table: Microdata,
+    granted: int | None,
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts with what the tables alone tell of positions that a register tells apart."""
+    promises, looking_back = policy.promises, [p for p in policy.promises if p.looks_back]
+    held = promises.of_class if asks_of_several(policy) else ()
+    told = judge_data(policy)
+    values = _unchanged_texts(table, releases[-1].unchanged)
+    documents = [release.as_dict() for release in releases]
+    found = {v.promise: v for v in verdicts}
+    for promise in looking_back or (None,):
+        people = max([p.least_people for p in held if p.by_size] + [promise.least_people if promise else 1])
+        people = people if granted is None else min(people, granted)
+        asked = FilesQuestion(told, people, tuple(p.judge_data() for p in held if not p.by_size))
+        sentence = together_sentence(policy) if promise is None else str(promise)
+        found[sentence] = files_verdict(sentence, documents, asked, values)
+    return tuple(found.values())
+
+
+def _unchanged_texts(table: Microdata, unchanged: Sequence[str]) -> dict[str, list[Label]]:
+    """Returns the different combinations of what is published unchanged, column by column."""
+    names = sorted(unchanged)
+    if not names:
+        return {}
+    codes = np.stack([table.codes(name) for name in names], axis=1)
+    each = np.unique(codes, axis=0)
+    labels = {name: table.column(name).taxonomy.leaf_labels for name in names}
+    return {name: [labels[name][c] for c in each[:, j].tolist()] for j, name in enumerate(names)}

@@ -1,0 +1,208 @@
+"""The ways to search for quasi-identifiers, under the names by which they are asked for.
+
+| method | finds | says |
+|---|---|---|
+| `exact` | all minimal sets, and the smallest | what is proved; how far the list has no gap |
+| `greedy` | one minimal set, by greedy cover | by which factor it can be larger than the smallest |
+| `descend` | one minimal set, the best of some random orders | the chance that a smallest set was hit |
+| `sample` | keys of a sample of the rows, measured on all of them | (ε, δ) of the sample |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, get_args
+
+from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, Reading, listed, usual_budget
+from sfumato.discovery.quasi_identifiers.descent import (
+    BestOfOrders,
+    GreedyCover,
+    best_of_orders,
+    greedy_cover,
+)
+from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
+from sfumato.discovery.quasi_identifiers.minimum import SampledSets, Smallest, minimal_by_sample, search
+from sfumato.system.errors import WrongCall
+from sfumato.system.memory import Memory
+from sfumato.system.progress import Progress, silent
+
+MethodName = Literal["exact", "greedy", "descend", "sample"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchMethod:
+    """A way to search, with what bounds it and what is random about it.
+
+    `budget` counts steps; `None` is the usual one for the size of the table. `orders` is for `descend`,
+    `epsilon` and `delta` are for `sample`, `seed` is for both.
+    """
+
+    name: str = "exact"
+    max_size: int | None = None
+    max_results: int | None = None
+    deadline: float | None = None
+    budget: int | None = None
+    orders: int = 50
+    seed: int = 0
+    epsilon: float = 1e-6
+    delta: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(MethodName):
+            raise WrongCall("unknown method", remedy='Use "exact", "greedy", "descend" or "sample".')
+        if self.max_size is not None and self.name in ("greedy", "descend"):
+            raise WrongCall(
+                f"the method `{self.name}` looks for one set, of whatever size",
+                remedy="Leave the largest size out, or use the method `exact`.",
+            )
+        if self.deadline is not None and self.name == "greedy":
+            raise WrongCall(
+                "the method `greedy` tries every column once for each that it takes, and has no deadline",
+                remedy="Leave the deadline out.",
+            )
+
+    def limits(self, memory: Memory | None = None) -> Limits:
+        """Returns what bounds a search that begins now."""
+        return Limits(self.max_results, self.deadline, memory=memory)
+
+
+@dataclass(frozen=True)
+class MethodAnswer:
+    """The sets found, the smallest of them, and in a sentence what the method vouches for."""
+
+    found: MinimalSets
+    smallest: Smallest
+    assurance: str
+
+
+def search_by(
+    method: SearchMethod,
+    table: Coded,
+    reading: Reading,
+    *,
+    progress: Progress = silent,
+    limits: Limits | None = None,
+) -> MethodAnswer:
+    """Search by a method; `limits` began earlier, and may bound the memory.
+
+    >>> table = Coded.of_columns({"a": "xxyy", "b": "xyxy", "c": "pppq"})
+    >>> search_by(SearchMethod(name="greedy"), table, Reading.of(k=2, mode="all")).smallest.sets
+    (('a', 'b'),)
+    """
+    limits = limits or method.limits()
+    method = replace(method, deadline=limits.remaining)
+    if method.name == "greedy":
+        return _by_cover(greedy_cover(table, reading, progress=progress), table)
+    if method.name == "descend":
+        tried = best_of_orders(
+            table,
+            reading,
+            orders=method.orders,
+            seed=method.seed,
+            deadline=method.deadline,
+            progress=progress,
+        )
+        return _by_orders(tried, table)
+    if method.name == "sample":
+        return _by_sample(method, table, reading, progress)
+    budget = method.budget or usual_budget(table.rows, len(table.names))
+    bounds = replace(limits, budget=budget)
+    found, smallest = search(table, reading, max_size=method.max_size, progress=progress, limits=bounds)
+    return MethodAnswer(found, smallest, "" if found.complete else _gap(found))
+
+
+def _gap(found: MinimalSets) -> str:
+    if not found.complete_to:
+        return "sets of any size may be missing; ask for less (max size, another method) or give more steps"
+    columns = f"{found.complete_to} column{'s' if found.complete_to > 1 else ''}"
+    return f"none of at most {columns} is missing; larger ones may be"
+
+
+def _one_set(source: GreedyCover | BestOfOrders, table: Coded) -> MinimalSets:
+    sets = listed([] if source.columns is None else [source.columns], table.names)
+    settled = bool(source.reason)
+    return MinimalSets(source.terms, sets, settled, reason=source.reason, duplicates=source.duplicates)
+
+
+def _by_cover(cover: GreedyCover, table: Coded) -> MethodAnswer:
+    found = _one_set(cover, table)
+    settled = found.complete
+    smallest = Smallest(tuple(found.sets), cover.lower_bound, cover.proved or settled, settled)
+    if settled:
+        return MethodAnswer(found, smallest, "")
+    if cover.factor is None:
+        vouched = f"greedy: no factor is known for the reading {cover.terms.reading}"
+    else:
+        vouched = f"greedy: at most {_decimal(cover.factor)} times as many columns as the smallest set"
+    return MethodAnswer(found, smallest, vouched)
+
+
+def _by_orders(tried: BestOfOrders, table: Coded) -> MethodAnswer:
+    found = _one_set(tried, table)
+    settled = found.complete
+    if settled:
+        return MethodAnswer(found, Smallest(tuple(found.sets), 0, True, True), "")
+    size = len(tried.columns or ())
+    smallest = Smallest(tuple(found.sets), 1, size == 1, False)
+    smaller = max(1, size - 1)
+    chance = _decimal(tried.chance(smaller), down=True)
+    sentence = f"descend: best of {tried.orders} random orders, seed {tried.seed}"
+    if size > 1:
+        sentence += f"; a given set of {smaller} would have been met with a chance of at least {chance}"
+    return MethodAnswer(found, smallest, sentence)
+
+
+def _by_sample(method: SearchMethod, table: Coded, reading: Reading, progress: Progress) -> MethodAnswer:
+    sampled = minimal_by_sample(
+        table,
+        reading,
+        epsilon=method.epsilon,
+        delta=method.delta,
+        seed=method.seed,
+        max_size=method.max_size,
+        max_results=method.max_results,
+        deadline=method.deadline,
+        progress=progress,
+    )
+    held = tuple(found.columns for found in sampled.sets if found.holds)
+    settled = bool(sampled.reason)
+    every = sampled.complete and sampled.verified and len(held) == len(sampled.sets)
+    found = MinimalSets(sampled.terms, listed(held, table.names), every, method.max_size, sampled.reason)
+    if settled:
+        return MethodAnswer(found, Smallest(held, 0, True, True), "")
+    smallest = _smallest_sampled(sampled, table, reading, method.max_size)
+    rows = f"{sampled.sampled} of {sampled.terms.rows} rows"
+    vouched = f"sample: {rows}, ε = {method.epsilon:g}, δ = {method.delta:g}"
+    return MethodAnswer(
+        found, smallest, f"{vouched}; {len(held)} of {len(sampled.sets)} sets hold on all rows"
+    )
+
+
+def _smallest_sampled(sampled: SampledSets, table: Coded, reading: Reading, max_size: int | None) -> Smallest:
+    """Every key of the table contains a set of the sample, so none is smaller than the smallest of these."""
+    bound = 1
+    if sampled.complete:
+        sizes = [len(candidate.columns) for candidate in sampled.sets]
+        bound = min(sizes) if sizes else (max_size or 0) + 1
+    held = [candidate.columns for candidate in sampled.sets if candidate.holds]
+    if not held:
+        cover = greedy_cover(table, reading)
+        best = cover.columns or ()
+        bound = max(bound, cover.lower_bound)
+        return Smallest((best,), bound, len(best) == bound)
+    size = min(map(len, held))
+    minima = tuple(columns for columns in held if len(columns) == size)
+    proved = size == bound
+    return Smallest(minima, bound, proved, proved and sampled.complete and sampled.verified)
+
+
+def _decimal(number: Fraction, *, down: bool = False) -> str:
+    """A number with two decimals, rounded up, or down: it stays a bound."""
+    hundredths = number * 100
+    whole = (
+        hundredths.numerator // hundredths.denominator
+        if down
+        else -(-hundredths.numerator // hundredths.denominator)
+    )
+    return f"{whole // 100}.{whole % 100:02d}"

@@ -1,0 +1,436 @@
+"""Erasure: people are taken out of everything that a ledger keeps. What was published stays published.
+
+Marks of people, and the counts of those who were erased, change in one transaction with a sealed notice that
+says what the digests of the changed parts are. Published counts are never edited: they are what the world
+holds, and later releases are held against them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy import Connection, delete, select, update
+
+from sfumato.releases.ledger import encryption as underway
+from sfumato.releases.ledger import entries
+from sfumato.releases.ledger.cross_chain_overlap import closed_chains
+from sfumato.releases.ledger.encryption import clean
+from sfumato.releases.ledger.keys import digest
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import (
+    Redactions,
+    imprint_words,
+    marks_without,
+    with_erased,
+    without_marks,
+)
+from sfumato.releases.ledger.record import Record, check_links, damaged
+from sfumato.releases.ledger.records import ERASURE, RETIREMENT, WITHDRAWAL, Entry
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.ledger.vault import opened_marks, stored_marks, stored_memory
+from sfumato.releases.names import checked_name, same_name
+from sfumato.releases.staging import StepHook, no_hook
+from sfumato.system.errors import LedgerConflict, SfumatoError, Unfinished, WrongCall
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.table.keyed_hashes import Marks, are_known
+
+ERASURE_STEPS = (
+    "begun",  # nothing has happened
+    "redacted",  # all changes and the notice are in the transaction, not yet committed
+    "committed",  # from here on recovery goes forward
+    "cleaned",  # no page of the database holds what was deleted
+    "done",
+)
+
+
+@dataclass(frozen=True)
+class ErasureRequest:
+    """Who is to be erased: their marks, and what the table says of those whom no mark in an entry tells.
+
+    `column` tells people apart. `rows` maps numbers of entries to how many rows of theirs the release held,
+    where rows are told by batches; it was counted when `chain` ended with the entry whose hash is `after`.
+    `unmarked` people have no key at all: they are known by their rows alone.
+    """
+
+    marks: Marks = field(repr=False)
+    column: str | None = None
+    chain: str = ""
+    rows: Mapping[int, int] = field(default_factory=dict)
+    after: str | None = None
+    unmarked: int = 0
+
+    @property
+    def people(self) -> int:
+        return len(self.marks) + self.unmarked
+
+
+@dataclass
+class ErasedEntries:
+    """What an erasure changed: per entry the digests from then on, and who was found."""
+
+    request: ErasureRequest
+    changed: list[JsonObject] = field(default_factory=list)
+    records: list[Entry] = field(default_factory=list)
+    uncounted: set[str] = field(default_factory=set)
+    found: Marks = field(default_factory=lambda: np.zeros((0, 2), np.uint64), repr=False)
+    tables: list[int] = field(default_factory=list)
+
+    def add(self, entry: Entry, memory: str, people: str, erased: int, found: Sequence[Marks]) -> None:
+        """Notes what became of an entry."""
+        told = {"number": entry.number, "memory": memory, "people": people, "erased": erased}
+        self.changed.append(told)
+        self.records.append(entry)
+        self.found = np.concatenate([self.found, *found])
+
+    def check(self, in_table: int) -> None:
+        """Raises where somebody is in no entry and not in the table, or where rows could not be counted."""
+        lacking = int((~are_known(self.request.marks, self.found)).sum())
+        if lacking > in_table:
+            raise WrongCall(
+                f"{lacking - in_table} of {self.request.people} people are in nothing that the ledger keeps",
+                remedy="Look at how their keys are written in the table. Who was erased before is not known"
+                " any more.",
+            )
+        if self.request.chain in self.uncounted:
+            raise WrongCall(
+                f"chain {self.request.chain} tells by batches which rows were released: without the table it"
+                " is not known which releases hold theirs",
+                remedy="Name the table, as it is before their rows are deleted, and its policy.",
+            )
+
+
+def erase_people(
+    ledger: Ledger, request: ErasureRequest, *, in_table: int = 0, at: StepHook = no_hook
+) -> tuple[Entry, ErasedEntries]:
+    """Takes people out of all entries, in one transaction with its notice; then cleans the database.
+
+    Returns the notice and what was changed. `in_table` of them are known by their rows alone. Raises
+    `Unfinished` where only the cleaning is left, which recovery does.
+    """
+    at("begun")
+    tried = list[ErasedEntries]()
+
+    def compose(connection: Connection) -> JsonMapping:
+        check_links(connection)
+        _check_unchanged(connection, request)
+        tried.append(_redact(connection, request))
+        tried[-1].check(in_table)
+        underway.note_cleaning(connection, uuid.uuid4().hex, ledger.signing_key)
+        at("redacted")
+        told = {"people": request.people, "entries": tried[-1].changed, "tables": tried[-1].tables}
+        return {"ledger": entries.identity(connection), **told}
+
+    entry = ledger.enter_notice(ERASURE, compose)
+    at("committed")
+    try:
+        clean(ledger.database)
+    except SfumatoError:
+        raise Unfinished(
+            f"entry {entry.number} of the ledger erases them, but its database could not be cleaned",
+            remedy="Run `sfumato ledger recover` when nobody else uses it.",
+        ) from None
+    at("cleaned")
+    at("done")
+    return entry, tried[-1]
+
+
+def erased_people(ledger: Ledger) -> dict[int, int]:
+    """Returns how many people were erased from each entry."""
+    with ledger.database.reading() as connection:
+        found = entries.notices(connection, ERASURE)
+    counts: dict[int, int] = {}
+    for _, body in found:
+        for one in body["entries"]:
+            counts[int(one["number"])] = counts.get(int(one["number"]), 0) + int(one["erased"])
+    return counts
+
+
+def _check_unchanged(connection: Connection, request: ErasureRequest) -> None:
+    """Raises where the chain went on since rows were counted."""
+    if request.after is None:
+        return
+    last = entries.last_of_chain(connection, request.chain)
+    if (last.hash if last else "") != request.after:
+        raise LedgerConflict(
+            f"chain {request.chain} went on while rows were counted", remedy="Try again on the new state."
+        )
+
+
+def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
+    """Takes the people out of every entry; returns what its digests are now."""
+    erased, redactions = ErasedEntries(request), Redactions.of(connection)
+    for bare in entries.releases(connection, None, memory=False):
+        entry = entries.at(connection, bare.number)
+        if entry is None or not (redactions.is_whole(entry) or not entry.memory):
+            raise damaged(bare.number)
+        memory, marked = without_marks(entry.memory, request.marks)
+        count = len(marked)
+        if extra := request.rows.get(entry.number, 0):
+            memory, count = with_erased(memory, extra), count + extra
+        stored = _stored(connection, entry, redactions)
+        people, held = marks_without(stored, request.marks)
+        if memory != entry.memory:
+            mine = ENTRIES.c.number == entry.number
+            stored_now = stored_memory(connection, entry.number, memory)
+            connection.execute(update(ENTRIES).where(mine).values(memory=stored_now))
+        if people != stored:
+            marks = stored_marks(connection, entry.number, people)
+            connection.execute(update(PEOPLE).where(PEOPLE.c.number == entry.number).values(marks=marks))
+        if memory != entry.memory or people != stored:
+            _note(erased, entry, (memory, people, stored), count, (marked, held))
+    erased.tables = _forget_tables(connection, {entry.chain for entry in erased.records})
+    return erased
+
+
+def _forget_tables(connection: Connection, chains: set[str]) -> list[int]:
+    """Deletes the salt of the digests of all tables of these chains; returns the numbers of their entries.
+
+    Somebody with the rest of such a table could otherwise try which row is missing from it. Tables hold more
+    people than releases do, so all entries of a chain are meant.
+    """
+    every = entries.releases(connection, None, memory=False)
+    numbers = [-entry.number for entry in every if entry.chain in chains]
+    mine = PEOPLE.c.number.in_(numbers)
+    there = sorted(-number for number in connection.execute(select(PEOPLE.c.number).where(mine)).scalars())
+    connection.execute(delete(PEOPLE).where(mine))
+    return there
+
+
+def _note(
+    erased: ErasedEntries,
+    entry: Entry,
+    texts: tuple[bytes, bytes, bytes],
+    count: int,
+    found: tuple[Marks, Marks],
+) -> None:
+    memory, people, stored = texts
+    words = imprint_words(entry.memory) or {}
+    told_by_batch = words.get("since") is not None and not len(found[0])
+    counted = erased.request.after is not None and entry.chain == erased.request.chain
+    if told_by_batch and not counted:
+        erased.uncounted.add(entry.chain)
+    new_memory = digest(memory) if memory != entry.memory else ""
+    erased.add(entry, new_memory, digest(people) if people != stored else "", count, found)
+
+
+def _stored(connection: Connection, entry: Entry, redactions: Redactions) -> bytes:
+    """Returns the marks of the people of an entry; raises where they are not what was sealed."""
+    mine = PEOPLE.c.number == entry.number
+    found = connection.execute(select(PEOPLE.c.marks).where(mine)).scalar()
+    stored = opened_marks(connection, entry.number, found)
+    sealed = redactions.people.get(entry.number) or entry.kept_words.get("people", "")
+    if stored and digest(stored) != sealed:
+        raise damaged(entry.number)
+    return stored
+
+
+# Retirement: a chain ends, and what was remembered of it for later checks is deleted.
+
+LOST_BY_IT = (
+    "nothing is released in the chain any more: no check could hold it against these releases",
+    "a leak is traced by the cuts of versions alone, not by who is in them",
+    "in other chains, releases about people to the same recipients need --despite, and say so",
+    "older backups still hold what was deleted: delete them, too",
+)
+"""What is lost by a retirement, for people."""
+
+
+@dataclass(frozen=True)
+class Retirement(Printable):
+    """The end of a chain: how many releases it had, and where the ledger says so."""
+
+    chain: str
+    number: int
+    releases: int
+    recipients: tuple[str, ...]
+
+    def as_dict(self) -> JsonObject:
+        """Returns the retirement as JSON."""
+        return {
+            "chain": self.chain,
+            "entry": self.number,
+            "releases": self.releases,
+            "recipients": list(self.recipients),
+            "lost": list(LOST_BY_IT),
+        }
+
+    def card(self) -> Card:
+        """Returns what was deleted, and what is lost by it."""
+        title = f"chain {self.chain} is closed, by entry {self.number} of the ledger"
+        releases = several(self.releases, "release")
+        lines = [(releases, "what was remembered of them, and the marks of their people, are deleted")]
+        return Card(title, lines, LOST_BY_IT)
+
+
+def retire(ledger: Ledger, chain: str) -> Retirement:
+    """Closes a chain for good and deletes what was remembered of it; entries and certificates stay.
+
+    Deletion and notice are one transaction. Entries can be verified afterwards, and are listed.
+    """
+    name, found = checked_name(chain, "chain"), list[Record]()
+
+    def compose(connection: Connection) -> JsonMapping:
+        found[:] = map(Record.of, entries.releases(connection, name, memory=False))
+        if not found:
+            raise WrongCall(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
+        if any(closed.chain == name for closed in closed_chains(connection)):
+            raise WrongCall(f"chain {name} is closed already", remedy="`sfumato ledger verify` says why.")
+        numbers = [record.number for record in found]
+        marked = _forget(connection, numbers)
+        recipients = {record.recipient for record in found if record.number in marked}
+        return {
+            "ledger": entries.identity(connection),
+            "chain": name,
+            "entries": numbers,
+            "recipients": sorted(recipients, key=lambda recipient: recipient or ""),
+        }
+
+    entry = ledger.enter_notice(RETIREMENT, compose)
+    recipients = sorted({record.recipient or "–" for record in found})
+    return Retirement(name, entry.number, len(found), tuple(recipients))
+
+
+def _forget(connection: Connection, numbers: list[int]) -> set[int]:
+    """Deletes memory and marks of people of these entries; returns the numbers of those that had marks."""
+    connection.execute(update(ENTRIES).where(ENTRIES.c.number.in_(numbers)).values(memory=b""))
+    mine = PEOPLE.c.number.in_(numbers)
+    marked = set(connection.execute(select(PEOPLE.c.number).where(mine)).scalars())
+    connection.execute(delete(PEOPLE).where(mine))
+    return marked
+
+
+# Withdrawal: a release is called back. The ledger records it; nothing is undone by it.
+
+LONGEST_REASON = 1000
+
+
+@dataclass(frozen=True)
+class Withdrawal(Printable):
+    """A release that was called back, why, and what remains dangerous; `entry` is the sealed notice."""
+
+    record: Record
+    reason: str
+    entry: Entry
+    remains: tuple[str, ...]
+
+    def as_dict(self) -> JsonObject:
+        """Returns the withdrawal as JSON."""
+        return {
+            "release": self.record.release,
+            "chain": self.record.chain,
+            "sequence": self.record.sequence,
+            "recipient": self.record.recipient,
+            "reason": self.reason,
+            "entry": self.entry.number,
+            "head": self.entry.hash,
+            "remains": list(self.remains),
+        }
+
+    def card(self) -> Card:
+        """Returns what was withdrawn, and what remains."""
+        record = self.record
+        title = f"release {record.sequence} of chain {record.chain} is withdrawn, and nothing is undone by it"
+        lines = [(sentence,) for sentence in self.remains]
+        return Card(title, lines, (f"entry {self.entry.number} of the ledger: {self.reason}",))
+
+
+def withdraw(ledger: Ledger, release: str, *, reason: str, chain: str = "main") -> Withdrawal:
+    """Records that a release, named by its id or its number in the chain, is called back, and why.
+
+    Later releases are held against it as before, since whoever has it keeps it. The reason is public. Of a
+    release that was withdrawn before for the same reason, the notice that is there is returned.
+    """
+    why = checked_name(reason, "reason", most=len(reason))
+    if len(why) > LONGEST_REASON:
+        raise WrongCall(f"a reason has at most {LONGEST_REASON} characters", remedy="Say it in fewer words.")
+    records = ledger.history(memory=False)
+    record = _record(records, release, same_name(chain))
+
+    def compose(connection: Connection) -> JsonMapping:
+        if record.release in withdrawn_releases(connection):
+            raise LedgerConflict(
+                "somebody else withdrew this release first", where=release, remedy="Withdraw it again."
+            )
+        return {
+            "ledger": entries.identity(connection),
+            "release": record.release,
+            "hash": record.hash,
+            "reason": why,
+        }
+
+    entry = _notice(ledger, record, why) or ledger.enter_notice(WITHDRAWAL, compose)
+    return Withdrawal(record, why, entry, tuple(remaining_dangers(record, records)))
+
+
+def _notice(ledger: Ledger, record: Record, reason: str) -> Entry | None:
+    """Returns the notice of a release that was withdrawn before; raises where that had another reason."""
+    with ledger.database.reading() as connection:
+        before = withdrawn_releases(connection).get(record.release)
+        if before is None:
+            return None
+        if before["reason"] != reason:
+            raise WrongCall(
+                "this release was withdrawn before, for another reason",
+                where=f"entry {before['entry']}",
+                remedy="With the reason of then (`sfumato history --json`) its notice is written again.",
+            )
+        return entries.at(connection, before["entry"])
+
+
+def withdrawals(ledger: Ledger) -> dict[str, JsonObject]:
+    """Returns what was withdrawn: the id of each release, with the number, time and reason of its notice."""
+    with ledger.database.reading() as connection:
+        return withdrawn_releases(connection)
+
+
+def withdrawn_releases(connection: Connection) -> dict[str, JsonObject]:
+    """Returns the same from an open connection."""
+    return {
+        str(body["release"]): {"entry": number, "at": str(body["at"]), "reason": str(body["reason"])}
+        for number, body in entries.notices(connection, WITHDRAWAL)
+    }
+
+
+def remaining_dangers(record: Record, records: Sequence[Record]) -> list[str]:
+    """Says what stays as dangerous as it was, given all releases of the ledger."""
+    whom = record.recipient or "anybody: it was released to nobody in particular"
+    rows = record.figures.get("rows")
+    told = [f"whoever has the files keeps them: {whom}{f' ({rows} rows)' if rows is not None else ''}"]
+    told.append("files, copies and caches are not removed: delete them where they are")
+    later = [other for other in records if other.chain == record.chain and other.number > record.number]
+    after = [other for other in later if other.event != record.event]
+    held = f"; so far {several(len(after), 'later release')} beside it" if after else ""
+    told.append(f"it stays in chain {record.chain}: later releases are held against it as before{held}")
+    if event := [o for o in records if record.event and o.event == record.event and o is not record]:
+        names = ", ".join(sorted(other.recipient or "–" for other in event))
+        told.append(f"other versions of the same table are out there, and count where put together: {names}")
+    if together := _same_hands(record, records):
+        told.append(f"its recipient may also hold {several(together, 'other release')} of this ledger")
+    if broken := [str(v["promise"]) for v in record.verdicts if v["holds"] is not True]:
+        told.append(f"what it did not keep, it does not keep now: {', '.join(broken)}")
+    told.append("its certificate still verifies: hand out the notice of withdrawal (--out)")
+    return told
+
+
+def _same_hands(record: Record, records: Sequence[Record]) -> int:
+    """Returns how many other releases whoever holds this one may hold."""
+    return sum(
+        other is not record and (record.recipient is None or other.recipient in (None, record.recipient))
+        for other in records
+    )
+
+
+def _record(records: Sequence[Record], release: str, chain: str) -> Record:
+    """Returns the release with this id, or with this number in a chain."""
+    for record in records:
+        if record.release == release or (record.chain == chain and str(record.sequence) == release):
+            return record
+    raise WrongCall(
+        "the ledger has no such release",
+        where=release,
+        remedy="Name its number in the chain (`sfumato history`; --chain), or its id (`--json`).",
+    )

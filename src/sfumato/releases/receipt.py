@@ -1,0 +1,377 @@
+"""Receipts: a release, its entry in the ledger, and where its files are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from sfumato.releases.ledger.erasure import ErasedEntries
+from sfumato.releases.ledger.record import REMARKS, Record
+from sfumato.releases.ledger.records import Entry
+from sfumato.system.disk import Address
+from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.presentation.cards import Card, Printable, figure, json_ready, several
+
+FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
+"""The figures that are shown first, in this order."""
+
+FIGURE_WORDS = {
+    "FA": "fewest rows that may be somebody's who is in an earlier release too (FA)",
+    "BA": "fewest rows that may be somebody's who is not in the first release (BA)",
+    "position": "fewest people who share a position",
+}
+"""What figures mean that compare a release with others."""
+BESIDE = tuple(FIGURE_WORDS)
+ALONE = "alone"
+"""The figure of a release that no other of its chain may follow: the search that made it."""
+HEADS = {"FA": "earlier people", "BA": "later people"}
+"""How the columns of a history are called."""
+
+
+def figure_words(name: str) -> str:
+    """Returns what a figure is called for people."""
+    return FIGURE_WORDS.get(name, name)
+
+
+@dataclass(frozen=True)
+class Receipt(Printable):
+    """A release, its place in the ledger, and where its files are; a rehearsal has neither.
+
+    `named` is the folder as the caller named it. `identifying_rows` says, of a rehearsal, how many leaked
+    rows will identify the recipient.
+    """
+
+    record: Record
+    folder: Path | Address | None = None
+    files: tuple[str, ...] = ()
+    named: Path | Address | None = None
+    identifying_rows: JsonMapping | None = None
+
+    @property
+    def published(self) -> bool:
+        return self.record.number > 0
+
+    @property
+    def certificate(self) -> Path | Address | None:
+        return None if self.folder is None else self.folder / "certificate.json"
+
+    def as_dict(self) -> JsonObject:
+        """Returns the receipt as JSON."""
+        record = self.record
+        return {
+            "published": self.published,
+            "release": record.release or None,
+            "chain": record.chain,
+            "sequence": record.sequence or None,
+            "entry": record.number or None,
+            "head": record.hash or None,
+            "recipient": record.recipient,
+            "policy": record.policy,
+            "folder": None if self.folder is None else str(self.folder),
+            "files": list(self.files),
+            "figures": json_ready(record.figures),
+            **({} if self.identifying_rows is None else {"identifying_rows": dict(self.identifying_rows)}),
+            "verdicts": json_ready(record.verdicts),
+            **{name: value for name in REMARKS if (value := vars(record)[name])},
+        }
+
+    def card(self) -> Card:
+        """Returns the receipt in a few lines."""
+        record = self.record
+        title = (
+            f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
+        )
+        lines = [_verdict_line(verdict) for verdict in record.verdicts]
+        notes = [figures_line(record.figures), *alone_lines(record.figures), *beside_lines(record.figures)]
+        if self.identifying_rows is not None:
+            notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
+        if self.folder is not None:
+            notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
+        return Card(title, lines, [*_remarks(record), *notes])
+
+
+def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) -> Receipt:
+    """Returns the receipt with how many leaked rows identify its recipient, if that is known."""
+    rows = found.get(receipt.record.recipient or "")
+    return receipt if rows is None else replace(receipt, identifying_rows=rows)
+
+
+def remarks_on(
+    weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False, lacks: int = 0
+) -> list[str]:
+    """Returns what has to be said of a release that promises less, was not held against another chain, or
+    was imported, perhaps without all rows."""
+    lack = f", and it lacks {lacks:,} {'row' if lacks == 1 else 'rows'} of its table" if lacks else ""
+    remarks = [f"imported, NOT judged: nothing is promised of it{lack}"] if imported else []
+    if weaker:
+        parts = "; ".join(str(part) for part in weaker.get("parts", ()))
+        remarks.append(f"promises LESS than the first of its chain, by override of {weaker['by']}: {parts}")
+    if despite:
+        chains = ", ".join(despite)
+        remarks.append(f"NOT held against chain {chains}, which may tell of the same people")
+    return remarks
+
+
+def _remarks(record: Record) -> list[str]:
+    lacks = int(record.figures.get("suppressed") or 0) if record.imported else 0
+    return remarks_on(record.weaker, record.despite, record.imported, lacks)
+
+
+def figures_line(figures: JsonMapping) -> str:
+    """Returns the figures of a release, in their order, without what is said of it beside others."""
+    own = [name for name in _ordered(figures) if name not in (*BESIDE, ALONE)]
+    return "  ".join(f"{name} {_figure(figures[name])}" for name in own)
+
+
+def alone_lines(figures: JsonMapping) -> list[str]:
+    """Returns, in words, that no other release may follow in the chain, where it is so.
+
+    >>> alone_lines({"rows": 200, "alone": "best"})
+    ['search best may publish a value differently from class to class: no release may follow in this chain']
+    """
+    if ALONE not in figures:
+        return []
+    how = f"search {figures[ALONE]} may publish a value differently from class to class"
+    return [f"{how}: no release may follow in this chain"]
+
+
+def beside_lines(figures: JsonMapping) -> list[str]:
+    """Returns, in words, what everybody keeps beside the other releases of the chain."""
+    return [
+        f"beside the other releases: {figure_words(name)} {_figure(figures[name])}"
+        for name in BESIDE
+        if figures.get(name) is not None
+    ]
+
+
+def _ordered(figures: JsonMapping) -> list[str]:
+    """Returns the names of figures in the order they are shown; unknown ones come last."""
+    known = FIGURES_IN_ORDER
+    return sorted(figures, key=lambda name: (known.index(name) if name in known else len(known), name))
+
+
+def _verdict_line(verdict: JsonMapping) -> tuple[str, ...]:
+    word = {True: "holds", False: "BROKEN", None: "not decidable"}[verdict["holds"]]
+    return (
+        verdict["promise"],
+        word,
+        f"{_figure(verdict['measured'])} measured",
+        f"{_figure(verdict['limit'])} asked",
+    )
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_figure, value))
+    return figure(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def history_card(
+    records: Sequence[Record],
+    withdrawn: Mapping[str, JsonMapping] = MappingProxyType({}),
+    erased: Mapping[int, int] = MappingProxyType({}),
+) -> Card:
+    """Returns one line per release: its number, when, for whom, its figures, and what was withdrawn.
+
+    `erased` says how many people were erased from the entry of each number.
+    """
+    told = {name for record in records for name in BESIDE if record.figures.get(name) is not None}
+    beside = [name for name in BESIDE if name in told]
+    names = ["rows", "k", *beside, "loss"]
+    title = f"{len(records)} releases" if len(records) != 1 else "1 release"
+    head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
+    lines = [
+        (
+            record.chain,
+            str(record.sequence),
+            record.at[:10],
+            record.recipient or "–",
+            *(
+                _figure(record.figures[name]) if record.figures.get(name) is not None else "–"
+                for name in names
+            ),
+        )
+        for record in records
+    ]
+    notes = [f"{HEADS.get(name, name)}: {figure_words(name)}" for name in beside]
+    notes += [
+        f"release {record.sequence} of chain {record.chain} {remark}"
+        for record in records
+        for remark in _remarks(record)
+    ]
+    notes += [
+        f"release {record.sequence} of chain {record.chain} was WITHDRAWN on {said['at'][:10]}, and still "
+        f"counts: {said['reason']}"
+        for record in records
+        if (said := withdrawn.get(record.release)) is not None
+    ]
+    notes += [
+        f"{several(count, 'person was', 'people were')} erased from release {record.sequence} of chain"
+        f" {record.chain}, but for its published counts"
+        for record in records
+        if (count := erased.get(record.number, 0))
+    ]
+    return Card(title, [head, *lines] if lines else [], notes)
+
+
+# Events: a release in several versions, one for each recipient.
+
+
+@dataclass(frozen=True)
+class Event(Printable):
+    """The receipts of all versions, in the order in which recipients were named.
+
+    `capacity` says how many recipients the policy serves, where that was asked, as in a rehearsal.
+    """
+
+    receipts: tuple[Receipt, ...]
+    capacity: JsonMapping | None = field(default=None, repr=False)
+
+    @property
+    def published(self) -> bool:
+        return all(receipt.published for receipt in self.receipts)
+
+    @property
+    def folder(self) -> Path | Address | None:
+        """Where the versions are."""
+        one = self.receipts[0].folder
+        return one.parent if one is not None and self.receipts[0].record.place else one
+
+    @property
+    def named(self) -> Path | Address | None:
+        """The same, as the caller named it."""
+        one = self.receipts[0].named
+        return one.parent if one is not None and self.receipts[0].record.place else one
+
+    def __getitem__(self, recipient: str) -> Receipt:
+        return next(r for r in self.receipts if r.record.recipient == recipient)
+
+    def as_dict(self) -> JsonObject:
+        """Returns the event as JSON."""
+        first = self.receipts[0].record
+        capacity = {} if self.capacity is None else {"capacity": dict(self.capacity)}
+        return {
+            "published": self.published,
+            "event": first.event or None,
+            "chain": first.chain,
+            "policy": first.policy,
+            "folder": None if self.folder is None else str(self.folder),
+            **capacity,
+            "versions": [receipt.as_dict() for receipt in self.receipts],
+        }
+
+    def card(self) -> Card:
+        """Returns the event in a few lines."""
+        first, last = self.receipts[0].record, self.receipts[-1].record
+        title = f"releases {first.sequence}–{last.sequence} of chain {first.chain}"
+        if not self.published:
+            title = "nothing was released" if self.capacity is None else str(self.capacity["sentence"])
+        lines = [_line(receipt) for receipt in self.receipts]
+        notes = remarks_on(first.weaker, first.despite)
+        if self.folder is not None:
+            notes.append(
+                f"in {self.named or self.folder.name}, entries {first.number}–{last.number} of the ledger"
+            )
+        return Card(title, lines, notes)
+
+
+def _line(receipt: Receipt) -> tuple[str, ...]:
+    record = receipt.record
+    figures = "  ".join(
+        f"{name} {figure(record.figures[name])}" for name in ("rows", "k", "loss") if name in record.figures
+    )
+    broken = [v["promise"] for v in record.verdicts if v["holds"] is not True]
+    held = "every promise holds" if not broken else f"BROKEN: {', '.join(broken)}"
+    why = "" if record.override is None else f"by override of {record.override['by']}"
+    told = receipt.identifying_rows
+    return (record.recipient or "–", held, figures, why, "" if told is None else str(told["sentence"]))
+
+
+# What an erasure did, and what the owner of the table has to delete: nothing of it names anybody.
+
+MOST_ROWS_NAMED = 20
+"""So many rows of a table are named by their numbers."""
+
+
+@dataclass(frozen=True)
+class Erasure(Printable):
+    """People who were erased from what a ledger keeps: where the ledger says so, and what is left to do."""
+
+    number: int
+    people: int
+    releases: tuple[tuple[str, int], ...]
+    remains: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, entry: Entry, erased: ErasedEntries, *, rows: Sequence[int] | None, postgresql: bool
+    ) -> Erasure:
+        """Returns the report of an erasure; `rows` are those of the table to delete, where it was given."""
+        counts: dict[str, int] = {}
+        for one in erased.records:
+            counts[one.chain] = counts.get(one.chain, 0) + 1
+        remains = [_table_sentence(rows), *_copies(erased), *_database(postgresql)]
+        return cls(entry.number, erased.request.people, tuple(sorted(counts.items())), tuple(remains))
+
+    def beside_unsettled(self, releases: int) -> Erasure:
+        """Returns the same, where so many releases were under way: what they staged may hold people."""
+        if not releases:
+            return self
+        told = f"{several(releases, 'release is', 'releases are')} under way or blocked, and may hold them in"
+        return replace(self, remains=(*self.remains, f"{told} staged files: run `sfumato ledger recover`"))
+
+    def as_dict(self) -> JsonObject:
+        """Returns the report as JSON."""
+        return {
+            "entry": self.number,
+            "people": self.people,
+            "releases": [{"chain": chain, "entries": count} for chain, count in self.releases],
+            "remains": list(self.remains),
+        }
+
+    def card(self) -> Card:
+        """Returns what was erased, and what is left to delete."""
+        title = f"{several(self.people, 'person is', 'people are')} erased from what the ledger keeps"
+        lines = [
+            (f"chain {chain}", f"{several(count, 'entry', 'entries')}: marks deleted, published counts stay")
+            for chain, count in self.releases
+        ]
+        left = [f"left to you: {sentence}" for sentence in self.remains]
+        return Card(title, lines, (*left, f"entry {self.number} of the ledger says so, and names nobody"))
+
+
+def _table_sentence(rows: Sequence[int] | None) -> str:
+    if rows is None:
+        return "delete their rows from the table, and from copies of it"
+    named = ", ".join(map(str, rows[:MOST_ROWS_NAMED])) + (", …" if len(rows) > MOST_ROWS_NAMED else "")
+    which = f"{'row' if len(rows) == 1 else 'rows'} {named} of the table (counted without its header)"
+    return f"delete {which}, and of copies of it" if rows else "nothing in the table: it has no row of theirs"
+
+
+def _copies(erased: ErasedEntries) -> list[str]:
+    """Says what others hold, what was left uncounted, and what a next release makes of it."""
+    holders = {json.loads(entry.body)["recipient"] for entry in erased.records}
+    named = ", ".join(sorted(name for name in holders if name is not None))
+    whom = "anybody" if None in holders else named
+    told = [
+        f"released tables hold their row, recoded, in the hands of {whom or 'nobody'}: ask for deletion, and"
+        " count on copies",
+        "delete backups of the ledger from before: whoever restores one brings the marks back",
+        "the next release counts them as having left, and is refused where that leaves somebody too few"
+        " candidates; nothing is kept by which they would be known again, if they came back",
+    ]
+    others = sorted(erased.uncounted - {erased.request.chain})
+    told += [
+        f"chain {chain} tells by batches which rows it released: run this with its table, too"
+        for chain in others
+    ]
+    return told
+
+
+def _database(postgresql: bool) -> list[str]:
+    if not postgresql:
+        return []
+    return ["the log, replicas and backups of the database server hold what was there until they are removed"]
