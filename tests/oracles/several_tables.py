@@ -18,6 +18,7 @@ import numpy as np
 from oracles import beliefs as plain
 from oracles.labels_behind_terms import LABELS, TOGETHER, LabelsTogether, label_beliefs
 from oracles.tiny_chains import S, all_worlds, imprint, on_one_path, shown, table
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
 from sfumato.models.continuous.people import Pool
 from sfumato.models.continuous.promise import Continuous
@@ -25,7 +26,6 @@ from sfumato.models.contract import Adversary, Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.models.registry import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy

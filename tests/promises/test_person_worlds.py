@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from oracles import person_worlds as plain
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from sfumato.models.registry import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.table.classes import Classes, positions
 from sfumato.table.microdata import Column, Microdata, Role
