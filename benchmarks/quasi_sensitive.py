@@ -109,7 +109,8 @@ def methods(
     """Mean cost of the three methods on classes that break the promise, with equal time for each class."""
     from sfumato.models.quasi_sensitive.knowledge import Knowledge
     from sfumato.models.quasi_sensitive.promise import QuasiSensitiveDiversity
-    from sfumato.search.term_removal import METHODS, RemovalCosts, TermLimit, solve_classes
+    from sfumato.search.class_term_removal import METHODS, RemovalCosts, TermLimit
+    from sfumato.search.term_removal import solve_classes
 
     rng = np.random.default_rng(11)
     known = knowledge(rng)

@@ -184,9 +184,9 @@ def step_keys(file: str, deadline: str) -> Mapping[str, Any]:
         from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
         from sfumato.discovery.quasi_identifiers.enumeration import minimal
     except ImportError:  # an older commit
-        from sfumato.discovery.coded import Coded
-        from sfumato.discovery.enumeration import minimal
-        from sfumato.discovery.reading import Reading
+        from sfumato.discover.coded import Coded
+        from sfumato.discover.enumeration import minimal
+        from sfumato.discover.reading import Reading
     codes, keys = np.load(file), Reading.of(k=2, mode="all")
     table = Coded.of_codes([f"c{j}" for j in range(len(codes))], codes)
     minimal(Coded.of_columns({"a": [1, 1, 2, 3, 3], "b": [1, 2, 1, 1, 2]}), keys)

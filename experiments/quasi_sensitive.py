@@ -31,17 +31,10 @@ from experiments.drawing import draw_figure
 from sfumato.models.contract import Promises
 from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveDiversity
+from sfumato.search.class_term_removal import METHODS, RemovalCosts, TermLimit, Terms
 from sfumato.search.contract import Aim
 from sfumato.search.mondrian import mondrian
-from sfumato.search.term_removal import (
-    METHODS,
-    RemovalCosts,
-    TermColumn,
-    TermLimit,
-    TermRows,
-    Terms,
-    solve_classes,
-)
+from sfumato.search.term_removal import TermColumn, TermRows, solve_classes
 from sfumato.system.presentation.charts import Lines
 from sfumato.table.source import open_source
 

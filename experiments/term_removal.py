@@ -18,7 +18,7 @@ from pathlib import Path
 from sfumato.models.quasi_sensitive.attack import fibers
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge
 from sfumato.policy.policy import Policy
-from sfumato.search.term_removal import RemovalCosts
+from sfumato.search.class_term_removal import RemovalCosts
 from sfumato.workflows.attack import known_removal
 
 TERMS = "abcd"

@@ -1,5 +1,7 @@
 """The table that a caller hands in: opened once, at the door of a verb."""
 
+# ruff: noqa: PLC0415  # a database is loaded when a ledger is named
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -310,8 +312,6 @@ def _different(column: ColumnEvidence) -> int:
 
 # The files that a call reads, or that its owner needs later: no output may replace one of them.
 
-# ruff: noqa: PLC0415  # a database is loaded when a ledger is named
-
 
 PATHS = (str, PathLike)
 
@@ -376,8 +376,6 @@ def with_name_check(source: Source, policy: Policy) -> Source:
 
 
 # Warnings of a policy that is put to use: what is allowed and probably not meant.
-
-# ruff: noqa: PLC0415  # what examines a policy is loaded for those who want to be warned
 
 
 Warn = Callable[["Diagnosis"], None]

@@ -1,5 +1,7 @@
 """`sfumato attack`: one adversary."""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -31,9 +33,6 @@ from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
     from sfumato.attacks.audit import Audit
-
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 MOST_PRINTED = 10
@@ -149,8 +148,6 @@ def say_cracked(audit: Audit, name: str) -> None:
 
 # `sfumato knowledge`: a knowledge table from records, a term-document table or labelled text.
 
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
-
 
 OutFile = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
@@ -231,8 +228,6 @@ def read_vocabulary(file: Path) -> tuple[str, ...]:
 
 
 # `sfumato audit`: is this file safe to publish?
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 Strict = Annotated[

@@ -1,5 +1,7 @@
 """`sfumato declare`: a policy to start from."""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -31,9 +33,6 @@ def write_draft(policy: Policy, file: Path, data: str) -> str:
     waits = f"confirm what waits (sfumato policy confirm {file} COLUMN…), " if policy.confirm else ""
     then = f"sfumato protect {data} -p {file} -o safe.csv"
     return f"wrote {file}; read the reasons, correct the roles, {waits}then: {then}"
-
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 @reads_data

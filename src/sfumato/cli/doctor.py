@@ -1,5 +1,7 @@
 """`sfumato doctor`: is everything there that the program needs, and do a file and a policy fit?"""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -12,9 +14,6 @@ from sfumato.cli.options import AsJson, HeaderLine, ShowValues, SpillFolder, rea
 from sfumato.cli.terminal import document, progress_bar, say, talk, tell
 from sfumato.system.errors import WrongCall
 from sfumato.table.data_file import NO_FORM, SourceForm
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
-
 
 LedgerToReach = Annotated[
     str | None,
@@ -88,8 +87,6 @@ def doctor(
 
 
 # `sfumato compile`: machine code for everything, before anybody waits for it.
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 def compile_(

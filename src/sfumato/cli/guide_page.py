@@ -1,5 +1,7 @@
 """The pages of the guide, so that whoever installed the package can open what an error names."""
 
+# ruff: noqa: PLC0415  # a shell waits for every completion
+
 from __future__ import annotations
 
 import os
@@ -87,8 +89,6 @@ def page_name(asked: str) -> str:
 # Whatever goes wrong while a line is completed completes nothing: the command itself will say it. No
 # database
 # on a network is asked, and no cell is shown: a first line that may be somebody's row names no columns.
-
-# ruff: noqa: PLC0415  # a shell waits for every completion
 
 
 POLICY_ENDINGS = (".yaml", ".yml", ".json")

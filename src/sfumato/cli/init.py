@@ -1,5 +1,7 @@
 """`sfumato init`: six questions, or their answers as flags, and a policy that follows from them."""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -140,8 +142,6 @@ def _number(said: str) -> int:
 
 # The answers that were given as flags of `sfumato init`, and which are still missing.
 
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
-
 
 @dataclass
 class GivenAnswers:
@@ -184,9 +184,6 @@ class GivenAnswers:
             self.person,
             self.since,
         )
-
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 def _init_column(flag: str, meaning: str) -> Any:  # as Typer declares its options

@@ -1,5 +1,7 @@
 """`sfumato ledger`: verify, back up and recover the ledger."""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -14,8 +16,6 @@ from sfumato.cli.terminal import document, say, talk, tell
 from sfumato.system.errors import WrongCall
 
 # `sfumato ledger`, the life of a ledger: withdrawals, retired chains, keys, anchors, what is missing.
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 DEFAULT = "sqlite:///ledger.db"
@@ -180,9 +180,6 @@ def keys(url: LedgerUrl = DEFAULT) -> None:
     from sfumato.releases.ledger.ledger import Ledger
 
     say(as_text(Ledger(url, readonly=True).dated_keys).rstrip("\n"))
-
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 ledger = typer.Typer(
@@ -436,8 +433,6 @@ def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
 
 
 # `sfumato certificate`: is this what was published?
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 certificate = typer.Typer(help="Check the certificate of a release.", rich_markup_mode=None)

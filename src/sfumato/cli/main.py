@@ -1,5 +1,7 @@
 """The program `sfumato`: one verb per stage, and one place where everything that goes wrong ends up."""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 import os
@@ -56,8 +58,6 @@ if TYPE_CHECKING:
 
 
 # `sfumato help`: the guide in the terminal, without a network and without a clone.
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 MOST_LINES = 40

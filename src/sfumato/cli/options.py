@@ -1,5 +1,7 @@
 """Arguments and options that several verbs share."""
 
+# ruff: noqa: PLC0415  # Spark is loaded when it is asked for
+
 from __future__ import annotations
 
 import inspect
@@ -195,8 +197,6 @@ def reads_data(verb: Callable[..., None]) -> Callable[..., None]:
 
 # `--engine`: what reads the table.
 
-# ruff: noqa: PLC0415  # Spark is loaded when it is asked for
-
 
 Engine = Annotated[
     str | None,
@@ -311,8 +311,6 @@ def _is_unicode(value: object) -> bool:
 
 
 # `--charts`: the charts of a result, drawn into a folder.
-
-# ruff: noqa: PLC0415  # what draws is loaded when something is to be drawn
 
 
 def draw_charts(result: Drawable, folder: Path | None) -> tuple[Path, ...]:

@@ -1,5 +1,7 @@
 """`sfumato release`, `sfumato history`: publish a table, list the releases."""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -27,9 +29,6 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
 from sfumato.table.data_file import NO_FORM, SourceForm
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
-
 
 Overrides = Annotated[
     list[Path] | None,
@@ -151,8 +150,6 @@ def history(
 
 
 # `sfumato override`: a second person allows a smaller k, or a policy that promises less.
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 def override(

@@ -1,5 +1,7 @@
 """`sfumato report`: a page for whoever has to sign."""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -24,9 +26,6 @@ from sfumato.cli.options import (
 from sfumato.cli.terminal import progress_bar, say, talk, tell
 from sfumato.system.errors import WrongCall
 from sfumato.table.data_file import NO_FORM, SourceForm
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
-
 
 OptionalPolicy = Annotated[
     Path | None,
@@ -109,8 +108,6 @@ def report(
 
 
 # `sfumato utility`: what a safe table still tells of the original.
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 Raw = Annotated[str, typer.Argument(metavar="RAW", help=f"The original: a {ROWS}")]

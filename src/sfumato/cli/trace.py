@@ -1,5 +1,7 @@
 """`sfumato trace`: who leaked it?"""
 
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
 from __future__ import annotations
 
 import sys
@@ -27,9 +29,6 @@ from sfumato.cli.options import (
 from sfumato.cli.terminal import progress_bar, talk, tell
 from sfumato.system.errors import BadData, WrongCall
 from sfumato.table.data_file import NO_FORM, SourceForm
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
-
 
 LeakFile = Annotated[
     str, typer.Argument(metavar="LEAK", help="A CSV, Parquet or JSON file: a table or a record.")
@@ -98,8 +97,6 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
 
 
 # `sfumato erase`: take people out of what the ledger keeps.
-
-# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 
 STANDARD_INPUT = "-"

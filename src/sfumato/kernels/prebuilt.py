@@ -47,7 +47,7 @@ def _by_module() -> list[tuple[str, ...]]:
     modules: dict[str, list[str]] = {}
     for name in recorded():
         modules.setdefault(name.rsplit(".", 1)[0], []).append(name)
-    dearest = ("local.moves", "rows.medians", "term_sets", "sets.hitting", "chains.s", "local")
+    dearest = ("local_moves", "medians", "quasi_sensitive", "hitting", "continuous", "local")
     order = sorted(modules, key=lambda each: next((i for i, part in enumerate(dearest) if part in each), 9))
     return [tuple(modules[module]) for module in order]
 

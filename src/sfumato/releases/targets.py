@@ -1,5 +1,7 @@
 """Targets: where a release is to become visible, a new folder or a place in an object store."""
 
+# ruff: noqa: PLC0415  # the library waits until a store is spoken of
+
 from __future__ import annotations
 
 import hashlib
@@ -225,8 +227,6 @@ def _umask() -> int:
 #
 # What the library says of a failure may hold addresses that were signed, so only the kind of it is passed
 # on.
-
-# ruff: noqa: PLC0415  # the library waits until a store is spoken of
 
 
 REQUEST_BYTES = 8 << 20

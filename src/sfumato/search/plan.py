@@ -16,6 +16,7 @@ from sfumato.policy.columns import forms_of
 from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
+from sfumato.search.class_term_removal import TermLimit
 from sfumato.search.contract import Aim, ComparedSearch, Outcome, Search, find
 from sfumato.search.controls import broken_control, refusal_under_controls, refuse_broken_controls
 from sfumato.search.expected_time import Foretell, expected_times
@@ -25,7 +26,7 @@ from sfumato.search.outlook import Outlook, outlook_of
 from sfumato.search.reuse_plan import NAME as LIKE
 from sfumato.search.reuse_plan import Transformation, no_cuts, search_like
 from sfumato.search.suppression import boxes_of, covers_rows, recoded
-from sfumato.search.term_removal import TermLimit, TermReport
+from sfumato.search.term_removal import TermReport
 from sfumato.system.errors import BadData, Infeasible, SfumatoError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.memory import Memory, coarser_start

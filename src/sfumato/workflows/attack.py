@@ -1,5 +1,7 @@
 """The verb `attack`: one adversary alone, by name or with questions of its own."""
 
+# ruff: noqa: PLC0415  # each attack is loaded when it is asked for
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,17 +29,10 @@ from sfumato.policy.reference import Reference, with_reference
 from sfumato.policy.searches import BEST, BUILT_IN
 from sfumato.reports.report import chance
 from sfumato.search.best import strictest_rungs
+from sfumato.search.class_term_removal import RARITY, RemovalCosts, SolverBudget, TermLimit, solve_class
 from sfumato.search.contract import find
 from sfumato.search.plan import aim_of, limits_of, removes_terms
-from sfumato.search.term_removal import (
-    MOST_TRIES,
-    RARITY,
-    RemovalCosts,
-    SolverBudget,
-    TermLimit,
-    removed_from_all,
-    solve_class,
-)
+from sfumato.search.term_removal import MOST_TRIES, removed_from_all
 from sfumato.system.disk import private_folder
 from sfumato.system.errors import BadPolicy, Infeasible, WrongCall
 from sfumato.system.presentation.cards import verdict_lines
@@ -55,9 +50,6 @@ if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.system.disk import Address
     from sfumato.workflows.audit import AnyReference
-
-
-# ruff: noqa: PLC0415  # each attack is loaded when it is asked for
 
 
 class AttackVerb:

@@ -1,5 +1,7 @@
 """The verb `audit`: judging what is published, and attacking it."""
 
+# ruff: noqa: PLC0415  # a ledger, a store and what compares releases are loaded where they are named
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +30,6 @@ from sfumato.workflows.trace import imprints_of, read_history
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
-
-
-# ruff: noqa: PLC0415  # a ledger, a store and what compares releases are loaded where they are named
 
 
 AnyReference = Reference | str | Path
@@ -221,8 +220,6 @@ def _audit_beside(
 
 
 # Judging what was written: by a second implementation, from the bytes.
-
-# ruff: noqa: PLC0415  # what judges chains is loaded where there is one
 
 
 WrittenForm = Mapping[str, str]

@@ -1,5 +1,7 @@
 """The check of a release beside the earlier ones of its chain, from what is remembered of each."""
 
+# ruff: noqa: PLC0415  # what compares releases is loaded where there is something to compare
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -147,8 +149,6 @@ def _sentences(records: Sequence[Record]) -> Iterator[str]:
 # found
 # of them then, by the second judge and by the attack, still stands, and is not found again.
 
-# ruff: noqa: PLC0415  # what compares releases is loaded where there is something to compare
-
 
 @dataclass(frozen=True)
 class AttackFigures:
@@ -230,9 +230,6 @@ def closing_release(imprints: Sequence[Imprint], settled: Sequence[Settled | Non
         return None
     closing = [i for i in closing_releases(Chain.of(imprints)) if i < len(settled) and settled[i] is not None]
     return closing[-1] if closing else None
-
-
-# ruff: noqa: PLC0415  # what compares releases is loaded where there is something to compare
 
 
 def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:

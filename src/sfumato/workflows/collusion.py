@@ -1,5 +1,7 @@
 """Tables put together by whoever has a register: what the second judge is asked of them, and its ruling."""
 
+# ruff: noqa: PLC0415  # what judges several tables is loaded where there are some
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +22,6 @@ from sfumato.table.source import Source
 
 if TYPE_CHECKING:
     from sfumato.verify.chain.ruling import TablesTogether, TogetherRuling
-
-
-# ruff: noqa: PLC0415  # what judges several tables is loaded where there are some
 
 
 Document = Mapping[str, object]

@@ -1,5 +1,7 @@
 """The verb `protect` with a file at its end: planned, written aside, judged from its bytes, then named."""
 
+# ruff: noqa: PLC0415  # what compares releases, and what writes dictionaries, is loaded where it is needed
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,9 +50,6 @@ from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
-
-
-# ruff: noqa: PLC0415  # what compares releases, and what writes dictionaries, is loaded where it is needed
 
 
 def protect_file(

@@ -1,5 +1,7 @@
 """The verb `report`: what was promised, attacked and lost, on a page that somebody can sign."""
 
+# ruff: noqa: PLC0415  # a ledger and a store are loaded where they are named
+
 from __future__ import annotations
 
 import hashlib
@@ -298,9 +300,6 @@ def _became(use: ColumnUse) -> str:
     """Returns the forms of a published column, with their shares of the rows; nothing of unchanged ones."""
     whole = sum(rows for _, rows in use.forms)
     return "; ".join(f"{form} ({rows / whole:.0%} of rows)" for form, rows in use.forms)
-
-
-# ruff: noqa: PLC0415  # a ledger and a store are loaded where they are named
 
 
 AnySubject = Plan | Receipt | str | Path | Address | int

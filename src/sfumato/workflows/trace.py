@@ -1,5 +1,7 @@
 """The verb `trace`: from a leak to the recipients who can have made it."""
 
+# ruff: noqa: PLC0415  # policies are loaded where an original is given, other readers where a leak needs them
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from sfumato.inputs import AnyPolicy, Warn
     from sfumato.policy.policy import Policy
     from sfumato.releases.ledger.record import Record
-
-
-# ruff: noqa: PLC0415  # policies are loaded where an original is given, other readers where a leak needs them
 
 
 AnyLeak = AnyTable | Mapping[str, object] | Sequence[Mapping[str, object]]
@@ -110,8 +109,6 @@ def _open_leaked_file(leak: str | PathLike[str]) -> Source:
 
 
 # The earlier releases of a chain, as a ledger remembers them.
-
-# ruff: noqa: PLC0415  # a database is loaded when a ledger is named
 
 
 def read_history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:

@@ -3,6 +3,8 @@
 Readers of other files are loaded where such a file is read.
 """
 
+# ruff: noqa: PLC0415  # most tables are neither spreadsheets nor files of statistics programs
+
 from __future__ import annotations
 
 from os import PathLike, fspath
@@ -15,9 +17,6 @@ from sfumato.table.form_of_source import RowSource
 from sfumato.table.reading.csv import LONGEST_CELL, CsvOptions, CsvReader
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import MatchingReader, ParquetReader, PartsReader
-
-# ruff: noqa: PLC0415  # most tables are neither spreadsheets nor files of statistics programs
-
 
 CSV_ENDINGS = tuple(f"{kind}{packed}" for packed in ("", ".gz", ".zst") for kind in (".csv", ".tsv", ".txt"))
 PARQUET_ENDINGS = (".parquet", ".pq")
