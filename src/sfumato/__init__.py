@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.releases.receipt import Event, Receipt
     from sfumato.reports.usefulness import Usefulness
     from sfumato.search.plan import Plan
+    from sfumato.system import errors
     from sfumato.table.data_file import DataFile
     from sfumato.workflows.attack import attack
     from sfumato.workflows.audit import audit
@@ -64,6 +65,7 @@ __all__ = [
     "discover",
     "draw",
     "erase",
+    "errors",
     "import_version",
     "knowledge",
     "patterns",
@@ -103,10 +105,12 @@ _HOMES = {
     "trace": "sfumato.workflows.trace",
 }
 
+_MODULES = {"demo": "sfumato.demo", "errors": "sfumato.system.errors"}
+
 
 def __getattr__(name: str) -> object:
-    if name == "demo":
-        return import_module("sfumato.demo")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name in _HOMES:
         loaded = getattr(import_module(_HOMES[name]), name)
         globals()[name] = loaded
