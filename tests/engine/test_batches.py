@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.kinds import MAKERS, make_source, read
 from sfumato.table import arrow
 from sfumato.table import frames as duckdb
-from sfumato.table import frames as polars
+from sfumato.table import polars_frames as polars
 from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
 from sfumato.table.microdata import Missing
 from sfumato.table.reading import parquet

@@ -9,7 +9,7 @@ import pytest
 
 HEAVY = {"pandas", "polars", "duckdb", "pyarrow", "numba", "narwhals"}
 USES = {
-    "import sfumato.engine, sfumato.table.source": set(),
+    "import sfumato.table, sfumato.table.source": set(),
     "import polars as pl; f = pl.DataFrame({'a': ['x']})": {"polars", "pyarrow", "narwhals"},
     "import pyarrow as pa; f = pa.Table.from_arrays([pa.nulls(1, pa.string())], ['a'])": {
         "pyarrow",
@@ -26,7 +26,7 @@ import sys
 folder = {str(tmp_path)!r}
 {code}
 if 'f' in globals():
-    from sfumato.engine import open_source
+    from sfumato.table.source import open_source
     from sfumato.testing.engines import codings, recodings
     source = open_source(f)
     recoding = next(recodings(source.count(codings(['a']))))
