@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.records import Entry
 from sfumato.system.errors import BadData
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
@@ -141,11 +140,7 @@ def test_another_version_is_not_guessed():
         trees_in([{"sfumato-trees": 2, "columns": []}])
 
 
-def test_a_record_keeps_its_trees_and_an_old_entry_has_none():
+def test_a_record_keeps_its_trees():
     record = Record("r", "main", "p", trees=reading_trees(recoding()))
     entry = record.entry(number=2, sequence=1, previous="", ledger="l")
     assert Record.of(entry).trees == record.trees
-    kept = json.loads(entry.kept)
-    del kept["trees"]
-    old = Entry(**{**entry.row, "kept": json.dumps(kept)})
-    assert Record.of(old).trees == {}

@@ -81,14 +81,15 @@ POLICY = {
     "protect": {"search": "top-down", "suppress": 0},
 }
 JUDGES = [
-    "k_anonymity",
-    "distinct_l_diversity",
-    "entropy_l_diversity",
-    "recursive_l_diversity",
-    "confidence_bounding",
-    "t_closeness",
-    "freeform.definition",
-    "quasi_sensitive",
+    "k_anonymity.judge.k_anonymity",
+    "l_diversity.judge.distinct_l_diversity",
+    "l_diversity.judge.entropy_l_diversity",
+    "l_diversity.judge.recursive_l_diversity",
+    "confidence.judge.confidence_bounding",
+    "confidence.judge.alpha_k_anonymity",
+    "t_closeness.judge.t_closeness",
+    "freeform.judge.freeform",
+    "quasi_sensitive.judge.quasi_sensitive_diversity",
 ]
 TABLE = pa.table(
     {
@@ -127,7 +128,7 @@ def released(tmp_path_factory):
 
 def judged(found):
     """Every judge was at work, and nothing else of ours."""
-    assert {f"sfumato.judge.promises.{name}" for name in JUDGES} <= found.inside
+    assert {f"sfumato.models.{name}" for name in JUDGES} <= found.functions
     assert "sfumato.verify.trees" in found.inside
     assert found.foreign == set()
 
@@ -244,17 +245,19 @@ def chain(tmp_path_factory):
     return ledger, found, home
 
 
-def judged_a_chain(found, solver=("world_bounds", "proposals", "certificates")):
+SOLVER = ("worlds.WorldBounds.narrow", "proposals.LinearSolver.propose", "worlds.world")
+
+
+def judged_a_chain(found, solver=SOLVER):
     """The judge of chains and its solver were at work, and nothing else of ours."""
-    assert {"ruling", "shown_counts", *solver} <= {
-        name.rpartition(".")[2] for name in found.inside if is_below(name, "sfumato.judge.chain")
-    }
+    asked = ("ruling.judge_chain", "ruling.nodes_of", *solver)
+    assert {f"sfumato.verify.chain.{name}" for name in asked} <= found.functions
     assert found.foreign == set()
 
 
 def test_in_a_chain_of_three_releases(chain):
     """The third is judged beside the second alone, which settled the first: two tables need no solver."""
-    judged_a_chain(chain[1], solver=("two_releases",))
+    judged_a_chain(chain[1], solver=("ruling.candidates_of_two",))
 
 
 def test_in_protect_beside_two_earlier_releases(chain, tmp_path):
@@ -301,10 +304,10 @@ def test_a_judge_that_asked_the_policy_for_a_tree_would_be_caught(policy, monkey
 
 def test_a_judge_that_asked_the_promise_would_be_caught(policy, monkeypatch):
     [promise] = [p for p in policy.promises if p.name == "k-anonymity"]
-    honest = k_anonymity.verdict
+    honest = k_anonymity.people_verdict
     monkeypatch.setattr(
         k_anonymity,
-        "verdict",
+        "people_verdict",
         lambda data, *words, **more: (promise.judge_data(), honest(data, *words, **more))[1],
     )
     with recorded() as found:
@@ -315,7 +318,9 @@ def test_a_judge_that_asked_the_promise_would_be_caught(policy, monkeypatch):
 def test_nothing_else_is_imported():
     """Types count, too."""
     rooms = Path(sf.__file__).parent
-    judges = [*(rooms / "verify").rglob("*.py"), *rooms.glob("models/*/judge.py")]
+    of_models = list(rooms.glob("models/*/judge.py"))
+    assert {file.parent for file in of_models} == {file.parent for file in rooms.glob("models/*/__init__.py")}
+    judges = [*(rooms / "verify").rglob("*.py"), *of_models]
     assert len(judges) > 20
     for file in judges:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
