@@ -28,7 +28,7 @@ TOLD_APART = [("a1", "x"), ("a1", "y"), ("a2", "y"), ("a2", "z"), ("a2", "z"), (
 def policy(search, promise, suppress=1, **protect_words):
     tree = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
     columns = {"q": {"role": "quasi", "taxonomy": {"tree": tree}}, "s": {"role": "sensitive"}}
-    words = {"search": search, "suppress": suppress, **protect_words}
+    words = {"search": search, "suppress": suppress, "price": "none", **protect_words}
     return Policy.from_dict({"columns": columns, "promises": [promise], "protect": words})
 
 

@@ -71,7 +71,8 @@ def covered(label, key):
     """The leaves below a published text."""
     if label == "*":
         return LEAVES[key]
-    tree = {"A": ["a1", "a2"], "B": ["b1", "b2"], "0-1": ["0", "1"], "2-3": ["2", "3"]}
+    tree = {"A": ["a1", "a2"], "B": ["b1", "b2"], "[0, 2)": ["0", "1"], "[2, 4)": ["2", "3"]}
+    tree |= {f"[{n}, {n + 1})": [str(n)] for n in range(4)}
     if label in tree:
         return tree[label]
     if "–" in label:
@@ -165,7 +166,7 @@ def test_a_node_of_many_classes_tells_what_it_may(search):
     rules = policy(["q", "o"], search, {"k-anonymity": {"k": 2}}).to_dict()
     kinds = [f"c{i}" for i in range(12)]
     rules["columns"]["o"]["taxonomy"] = {"flat": kinds}
-    rules["columns"]["q"]["taxonomy"] = {"tree": {"A": ["a1", "a2"]}}
+    rules["columns"]["q"]["taxonomy"] = {"tree": {"*": {"A": ["a1", "a2"]}}}
     many = [("a1", kind, "x") for kind in kinds for _ in range(4)] + [("a2", kind, "x") for kind in kinds]
     told = {}
     for name, rows in (("many", many), ("few", [*many[:4], ("a2", "c0", "x")])):
