@@ -112,7 +112,7 @@ def test_what_a_search_finds_is_certain_however_little_work_it_may_ask_for(chain
     made = told(trees, people, cuts[:-1], k)
     assume(made is not None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.models.continuous.promise.MOST_WORK", work)
+        patch.setattr("sfumato.models.continuous.watch.MOST_WORK", work)
         patch.setattr(candidates, "_REMEMBERED", {})
         bound = Promises((Continuous(k, since="since"),)).given(made)
         try:

@@ -13,6 +13,7 @@ import pytest
 
 import sfumato as sf
 from oracles import freeform as definition
+from sfumato.models.freeform.breaches import breach, worst
 from sfumato.models.freeform.inference import (
     Belief,
     FreeColumn,
@@ -22,7 +23,6 @@ from sfumato.models.freeform.inference import (
     particular,
     unless_sensitive,
 )
-from sfumato.models.freeform.kernels import breach, worst
 from sfumato.models.freeform.promise import Freeform
 from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.table.classes import Classes

@@ -10,7 +10,7 @@ from oracles.class_promises import classes_of
 from oracles.tiny_chains import S, chains, releases, table, two
 from sfumato.models.continuous.chain import History
 from sfumato.models.continuous.people import RegisterRule
-from sfumato.models.continuous.promise import Continuity
+from sfumato.models.continuous.watch import Continuity
 from sfumato.models.continuous.worlds import Decision
 from sfumato.models.contract import Answer
 from sfumato.table.cut import Cut

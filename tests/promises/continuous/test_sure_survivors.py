@@ -13,7 +13,8 @@ from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBoundin
 from sfumato.models.continuous import worlds
 from sfumato.models.continuous.chain import Chain, History, release_under
 from sfumato.models.continuous.overlap import Overlap
-from sfumato.models.continuous.promise import Continuity, Continuous, SurelySurviving, all_survive
+from sfumato.models.continuous.promise import Continuous
+from sfumato.models.continuous.watch import Continuity, SurelySurviving, all_survive
 from sfumato.models.contract import Answer, Promises
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.search.contract import Aim

@@ -7,7 +7,7 @@ import pytest
 
 from oracles import freeform as definition
 from promises.freeform.node_tables import local_node_table, random_case
-from sfumato.models.freeform.kernels import breach, breach_of_step, breaches, worst
+from sfumato.models.freeform.breaches import breach, breach_of_step, breaches, worst
 
 PARTS = range(4)
 CASES = 500

@@ -23,6 +23,7 @@ from sfumato.models.contract import (
     below,
     most_general,
 )
+from sfumato.models.freeform.breaches import breach, breach_of_step, worst
 from sfumato.models.freeform.inference import (
     Belief,
     FreeColumn,
@@ -44,7 +45,6 @@ from sfumato.models.freeform.inference import (
     particular,
     unless_sensitive,
 )
-from sfumato.models.freeform.kernels import breach, breach_of_step, worst
 from sfumato.models.parameters import NOTHING, Declared, Exact, Parameter, Schema
 from sfumato.models.registry import register
 from sfumato.system.errors import BadPolicy
