@@ -443,7 +443,7 @@ def _certificate() -> None:
     """Check the certificate of a release."""
 
 
-@certificate.command()
+@certificate.command("verify")
 @carry_interruptions
 def verify_certificate(
     file: Annotated[str, typer.Argument(metavar="CERTIFICATE", help="certificate.json of a release.")],
