@@ -13,6 +13,7 @@ from judge.both import recheck
 from sfumato.cli.main import run
 from sfumato.models import attack_contract as attacks
 from sfumato.models import registry as promises
+from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.policy import searches
 from sfumato.policy.policy import Policy
 from sfumato.policy.schema import schema
@@ -23,7 +24,7 @@ from sfumato.testing.searches import check_loss
 PROMISE = """
 from dataclasses import dataclass
 from typing import ClassVar
-from sfumato.promises import KAnonymity
+from sfumato.models.k_anonymity.promise import KAnonymity
 
 @dataclass(frozen=True)
 class Crowd(KAnonymity):
@@ -120,7 +121,7 @@ GARBAGE = ATTACK.replace("        return [", "        return ['canary'] or [")
     ("code", "said"),
     [
         (CRASH, r"rumour: KeyError at gossip\.py:\d+"),
-        (GARBAGE, r"rumour: TypeError at attack\.py:\d+"),
+        (GARBAGE, r"rumour: TypeError at attack_contract\.py:\d+"),
     ],
 )
 def test_an_attack_that_fails_is_named_and_the_others_go_on(install, tmp_path, capsys, code, said):
@@ -197,7 +198,7 @@ def test_nothing_replaces_what_is_built_in(install):
     for error, ask in asked:
         with pytest.raises(error, match="the distribution usurper would replace"):
             ask()
-    policy = Policy.from_dict(words(promises.DistinctLDiversity("zip", 2)) | {"columns": COLUMNS})
+    policy = Policy.from_dict(words(DistinctLDiversity("zip", 2)) | {"columns": COLUMNS})
     assert "linkage" in {f.attack for f in sf.audit(PEOPLE, policy).findings}
 
 

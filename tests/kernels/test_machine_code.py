@@ -14,13 +14,14 @@ from sfumato.kernels import compiled, machine_code, signatures
 from sfumato.kernels.compiled import Kernel, Subroutine, njit
 
 ROOT = Path(machine_code.__file__).parent
+PACKAGE = ROOT.parent
 
 
 def kernels_called_from_python():
     """The kernels that Python code calls, of all modules."""
-    for path in sorted(ROOT.rglob("*.py")):
-        if path.parent != ROOT and path.name != "__init__.py":
-            name = ".".join(("sfumato", "kernels", *path.relative_to(ROOT).with_suffix("").parts))
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "\n@njit" in path.read_text("utf-8"):
+            name = ".".join(("sfumato", *path.relative_to(PACKAGE).with_suffix("").parts))
             module = __import__(name, fromlist=["_"])
             for each in vars(module).values():
                 if (

@@ -29,14 +29,15 @@ class {title}(Declared, ClassPromise):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A package as `promises` is one: a file, a folder with a definition, and something else in it."""
+    """A package as `models` is one: two folders with a definition each, and something else beside them."""
     place = tmp_path / "some_promises"
-    (place / "deep").mkdir(parents=True)
-    for name in ("__init__.py", "deep/__init__.py"):
-        (place / name).write_text("")
-    (place / "shallow.py").write_text(DEFINITION.format(name="shallow", title="Shallow"))
-    (place / "deep" / "definition.py").write_text(DEFINITION.format(name="deep", title="Deep"))
-    (place / "deep" / "broken.py").write_text("raise RuntimeError('not a definition')")
+    for name, title in (("one", "One"), ("other", "Other")):
+        (place / name).mkdir(parents=True)
+        (place / name / "__init__.py").write_text("")
+        (place / name / "promise.py").write_text(DEFINITION.format(name=name, title=title))
+    (place / "__init__.py").write_text("")
+    (place / "broken.py").write_text("raise RuntimeError('not a definition')")
+    (place / "other" / "broken.py").write_text("raise RuntimeError('not a definition')")
     promises.known()
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(registry, "_makers", {name: dict(kinds) for name, kinds in registry._makers.items()})
@@ -45,16 +46,12 @@ def folder(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_a_file_and_a_folder_each_define_a_promise(folder):
+def test_every_folder_defines_a_promise(folder):
     registry.load_definitions(folder)
-    assert {"shallow", "deep"} <= set(promises.known())
-    assert promises.make("deep", {"k": 2}).k == 2
-    assert promises.Shallow(3).parameters() == {"k": 3}
-
-
-def test_a_name_that_no_definition_has_is_no_attribute():
-    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
-        promises.Nonsense  # noqa: B018
+    assert {"one", "other"} <= set(promises.known())
+    assert promises.make("other", {"k": 2}).k == 2
+    made = {one.__name__: one for one in promises.definitions()}
+    assert made["One"](3).parameters() == {"k": 3}
 
 
 CHECK = """

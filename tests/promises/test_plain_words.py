@@ -10,7 +10,7 @@ from sfumato.models.contract import ClassPromise
 from sfumato.models.parameters import Declared, Whole
 from sfumato.models.registry import definitions, make
 
-BUILT_IN = [one for one in definitions() if one.__module__.startswith("sfumato.promises")]
+BUILT_IN = [one for one in definitions() if one.__module__.startswith("sfumato.models.")]
 
 MADE = {
     "k-anonymity": {"k": 5},

@@ -228,9 +228,3 @@ def _taken(name: str, kind: str | None, maker: type[Declared]) -> bool:
 def _home(maker: type[Declared]) -> tuple[str, str]:
     """Where a class is defined: a module that is loaded twice defines the same one again."""
     return maker.__module__, maker.__qualname__
-
-
-# The promises: one definition, one file or folder, all registered under their policy key.
-#
-# A new definition is found by being here; nothing has to be added to this file. Its class can be taken from
-# this package by name, as any other.
