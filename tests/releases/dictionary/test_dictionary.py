@@ -77,7 +77,7 @@ def test_a_file_gets_its_dictionary(published):
     assert notes["rows"] == 40
     assert notes["promises"][0]["promise"] == "k-anonymity, k = 3"
     age = notes["columns"][0]
-    assert {form["form"] for form in age["forms"]} <= {"whole numbers", "any value", "value"}
+    assert {form["form"] for form in age["forms"]} <= {"interval", "any value", "value"}
     assert age["published"] == "made less exact"
     assert notes["columns"][3] == {"column": "disease", "published": "as in the source", "empty_cells": False}
     assert all(name in page for name in names)
