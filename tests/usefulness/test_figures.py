@@ -238,7 +238,7 @@ def test_a_range_below_the_first_published_level_is_read_at_that_level():
         "protect": {"suppress": 0, "search": "mondrian"},
     }
     raw = pd.DataFrame({"age": [0, 1, 2, 3, 4, 5, 6, 7, 7]})
-    tables = paired(raw, pd.DataFrame({"age": ["0–5"] * 5 + ["6-7"] * 4}), sf.Policy.from_dict(policy))
+    tables = paired(raw, pd.DataFrame({"age": ["[0, 6)"] * 5 + ["[6, 8)"] * 4}), sf.Policy.from_dict(policy))
     (age,) = tables.columns
     assert sorted(zip(age.low.tolist(), age.high.tolist(), strict=True)) == [(0, 6), (6, 8)]
 
