@@ -63,8 +63,8 @@ def _said_of(home, name: str) -> str:
     thing = getattr(home, name)
     if inspect.isclass(thing) or inspect.isfunction(thing):
         return _first(thing)
-    places = [module for module, names in home._MODULES.items() if name in names]
-    return next((said[name] for said in map(_said_below, places) if name in said), _first(thing))
+    place = home._MODULES.get(name)
+    return (_said_below(place) if place else {}).get(name) or _first(thing)
 
 
 @cache
