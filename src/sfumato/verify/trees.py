@@ -303,7 +303,7 @@ UNITS: Mapping[str, Callable[[date], str]] = {
 def build_dates(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     """Returns the tree of dates in the order of time; a moment belongs to the day that is written.
 
-    >>> tree = build({"date": ["month", "year"]}, ["2024-03-01", "2024-02-29T23:59Z"])
+    >>> tree = build_dates({"date": ["month", "year"]}, ["2024-03-01", "2024-02-29T23:59Z"])
     >>> [level[0] for level in tree.labels]
     ['2024-02-29T23:59Z', '2024-02', '2024', '*']
     """
@@ -625,7 +625,7 @@ class Scale:
 def build_intervals(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     """Returns the tree of numbers, grouped as the policy says.
 
-    >>> tree = build({"intervals": [5, 10], "from": 0, "to": 100, "top": 90}, ["93", "42"])
+    >>> tree = build_intervals({"intervals": [5, 10], "from": 0, "to": 100, "top": 90}, ["93", "42"])
     >>> [level[tree.place("42")] for level in tree.labels], tree.values[tree.place("93")]
     (['42', '[40, 45)', '[40, 50)', '*'], '90+')
     """
@@ -725,7 +725,9 @@ def build_tree(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     >>> build_tree({"tree": {"person": ["f", "m"]}}, []).labels
     (('f', 'm'), ('person', 'person'))
     """
-    return of_paths(list(_branches(spec["tree"], ())), spec, texts)
+    words = spec["tree"]
+    is_one_group = isinstance(words, Mapping) and len(words) == 1
+    return of_paths(list(_branches(words, () if is_one_group else (ANY,))), spec, texts)
 
 
 def build_file(spec: Mapping[str, object], texts: Sequence[Text], content: bytes) -> ValueTree:
@@ -886,7 +888,7 @@ class ReadyList:
 def build_ready(spec: Mapping[str, object], texts: Sequence[Text], content: bytes) -> ValueTree:
     r"""Returns the tree of a list and of the texts that occur.
 
-    >>> tree = build({"ready": "lands", "kind": "list"}, ["NL"], b"Netherlands|NL;Europe\nChad|TD;Africa\n")
+    >>> tree = build_ready({"ready": "lands", "kind": "list"}, ["NL"], b"Netherlands|NL;Europe\nChad|TD;Africa\n")
     >>> tree.values[tree.place("NL")], tree.labels[1]
     ('Netherlands', ('Europe', 'Africa'))
     """
