@@ -59,7 +59,7 @@ def test_cells_are_published_as_they_are_and_only_counted_as_one(tmp_path):
     assert set(published["zip"]) == {"1", "2"}
     published.to_csv(out, index=False, lineterminator="\n")
     assert [v.holds for v in recheck(out, asked)] == [True]
-    assert [d.name for d in told] == ["folded"]
+    assert [d.name for d in told] == ["folded", "sparse"]
     assert "3 texts are spellings of 1 value" in told[0].what
 
 

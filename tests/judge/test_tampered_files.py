@@ -99,14 +99,14 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_file_that_changes_while_it_is_judged_is_refused(tmp_path, monkeypatch, suffix):
     path, other = (write(tmp_path / f"{name}{suffix}", TABLE) for name in ("table", "other"))
-    honest = k_anonymity.verdict
+    honest = k_anonymity.people_verdict
 
     def meddled(*words, **more):
         other.replace(path)
         return honest(*words, **more)
 
     assert all(v.holds for v in recheck(path, policy(MADE)))
-    monkeypatch.setattr(k_anonymity, "verdict", meddled)
+    monkeypatch.setattr(k_anonymity, "people_verdict", meddled)
     with pytest.raises(BadData, match="changed while it was judged"):
         recheck(path, policy(MADE))
 

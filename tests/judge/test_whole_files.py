@@ -45,6 +45,7 @@ def published(frame, kind, name="safe"):
         "columns": rules,
         "promises": [{"k-anonymity": {"k": 1}}],
         "protect": {"suppress": 0, "search": "top-down"},
+        "formulas": "keep",
     }
     protect_file(frame, policy, path, overwrite=True)
     return path
