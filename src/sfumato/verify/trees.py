@@ -888,7 +888,8 @@ class ReadyList:
 def build_ready(spec: Mapping[str, object], texts: Sequence[Text], content: bytes) -> ValueTree:
     r"""Returns the tree of a list and of the texts that occur.
 
-    >>> tree = build_ready({"ready": "lands", "kind": "list"}, ["NL"], b"Netherlands|NL;Europe\nChad|TD;Africa\n")
+    >>> listed = b"Netherlands|NL;Europe\nChad|TD;Africa\n"
+    >>> tree = build_ready({"ready": "lands", "kind": "list"}, ["NL"], listed)
     >>> tree.values[tree.place("NL")], tree.labels[1]
     ('Netherlands', ('Europe', 'Africa'))
     """
