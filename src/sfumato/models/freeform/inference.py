@@ -272,7 +272,7 @@ class FreeColumn:
             o = _exact(self.observability(taxonomy, leaves))
         except BadPolicy as wrong:
             place = f"columns.{column}.{wrong.where}"
-            raise BadPolicy(wrong.message, remedy=wrong.remedy, where=place) from None
+            raise BadPolicy(wrong.message, remedy=wrong.remedy, where=place, values=wrong.values) from None
         check_observability(taxonomy, o, column=column)
         return Guard(taxonomy, s, tuple(value >= threshold for value in o))
 
