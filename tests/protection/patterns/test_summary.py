@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -174,7 +175,11 @@ def test_a_crowded_map_joins_near_patterns():
 
 
 def test_every_figure_can_be_drawn(tmp_path):
-    files = sf.draw(sf.patterns(PEOPLE, POLICY), tmp_path / "charts")
+    patterns = sf.patterns(PEOPLE, POLICY)
+    words = {"*", "m", "f"}
+    trees = [level_tree(column, words, i) for i, column in enumerate(patterns.table.keys, 1)]
+    figures = (*trees, lattice_chart(patterns, "loss"), quality_map(patterns, "loss"))
+    files = sf.draw(SimpleNamespace(charts=lambda: figures), tmp_path / "charts")
     names = ["levels-1-gender.svg", "levels-2-birthdate.svg", "lattice.svg", "quality-map.svg", "charts.html"]
     assert [f.name for f in files] == names
     page = files[-1].read_text(encoding="utf-8")
