@@ -103,7 +103,7 @@ def test_charts_are_drawn(traced, tmp_path):
         ("empty.csv", "age,zip\n", "no rows"),
         ("nothing.csv", "", "empty"),
         ("others.csv", "colour\nred\n", "no column that can be read as one of ours"),
-        ("unknown.csv", "age,sex\n20-24,x\nxx,f\n", "no row of the leak can be read"),
+        ("unknown.csv", 'age,sex\n"[20, 25)",x\nxx,f\n', "no row of the leak can be read"),
         ("lines.jsonl", "{oops\n", "line 1 is no JSON"),
         ("list.json", "[1, 2]", "does not hold records"),
         ("table.docx", "", "names no format"),

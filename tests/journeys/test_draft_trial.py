@@ -28,7 +28,7 @@ def test_the_note_says_what_the_plan_keeps():
     policy = sf.declare(people())
     assert policy.note.startswith("Planned on 300 rows by local: ")
     assert policy.to_yaml().startswith("# Planned on 300 rows")
-    assert policy.version == 2 and policy.protect.search == "best"
+    assert policy.protect.search == "best"
 
 
 def test_a_promise_that_costs_most_detail_waits_for_a_person():

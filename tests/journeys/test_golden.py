@@ -53,9 +53,9 @@ def test_every_verb_has_an_example(sfumato):
 
 
 SEARCHES = {
-    "top-down": {"search": "top-down", "suppress": "5%"},
-    "lattice": {"search": "lattice", "suppress": "5%"},
-    "mondrian": {"search": "mondrian"},
+    "top-down": {"search": "top-down", "suppress": "5%", "price": "none"},
+    "lattice": {"search": "lattice", "suppress": "5%", "price": "none"},
+    "mondrian": {"search": "mondrian", "suppress": 0},
 }
 
 

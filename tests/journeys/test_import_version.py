@@ -66,10 +66,8 @@ def found(result):
     return {frozenset(coalition) for coalition in result.explanations}
 
 
-def test_a_single_group_at_the_top_of_a_tree_is_its_root_from_version_2_on():
+def test_a_single_group_at_the_top_of_a_tree_is_its_root():
     assert sf.patterns(PEOPLE, POLICY).count == 2 * 3 * 3
-    first = {key: value for key, value in POLICY.items() if key != "sfumato"}
-    assert sf.patterns(PEOPLE, first).count == 3 * 4 * 4
 
 
 def test_the_judge_reads_the_same_root():

@@ -111,7 +111,7 @@ def test_local_recoding_has_no_transformation(search, tmp_path):
 
 
 def test_ranges_in_a_released_table_are_no_transformation():
-    told = Transformation({"zip": ["100"], "age": ["20–59"], "disease": []})
+    told = Transformation({"zip": ["100"], "age": ["[20, 60)"], "disease": []})
     with pytest.raises(BadData, match="local recoding made the earlier table"):
         sf.protect(people(1), searched("lattice"), like=told)
 
