@@ -11,7 +11,7 @@ from oracles import beliefs as plain
 from sfumato.models.contract import Prior
 from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.search.term_removal import RemovalCosts, SolverBudget, TermLimit, solve_class
+from sfumato.search.class_term_removal import RemovalCosts, SolverBudget, TermLimit, solve_class
 from sfumato.table.classes import Classes, histogram
 from sfumato.table.microdata import text_of
 from sfumato.table.taxonomy import Taxonomy

@@ -12,7 +12,7 @@ from oracles import beliefs as plain
 from sfumato.models.contract import Prior
 from sfumato.models.quasi_sensitive.knowledge import DISTANCES, Knowledge
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.search.term_removal import (
+from sfumato.search.class_term_removal import (
     METHODS,
     RemovalCosts,
     SolverBudget,

@@ -15,7 +15,7 @@ from sfumato.models.contract import Prior
 from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.search import term_removal as phase
-from sfumato.search.term_removal import (
+from sfumato.search.class_term_removal import (
     METHODS,
     RemovalCosts,
     SolverBudget,
