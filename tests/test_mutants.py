@@ -122,7 +122,7 @@ def test_equal_lines_of_a_function_are_told_apart():
 
 
 def test_the_draw_depends_on_the_seed_and_not_on_code_elsewhere():
-    every = mutants_in(ROOT, "chains")
+    every = mutants_in(ROOT, "models")
     some = drawn(every, 40, 13)
     assert some == drawn(every[::-1], 40, 13)
     assert some != drawn(every, 40, 14)

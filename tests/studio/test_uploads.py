@@ -116,7 +116,7 @@ def test_what_does_not_come_whole_leaves_nothing_half(studio, client, body):
 
 
 def test_a_client_that_stops_sending_is_given_up(studio, monkeypatch):
-    monkeypatch.setattr(uploads, "PATIENCE", 0.05)
+    monkeypatch.setattr(uploads, "UPLOAD_PATIENCE", 0.05)
 
     async def slow():
         yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="x.csv"\r\n\r\nhalf'
