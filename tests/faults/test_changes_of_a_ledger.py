@@ -32,8 +32,8 @@ def test_killed_at_statements_with_postgresql(stage, times, cluster, change):
 KILLED_BEFORE_THE_FILE = """
 import os, signal, sys
 from sfumato.cli.main import run
-from sfumato.releases import output_file
-output_file.write_new = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from sfumato.releases import files
+files.write_new = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 run(sys.argv[1:])
 """
 

@@ -22,7 +22,7 @@ COMMIT = STEPS.index("committed")
 TOUCHED = """
 import os, resource, signal, sys
 from sfumato.cli.main import main
-from sfumato.journey import release
+from sfumato.workflows import release
 from sfumato.releases.ledger.ledger import Ledger
 word, limit = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []

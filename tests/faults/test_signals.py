@@ -19,10 +19,10 @@ STOPPED = """
 import logging, os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from sfumato.cli import main as program
-from sfumato.journey import judgement, release
+from sfumato.workflows import audit, release
 how, number = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
-honest_recheck, honest_issue = judgement.recheck, release.issue_all
+honest_recheck, honest_issue = audit.recheck, release.issue_all
 
 class Finalized:
     def __del__(self):
@@ -68,7 +68,7 @@ def at(step):
     if step == how:
         os.kill(os.getpid(), number)
 
-judgement.recheck, program.check_address_space = recheck, check_address_space
+audit.recheck, program.check_address_space = recheck, check_address_space
 release.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
 program.main()
 """

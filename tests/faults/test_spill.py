@@ -16,7 +16,7 @@ import pytest
 
 PROGRAM = """
 import os, signal, sys
-from sfumato.engine import published_columns
+from sfumato.table import publication
 from sfumato.table.spill import Spill
 from sfumato.system.memory import Memory
 from sfumato.cli.main import run
@@ -24,7 +24,7 @@ from sfumato.cli.main import run
 room, die, limit = (int(word) for word in sys.argv[1:4])
 if room:
     Memory.room = property(lambda memory: room)
-    published_columns.LEAST_ROWS = 1000
+    publication.LEAST_ROWS = 1000
 if limit:
     import resource
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

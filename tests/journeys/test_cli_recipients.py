@@ -20,7 +20,7 @@ def home(clinic, monkeypatch, sfumato):
     words = json.loads((folder / "policy.yaml").read_text(encoding="utf-8"))
     words["columns"]["age"] = {"role": "quasi", "taxonomy": {"intervals": [2, 4, 40], "from": 0, "to": 80}}
     words["promises"] = [{"k-anonymity": {"k": 5}}]
-    words["recipients"] = {"tolerance": "200%"}
+    words["recipients"] = {"quality": "entropy", "tolerance": "200%"}
     sign = (
         "override",
         "-p",

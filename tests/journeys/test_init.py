@@ -22,7 +22,7 @@ PUBLIC = ("--row", "person", "--audience", "public", "--once", "--rule", "small-
 
 def lines(people=120, visits=1):
     return [
-        f"{CANARY}{i},8{i % 4}331,{'fm'[i % 2]},{60 + i * 7 % 30}.5,"
+        f"{CANARY}{i},8{i % 4}3{i % 3}1,{'fm'[i % 2]},{60 + i * 7 % 30}.5,"
         f"{('flu', 'measles', 'asthma')[i // 2 % 3]},Q{1 + i // (people // 2)}"
         for i in range(people)
         for _ in range(visits)

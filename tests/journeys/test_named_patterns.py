@@ -102,7 +102,7 @@ def test_leaks_of_that_many_rows_name_the_recipient(tmp_path):
         },
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "lattice", "suppress": 0},
-        "recipients": {"tolerance": "50%"},
+        "recipients": {"quality": "entropy", "tolerance": "50%"},
     }
     url, names = f"sqlite:///{tmp_path}/ledger.db", ["a", "b", "c"]
     told = sf.release(people, rules, ledger=url, to=names, dry_run=True)

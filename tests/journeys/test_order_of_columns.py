@@ -123,7 +123,7 @@ def test_a_chain_that_permutes_its_columns_is_one_with_a_single_order(tmp_path, 
     looked, attack = [], chain_check._chain_check_attacked
     monkeypatch.setattr(
         chain_check,
-        "_attacked",
+        "_chain_check_attacked",
         lambda *given: looked.append(closing_release(given[0], given[2])) or attack(*given),
     )
     tables = growing(6)

@@ -52,7 +52,7 @@ def policy(*, k=4, promises=(), protect=None, **rule):
             },
             "promises": [{"k-anonymity": {"k": k}}, *promises],
             "protect": {"search": "top-down", "suppress": 0},
-            "recipients": {"tolerance": "100%", **rule},
+            "recipients": {"quality": "entropy", "tolerance": "100%", **rule},
             **({} if protect is None else {"protect": protect}),
         }
     )

@@ -42,7 +42,7 @@ def policy(*, adversary="target", **rule):
             },
             "promises": [{"k-anonymity": {"k": 3}}, {"continuous": beside}],
             "protect": {"search": "top-down", "suppress": 0},
-            "recipients": {"tolerance": "100%", "adversary": adversary, **rule},
+            "recipients": {"quality": "entropy", "tolerance": "100%", "adversary": adversary, **rule},
         }
     )
 
@@ -97,7 +97,7 @@ def test_everybody_is_held_against_what_they_have(go, tmp_path, coalition, adver
 
 def test_a_refusal_names_a_tolerance_that_is_enough(go):
     """Whoever does what the refusal says has the release."""
-    go(batches(1), policy(coalition="any", adversary="register", tolerance="20%"), "one", NAMES)
+    go(batches(1), policy(coalition="any", adversary="register"), "one", NAMES)
     with pytest.raises(RefusedByHistory, match="as good as the policy asks") as refused:
         go(batches(1, 2), policy(coalition="any", adversary="register", tolerance=0), "two", NAMES)
     enough = re.search(r"Set recipients.tolerance to (\d+%)", refused.value.remedy).group(1)

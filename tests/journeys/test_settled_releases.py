@@ -66,7 +66,7 @@ def test_a_chain_has_the_same_figures_and_verdicts_as_if_nothing_were_settled(tm
     looked, attack = [], chain_check._chain_check_attacked
     monkeypatch.setattr(
         chain_check,
-        "_attacked",
+        "_chain_check_attacked",
         lambda *given: looked.append(closing_release(given[0], given[2])) or attack(*given),
     )
     taken_over = made(tmp_path / "one", 7)
@@ -143,7 +143,7 @@ def starts(monkeypatch):
     found, attack = [], chain_check._chain_check_attacked
     monkeypatch.setattr(
         chain_check,
-        "_attacked",
+        "_chain_check_attacked",
         lambda *given: found.append(closing_release(given[0], given[2])) or attack(*given),
     )
     return found

@@ -19,7 +19,7 @@ FULL = """
 import os, sys
 from pathlib import Path
 from pyspark.sql import SparkSession, functions as F
-from sfumato.engine import open_source
+from sfumato.table.source import open_source
 from sfumato.system.errors import BadData
 from sfumato.testing.engines import codings, recodings
 
