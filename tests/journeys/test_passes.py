@@ -122,7 +122,11 @@ def test_protect_to_a_file_reads_twice(reader, policy, tmp_path):
 @pytest.mark.parametrize("policy", [POLICY, PEOPLE], ids=["rows", "people"])
 def test_a_release_reads_twice_at_most_however_many_recipients(reader, policy, to, tmp_path):
     """Once where all that is published was counted: versions are then written from the counts."""
-    rules = {**policy, "recipients": {"quality": "entropy", "tolerance": "100%"}} if to and len(to) > 1 else policy
+    rules = (
+        {**policy, "recipients": {"quality": "entropy", "tolerance": "100%"}}
+        if to and len(to) > 1
+        else policy
+    )
     found, warn = warnings()
     made = sf.release(
         RowSource(reader), rules, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "one", to=to, warn=warn
