@@ -164,7 +164,7 @@ SLOW = (
     "promises/test_against_fractions.py",
     "promises/test_beta_likeness.py",
     "promises/test_conformance.py",
-    "promises/test_demands.py",
+    "promises/test_promise_strength.py",
     "promises/test_person_worlds.py",
     "promises/test_quasi_sensitive_together.py",
     "promises/test_table_conformance.py",

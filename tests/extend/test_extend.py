@@ -20,20 +20,21 @@ PARTS = """
 from dataclasses import dataclass
 from fractions import Fraction
 from sfumato.extend import (
-    AttackMeasure, Bound, ClassPromise, Declared, Finding, Name, Verdict, Whole, second_judge, second_verdict
+    AttackMeasure, Bound, ClassPromise, ColumnParam, Finding, IntegerParam, ParametrizedPromise, Verdict,
+    second_judge, second_verdict
 )
 
 WHISPERS = AttackMeasure("the people of the smallest class", Fraction(1), at_least=True)
 
 
 @dataclass(frozen=True)
-class Quiet(Declared, ClassPromise):
+class Quiet(ParametrizedPromise, ClassPromise):
     of: str
     least: int
 
     name, monotone, hereditary = "quiet", True, True
     threats = ("eavesdropping", "linkage")
-    keys = (Name("of"), Whole("least"))
+    keys = (ColumnParam("of"), IntegerParam("least"))
 
     @property
     def sensitive(self):
@@ -175,14 +176,14 @@ class Loose:
     def verdict(self, classes): ...
 """
 UNJUDGED = """
-from sfumato.extend import Declared
-class Loose(Declared):
+from sfumato.extend import ParametrizedPromise
+class Loose(ParametrizedPromise):
     name, keys = "loose", ()
 """
 
 
 @pytest.mark.parametrize(
-    ("code", "lacks"), [(STRUCTURAL, r"sfumato\.extend\.Declared"), (UNJUDGED, "nor TablePromise")]
+    ("code", "lacks"), [(STRUCTURAL, r"sfumato\.extend\.ParametrizedPromise"), (UNJUDGED, "nor TablePromise")]
 )
 def test_what_derives_from_no_promise_is_refused(install, code, lacks):
     install("loose", code, {"sfumato.promises": {"loose": "loose:Loose"}})

@@ -142,12 +142,12 @@ def test_beyond_64_bits_the_answers_stay_the_same(distance, table, t, factor):
 def test_integers_python_integers_and_floats_agree(distance, table):
     taxonomy, groups = table
     promise = TCloseness("s", Fraction(0), distance)
-    _, earth = promise._earth(plain.classes_of(taxonomy, groups))
+    _, compared = promise._compared_classes(plain.classes_of(taxonomy, groups))
     formula = module.DISTANCES[distance]
-    small, python = formula(earth, np.int64), formula(earth, object)
+    small, python = formula(compared, np.int64), formula(compared, object)
     assert small.tolist() == python.tolist()
-    rough, error = promise._rough(earth)
-    scale = promise._scale(earth) * earth.total
+    rough, error = promise._rough(compared)
+    scale = promise._scale(compared) * compared.total
     for i, cost in enumerate(python.tolist()):
-        exact = Fraction(cost, scale * int(earth.histogram.totals[i]))
+        exact = Fraction(cost, scale * int(compared.histogram.totals[i]))
         assert abs(Fraction(float(rough[i])) - exact) <= Fraction(error)

@@ -13,7 +13,7 @@ from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBoundin
 from sfumato.models.contract import ClassPromise
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from sfumato.models.parameters import Declared, Parameter, Whole, verdict
+from sfumato.models.parameters import IntegerParam, Parameter, ParametrizedPromise, verdict
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.testing.promises import check_promise
@@ -48,12 +48,12 @@ def test_our_promises_keep_to_the_seam(promise):
 
 
 @dataclass(frozen=True)
-class Small(Declared, ClassPromise):
+class Small(ParametrizedPromise, ClassPromise):
     """At most k people: not monotone, not hereditary."""
 
     k: int
     name: ClassVar[str] = "small"
-    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
+    keys: ClassVar[tuple[Parameter, ...]] = (IntegerParam("k"),)
 
     def holds_on(self, classes):
         return classes.people <= self.k

@@ -13,14 +13,14 @@ from sfumato.models import registry as promises
 
 DEFINITION = """
 from dataclasses import dataclass
-from sfumato.extend import ClassPromise, Declared, Whole
+from sfumato.extend import ClassPromise, IntegerParam, ParametrizedPromise
 from sfumato.models.registry import register
 
 @register("{name}")
 @dataclass(frozen=True)
-class {title}(Declared, ClassPromise):
+class {title}(ParametrizedPromise, ClassPromise):
     k: int
-    name, keys = "{name}", (Whole("k"),)
+    name, keys = "{name}", (IntegerParam("k"),)
     def holds_on(self, classes): ...
     def verdict(self, classes): ...
     def __str__(self): return "{name}"

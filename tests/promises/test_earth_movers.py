@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.models.parameters import ReferenceDistribution
-from sfumato.models.t_closeness.promise import Earth, TCloseness, equal, hierarchical
+from sfumato.models.t_closeness.promise import ComparedClasses, TCloseness, equal, hierarchical
 from sfumato.table.classes import Classes, histogram
 from sfumato.table.taxonomy import Taxonomy
 from strategies import taxonomies
@@ -36,8 +36,8 @@ def test_compiled_costs_are_those_of_whole_numbers(costs, tree, data):
     held = histogram(
         tree, owner, values.astype(np.int32), np.array(classes)[owner, values].astype(np.int64), len(classes)
     )
-    earth = Earth(held, target, int(target.sum()) + data.draw(st.integers(0, 9)))
-    assert costs(earth, np.int64).tolist() == costs(earth, object).tolist()
+    compared = ComparedClasses(held, target, int(target.sum()) + data.draw(st.integers(0, 9)))
+    assert costs(compared, np.int64).tolist() == costs(compared, object).tolist()
 
 
 @pytest.mark.parametrize("distance", ["equal", "hierarchical"])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sfumato.models.contract import ClassPromise
-from sfumato.models.parameters import Declared, Whole
+from sfumato.models.parameters import IntegerParam, ParametrizedPromise
 from sfumato.models.registry import definitions, make
 
 BUILT_IN = [one for one in definitions() if one.__module__.startswith("sfumato.models.")]
@@ -44,10 +44,10 @@ def test_parameters_are_filled_in(name):
             assert str(value) in sentence
 
 
-class Plain(Declared, ClassPromise):
+class Plain(ParametrizedPromise, ClassPromise):
     """A promise of another package that says nothing in plain words."""
 
-    name, keys = "plain", (Whole("k"),)
+    name, keys = "plain", (IntegerParam("k"),)
 
     def holds_on(self, classes):
         return classes.people > 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.models.continuous.promise import Continuous
-from sfumato.models.contract import Answer, Promises, TablePromise, Watch
+from sfumato.models.contract import Answer, IncrementalChecker, Promises, TablePromise
 from sfumato.models.freeform.inference import FreeColumn
 from sfumato.models.freeform.promise import Freeform
 from sfumato.system.verdict import Verdict
@@ -71,7 +71,7 @@ class Coarse(TablePromise):
         return "coarse"
 
 
-class Watching(Watch):
+class Watching(IncrementalChecker):
     def __init__(self, promise):
         self.promise, self.stale = promise, None
 

@@ -20,7 +20,7 @@ from sfumato.policy.policy import Policy
 from sfumato.system.disk import read_document
 from sfumato.system.errors import BadData, SfumatoError, WrongCall
 from sfumato.system.progress import Progress, silent
-from sfumato.system.verdict import Demand, Finding, missing_demands
+from sfumato.system.verdict import Finding, PromiseStrength, missing_strengths
 from sfumato.table.cut import Cut
 from sfumato.table.keyed_hashes import matching, nodes_named, tree_marks
 from sfumato.table.microdata import Codes, Coding, Microdata, Missing, Role
@@ -289,7 +289,7 @@ class ChainRelease:
 
     sequence: int
     recipient: str | None
-    demands: Sequence[Sequence[Demand]]
+    strengths: Sequence[Sequence[PromiseStrength]]
     imprint: Imprint | None = field(default=None, repr=False)
     allowed: bool = False
 
@@ -313,8 +313,8 @@ class Weakening:
     def _asking_less(self) -> Iterator[Finding]:
         first, *later = self.releases
         for release in later:
-            for wanted, near in missing_demands(release.demands, first.demands):
-                now = "; ".join(demand.sentence for demand in near) or "nothing of the kind"
+            for wanted, near in missing_strengths(release.strengths, first.strengths):
+                now = "; ".join(strength.sentence for strength in near) or "nothing of the kind"
                 yield Finding(
                     NAME,
                     "whoever holds a later release",
@@ -326,7 +326,7 @@ class Weakening:
                 )
 
     def _put_together(self) -> Iterator[Finding]:
-        k = max((int(d[0].at_least.get("k", 0)) for d in self.releases[0].demands), default=0)
+        k = max((int(d[0].at_least.get("k", 0)) for d in self.releases[0].strengths), default=0)
         held = [release for release in self.releases if release.imprint is not None and release.recipient]
         pairs = (pair for pair in combinations(held, 2) if pair[0].recipient != pair[1].recipient)
         for one, other in islice(pairs, MOST_PAIRS):

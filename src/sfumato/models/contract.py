@@ -2,9 +2,9 @@
 
 There are two kinds. A *class promise* is a property of every equivalence class; it judges arrays and
 never sees a row. A *table promise* (freeform, continuous) is a property of the whole recoded table; it
-opens a `Watch` that a search asks before each step. Both compose with `&` into `Promises`. A definition
-derives from one of them and says what differs from the defaults here. Nothing outside asks for its name or
-class in order to treat it differently.
+opens an `IncrementalChecker` that a search asks before each step. Both compose with `&` into `Promises`. A
+definition derives from one of them and says what differs from the defaults here. Nothing outside asks for its
+name or class in order to treat it differently.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.system.errors import BadPolicy, WrongCall
 from sfumato.system.json_object import InPlainWords
-from sfumato.system.verdict import AttackLimit, AttackLimits, Demand, Evidence, Verdict
+from sfumato.system.verdict import AttackLimit, AttackLimits, Evidence, PromiseStrength, Verdict
 from sfumato.table.classes import Classes, WeightedClass
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Codes, Counts, DerivesPromises, JointColumn, Microdata, Role
@@ -43,7 +43,7 @@ class Answer(Enum):
     NEVER = "breaks it now and after any further specialization"
 
 
-class Watch(ABC):
+class IncrementalChecker(ABC):
     """A table promise at work on one table; may remember the recoding it last accepted."""
 
     in_full: str = ""
@@ -535,9 +535,9 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         """Returns what an adversary may achieve at most where it is kept, as data for attacks."""
         return ()
 
-    def demands(self) -> tuple[Demand, ...]:
+    def strengths(self) -> tuple[PromiseStrength, ...]:
         """Returns what it asks, then what follows from that; by default its parameters as they are."""
-        return (Demand.of_parameters(self.name, self.kind, self.parameters(), str(self)),)
+        return (PromiseStrength.of_parameters(self.name, self.kind, self.parameters(), str(self)),)
 
     def judge_data(self) -> dict[str, object]:
         """Returns the promise as plain data for the second judge, which shares no code with it.
@@ -618,7 +618,7 @@ class TablePromise(Promise):
     """Whether the published texts of the key columns decide it: `verdict_on_labels` then does."""
 
     @abstractmethod
-    def watch(self, table: Microdata) -> Watch:
+    def watch(self, table: Microdata) -> IncrementalChecker:
         """Returns the promise at work on one table."""
 
     @abstractmethod

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.models.contract import ClassPromise, Promise, Truth
 from sfumato.system.disk import LARGEST_LIST, read_document
 from sfumato.system.errors import BadPolicy, WrongCall
-from sfumato.system.verdict import Demand, Measure, Order, Verdict, fingerprint
+from sfumato.system.verdict import Measure, Order, PromiseStrength, Verdict, fingerprint
 from sfumato.table.arrays import fraction, written
 from sfumato.table.classes import Classes, Histogram
 from sfumato.table.microdata import Counts
@@ -72,7 +72,7 @@ class Parameter(ABC):
 
 
 @dataclass(frozen=True)
-class Whole(Parameter):
+class IntegerParam(Parameter):
     """A whole number within bounds."""
 
     low: int = 1
@@ -94,7 +94,7 @@ class Whole(Parameter):
 
 
 @dataclass(frozen=True)
-class Exact(Parameter):
+class FractionParam(Parameter):
     """A fraction within bounds: `1/5`, `20%` and `0.2` mean the same."""
 
     low: Fraction = Fraction(0)
@@ -127,7 +127,7 @@ class Exact(Parameter):
 
 
 @dataclass(frozen=True)
-class Name(Parameter):
+class ColumnParam(Parameter):
     """The name of a column."""
 
     def read(self, value: object) -> str:
@@ -144,7 +144,7 @@ class Name(Parameter):
 
 
 @dataclass(frozen=True)
-class Flag(Parameter):
+class FlagParam(Parameter):
     """Yes or no; no unless said."""
 
     required: ClassVar[bool] = False
@@ -159,36 +159,36 @@ class Flag(Parameter):
         return {"type": "boolean"}
 
 
-class Optional(Parameter):
+class OptionalParam(Parameter):
     """A parameter that may be left out."""
 
     required: ClassVar[bool] = False
 
-    def __init__(self, asked: Parameter) -> None:
-        super().__init__(asked.name, meaning=asked.meaning)
-        object.__setattr__(self, "asked", asked)
+    def __init__(self, parameter: Parameter) -> None:
+        super().__init__(parameter.name, meaning=parameter.meaning)
+        object.__setattr__(self, "parameter", parameter)
 
-    asked: Parameter
+    parameter: Parameter
 
     def read(self, value: object) -> object:
-        return self.asked.read(value)
+        return self.parameter.read(value)
 
     def write(self, value: Any) -> object:
-        return self.asked.write(value)
+        return self.parameter.write(value)
 
     def plain(self, value: Any) -> object:
-        return self.asked.plain(value)
+        return self.parameter.plain(value)
 
     def identify(self, value: Any) -> str:
-        return self.asked.identify(value)
+        return self.parameter.identify(value)
 
     @property
     def schema(self) -> Schema:
-        return self.asked.schema
+        return self.parameter.schema
 
 
 @dataclass(frozen=True)
-class Choice(Parameter):
+class ChoiceParam(Parameter):
     """One of a few words."""
 
     words: tuple[str, ...]
@@ -208,7 +208,7 @@ class Choice(Parameter):
 
 
 @dataclass(frozen=True)
-class Declared(Promise):
+class ParametrizedPromise(Promise):
     """A promise made of declared parameters: a frozen dataclass with one field per key, valid from birth.
 
     A definition derives from it and from `ClassPromise` or `TablePromise`, in this order.
@@ -254,11 +254,14 @@ class Declared(Promise):
         """Returns weaker promises that follow from this one, on every table."""
         return ()
 
-    def demands(self) -> tuple[Demand, ...]:
+    def strengths(self) -> tuple[PromiseStrength, ...]:
         """What it asks, by the order of each parameter, then what follows from that."""
-        return (self._demand(), *(demand for promise in self.implied() for demand in promise.demands()))
+        return (
+            self._strength(),
+            *(strength for promise in self.implied() for strength in promise.strengths()),
+        )
 
-    def _demand(self) -> Demand:
+    def _strength(self) -> PromiseStrength:
         same: dict[str, str] = {}
         numbers: dict[Order, dict[str, Fraction]] = {Order.LARGER: {}, Order.SMALLER: {}}
         defaults = self._defaults()
@@ -269,7 +272,7 @@ class Declared(Promise):
             elif order is not Order.FREE and value != defaults[key.name]:
                 same[key.name] = key.identify(value)
         larger, smaller = numbers.values()
-        return Demand(self.name, self.kind, same, larger, smaller, str(self))
+        return PromiseStrength(self.name, self.kind, same, larger, smaller, str(self))
 
     @classmethod
     def _defaults(cls) -> dict[str, object]:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from sfumato.models.contract import ClassPromise, ColumnOptions, Promise, TablePromise
-from sfumato.models.parameters import Declared, Schema
+from sfumato.models.parameters import ParametrizedPromise, Schema
 from sfumato.system.errors import BadPolicy, WrongCall
 from sfumato.system.plugins import offers
 from sfumato.table.microdata import Role
@@ -26,13 +26,13 @@ PACKAGE = "sfumato.models"
 
 BUILT_IN = "built in"
 
-_makers: dict[str, dict[str | None, type[Declared]]] = {}
+_makers: dict[str, dict[str | None, type[ParametrizedPromise]]] = {}
 _loaded: set[str] = set()
 """What is there as a whole: marked when all of it has registered, never before."""
 _thread = local()
 _refused: dict[str, WrongCall] = {}
 
-M = TypeVar("M", bound=Declared)
+M = TypeVar("M", bound=ParametrizedPromise)
 
 
 def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[M]]:
@@ -56,7 +56,7 @@ def known() -> tuple[str, ...]:
     return tuple(sorted(_makers))
 
 
-def definitions() -> tuple[type[Declared], ...]:
+def definitions() -> tuple[type[ParametrizedPromise], ...]:
     """The classes of all promises, by policy key."""
     return tuple(maker for name in known() for maker in _makers[name].values())
 
@@ -161,7 +161,7 @@ def _joined(sentences: Mapping[str, list[str]]) -> str:
     return " ".join(f"{' and '.join(kinds)}: {sentence}" for sentence, kinds in sentences.items())
 
 
-def _kinds(name: str) -> dict[str | None, type[Declared]]:
+def _kinds(name: str) -> dict[str | None, type[ParametrizedPromise]]:
     _load_all()
     if name not in _makers:
         if trouble := _refused.get(name):
@@ -204,8 +204,10 @@ def _load_plugins() -> None:
     for offer in offers(ENTRY_POINTS):
         try:
             maker = offer.load()
-            if not (isinstance(maker, type) and issubclass(maker, Declared)):
-                raise offer.refusal("is no promise: it does not derive from sfumato.extend.Declared")
+            if not (isinstance(maker, type) and issubclass(maker, ParametrizedPromise)):
+                raise offer.refusal(
+                    "is no promise: it does not derive from sfumato.extend.ParametrizedPromise"
+                )
             if not issubclass(maker, ClassPromise | TablePromise):
                 raise offer.refusal(
                     "is no promise: it derives neither from sfumato.extend.ClassPromise nor TablePromise"
@@ -218,13 +220,13 @@ def _load_plugins() -> None:
             _makers.setdefault(offer.name, {})[maker.kind] = maker
 
 
-def _taken(name: str, kind: str | None, maker: type[Declared]) -> bool:
+def _taken(name: str, kind: str | None, maker: type[ParametrizedPromise]) -> bool:
     """Whether another class has this key and kind; a key has one class without a kind, or only kinds."""
     there = _makers.get(name, {})
     mixed = bool(there) and (kind is None) != (None in there)
     return mixed or (kind in there and _home(there[kind]) != _home(maker))
 
 
-def _home(maker: type[Declared]) -> tuple[str, str]:
+def _home(maker: type[ParametrizedPromise]) -> tuple[str, str]:
     """Where a class is defined: a module that is loaded twice defines the same one again."""
     return maker.__module__, maker.__qualname__

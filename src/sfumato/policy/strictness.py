@@ -1,6 +1,6 @@
 """Strictness: whether a later policy of a chain promises no less than the first one did, part by part.
 
-A statement is what a policy promises as plain data, without a value: the demands of its promises, the role
+A statement is what a policy promises as plain data, without a value: the strengths of its promises, the role
 and the tree of every column, who is told apart, and what recipients are promised. The ledger seals it.
 Controls of a column (`column_controls`) are no promises: they choose among tables that all keep what is
 promised, so a policy that drops or changes them is as strict as before.
@@ -21,7 +21,7 @@ from sfumato.policy.content import ColumnRule, PolicyContent
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.taxonomies.texts import Flat
 from sfumato.system.json_object import JsonMapping, JsonObject
-from sfumato.system.verdict import Demand, fingerprint, missing_demands
+from sfumato.system.verdict import PromiseStrength, fingerprint, missing_strengths
 from sfumato.table.arrays import packed, unpacked
 from sfumato.table.keyed_hashes import tree_marks
 from sfumato.table.microdata import Role
@@ -76,7 +76,7 @@ def statement_of(policy: PolicyContent) -> JsonObject:
         "sfumato-statement": VERSION,
         "policy": policy.digest,
         "promises": [
-            [demand.as_dict() for demand in promise.demands()]
+            [strength.as_dict() for strength in promise.strengths()]
             for promise in policy.promises
             if not promise.derived
         ],
@@ -155,19 +155,19 @@ def _recipients(rule: RecipientRule | None) -> JsonObject:
 
 
 def _compared_promises(given: Sequence[object], floor: Sequence[object]) -> Iterator[ComparedPart]:
-    stated = _demands(given)
-    for demands in _demands(floor):
-        wanted, lacking = demands[0], missing_demands(stated, [demands])
+    stated = _strengths(given)
+    for strengths in _strengths(floor):
+        wanted, lacking = strengths[0], missing_strengths(stated, [strengths])
         if not lacking:
             yield ComparedPart("promises", Comparison.AS_STRICT, wanted.sentence, "no less")
             continue
         ((_, near),) = lacking
         kind = Comparison.WEAKER if near else Comparison.INCOMPARABLE
-        now = "; ".join(demand.sentence for demand in near) or "nothing of the kind"
+        now = "; ".join(strength.sentence for strength in near) or "nothing of the kind"
         yield ComparedPart("promises", kind, wanted.sentence, _told_apart(wanted, now))
 
 
-def _told_apart(wanted: Demand, now: str) -> str:
+def _told_apart(wanted: PromiseStrength, now: str) -> str:
     return f"{now}, with other parameters" if now == wanted.sentence else now
 
 
@@ -253,5 +253,5 @@ def _ranked(place: str, key: str, now: str, before: str) -> ComparedPart:
     return ComparedPart(place, word, str(before), str(now))
 
 
-def _demands(promises: Sequence[object]) -> list[list[Demand]]:
-    return [[Demand.from_dict(words) for words in demands] for demands in promises]  # type: ignore[attr-defined]
+def _strengths(promises: Sequence[object]) -> list[list[PromiseStrength]]:
+    return [[PromiseStrength.from_dict(words) for words in strengths] for strengths in promises]  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from sfumato.models.contract import Answer, Promises, Watch
+from sfumato.models.contract import Answer, IncrementalChecker, Promises
 from sfumato.search.contract import Aim, Outcome
 from sfumato.search.group_counts import ClassedRows
 from sfumato.search.key_groups import Ranking
@@ -32,7 +32,7 @@ class TopDownDescent:
         aim: Aim,
         *,
         number: int = 0,
-        watches: Sequence[Watch] | None = None,
+        watches: Sequence[IncrementalChecker] | None = None,
     ) -> None:
         self.number, self.aim = number, aim
         self.classes = Refinement(table, classed)

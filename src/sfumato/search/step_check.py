@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import Answer, Cuts, Deliberate, Promises, TablePromise, Watch
+from sfumato.models.contract import Answer, Cuts, Deliberate, IncrementalChecker, Promises, TablePromise
 from sfumato.search import contract as refusal
 from sfumato.search.contract import Aim
 from sfumato.search.controls import spared_rows
@@ -91,7 +91,12 @@ class StepJudge:
     """
 
     def __init__(
-        self, classes: Refinement, promises: Promises, aim: Aim, *, watches: Sequence[Watch] | None = None
+        self,
+        classes: Refinement,
+        promises: Promises,
+        aim: Aim,
+        *,
+        watches: Sequence[IncrementalChecker] | None = None,
     ) -> None:
         table = classes.table
         self.classes = classes

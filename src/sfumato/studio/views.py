@@ -14,7 +14,16 @@ from sfumato.draft.doctor import Diagnosis
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile
 from sfumato.draft.roles import taxonomy_of
 from sfumato.inputs import open_table
-from sfumato.models.parameters import Choice, Declared, Exact, Flag, Name, Optional, Parameter, Whole
+from sfumato.models.parameters import (
+    ChoiceParam,
+    ColumnParam,
+    FlagParam,
+    FractionParam,
+    IntegerParam,
+    OptionalParam,
+    Parameter,
+    ParametrizedPromise,
+)
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit
 from sfumato.models.registry import definitions
 from sfumato.policy.content import ColumnRule
@@ -209,10 +218,12 @@ def secret_labels(rule: ColumnRule) -> frozenset[str]:
 
 def promise_looks(policy: Policy) -> tuple[PromiseLook, ...]:
     """Returns the promises that a policy states, in plain words and as forms."""
-    return tuple(_look(p, policy) for p in policy.promises if not p.derived and isinstance(p, Declared))
+    return tuple(
+        _look(p, policy) for p in policy.promises if not p.derived and isinstance(p, ParametrizedPromise)
+    )
 
 
-def _look(promise: Declared, policy: Policy) -> PromiseLook:
+def _look(promise: ParametrizedPromise, policy: Policy) -> PromiseLook:
     held = promise.parameters()
     fields = tuple(f for key in promise.keys if (f := _field(key, policy, held.get(key.name, ""))))
     return PromiseLook(
@@ -235,18 +246,18 @@ def offered_promises(policy: Policy) -> tuple[PromiseLook, ...]:
 
 def _field(key: Parameter, policy: Policy, value: object) -> ParameterField | None:
     """Returns the field of a form for a parameter; none for files and other long words."""
-    asked = key.asked if isinstance(key, Optional) else key
+    parameter = key.parameter if isinstance(key, OptionalParam) else key
     plain = ParameterField(key.name, key.meaning, "exact", value, required=key.required)
-    match asked:
-        case Whole():
-            return replace(plain, kind="whole", low=asked.low)
-        case Exact():
+    match parameter:
+        case IntegerParam():
+            return replace(plain, kind="whole", low=parameter.low)
+        case FractionParam():
             return plain
-        case Name():
+        case ColumnParam():
             return replace(plain, kind="choice", words=tuple(policy.columns))
-        case Choice():
-            return replace(plain, kind="choice", words=asked.words)
-        case Flag():
+        case ChoiceParam():
+            return replace(plain, kind="choice", words=parameter.words)
+        case FlagParam():
             return replace(plain, kind="flag")
     return None
 

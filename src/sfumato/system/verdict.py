@@ -217,7 +217,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True)
-class Demand:
+class PromiseStrength:
     """One promise with its parameters: those that must stay (`same`), and those that have an order.
 
     `at_least` and `at_most` are exact. `same` holds column names, words and numbers, and of whatever
@@ -233,13 +233,13 @@ class Demand:
 
     @classmethod
     def of_parameters(cls, name: str, kind: str | None, parameters: JsonMapping, sentence: str) -> Self:
-        """Returns the demand of a promise whose parameters have no order: only equal ones will do."""
+        """Returns the strength of a promise whose parameters have no order: only equal ones will do."""
         return cls(name, kind, {"parameters": fingerprint(parameters)}, sentence=sentence)
 
-    def covers(self, asked: Demand) -> bool:
+    def covers(self, asked: PromiseStrength) -> bool:
         """Whether whoever keeps this one keeps the one that was asked.
 
-        >>> five, two = (Demand("k-anonymity", at_least={"k": Fraction(k)}) for k in (5, 2))
+        >>> five, two = (PromiseStrength("k-anonymity", at_least={"k": Fraction(k)}) for k in (5, 2))
         >>> five.covers(two), two.covers(five)
         (True, False)
         """
@@ -250,7 +250,7 @@ class Demand:
         )
 
     def as_dict(self) -> JsonObject:
-        """Returns the demand as JSON."""
+        """Returns it as JSON."""
         return {
             "promise": self.promise,
             "kind": self.kind,
@@ -282,19 +282,19 @@ def fingerprint(value: object) -> str:
     return sha256(_plain_text(value).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def missing_demands(
-    given: Iterable[Sequence[Demand]], asked: Iterable[Sequence[Demand]]
-) -> list[tuple[Demand, tuple[Demand, ...]]]:
-    """Returns every demand that was asked and that nothing given covers, with those that come nearest.
+def missing_strengths(
+    given: Iterable[Sequence[PromiseStrength]], asked: Iterable[Sequence[PromiseStrength]]
+) -> list[tuple[PromiseStrength, tuple[PromiseStrength, ...]]]:
+    """Returns every strength that was asked for and that nothing given covers, with those that come nearest.
 
     A promise is a sequence: what it asks, then what follows from that.
     """
-    offers = [tuple(demands) for demands in given]
-    every = [demand for demands in offers for demand in demands]
+    offers = [tuple(strengths) for strengths in given]
+    every = [strength for strengths in offers for strength in strengths]
     lacking = []
-    for demands in asked:
-        wanted = demands[0]
-        if not any(demand.covers(wanted) for demand in every):
+    for strengths in asked:
+        wanted = strengths[0]
+        if not any(strength.covers(wanted) for strength in every):
             near = tuple(o[0] for o in offers if (o[0].promise, o[0].kind) == (wanted.promise, wanted.kind))
             lacking.append((wanted, near))
     return lacking

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.models.attack_contract import known
 from sfumato.models.contract import Answer, ClassPromise, Promise, TablePromise, Truth
-from sfumato.models.parameters import Declared
+from sfumato.models.parameters import ParametrizedPromise
 from sfumato.system.verdict import AttackLimit, Evidence, Verdict
 from sfumato.table.classes import Classes, Histogram, WeightedClass
 from sfumato.table.cut import Cut
@@ -121,7 +121,7 @@ def _check_words(promise: ClassPromise) -> None:
         "it is no class promise: derive it from sfumato.extend.ClassPromise",
     )
     check_words(promise)
-    if isinstance(promise, Declared):
+    if isinstance(promise, ParametrizedPromise):
         again = type(promise).from_parameters(promise.parameters())
         same = again == promise and str(again) == str(promise)
         require(same, "made again from its own parameters() it differs")

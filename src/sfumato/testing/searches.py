@@ -10,7 +10,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.models.contract import Answer, ClassPromise, Cuts, Promises, TablePromise, Truth, Watch
+from sfumato.models.contract import (
+    Answer,
+    ClassPromise,
+    Cuts,
+    IncrementalChecker,
+    Promises,
+    TablePromise,
+    Truth,
+)
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
@@ -267,7 +275,7 @@ class _Coarse(TablePromise):
     name: ClassVar[str] = "coarse"
     monotone: ClassVar[bool] = True
 
-    def watch(self, table: Microdata) -> Watch:  # noqa: ARG002  # it looks at cuts alone
+    def watch(self, table: Microdata) -> IncrementalChecker:  # noqa: ARG002  # it looks at cuts alone
         return _CoarseWatch()
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
@@ -277,7 +285,7 @@ class _Coarse(TablePromise):
         return "a coarse first column"
 
 
-class _CoarseWatch(Watch):
+class _CoarseWatch(IncrementalChecker):
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:  # noqa: ARG002
         first = next(iter(cuts.values()))
         deep = first.taxonomy.depth[first.node_of] > 1

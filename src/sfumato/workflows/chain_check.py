@@ -34,7 +34,7 @@ from sfumato.search.plan import Plan
 from sfumato.system.errors import RefusedByHistory, SfumatoError, WrongCall
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, several
-from sfumato.system.verdict import Demand, Finding, Verdict
+from sfumato.system.verdict import Finding, PromiseStrength, Verdict
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows.audit import PLAIN, WrittenForm, check_counts, judged_in_chain
 from sfumato.workflows.chain_floor import ChainFloor
@@ -118,7 +118,7 @@ def _attacked(records: Sequence[Record], allowed: set[int]) -> list[Finding]:
     if floor is None:
         return []
     releases = [
-        ChainRelease(r.sequence, r.recipient, _demands(r), _imprint(r), r.number in allowed)
+        ChainRelease(r.sequence, r.recipient, _strengths(r), _imprint(r), r.number in allowed)
         for r in records
         if r.override is None
     ]
@@ -126,8 +126,10 @@ def _attacked(records: Sequence[Record], allowed: set[int]) -> list[Finding]:
     return Weakening(releases, coalition=coalition).findings() if releases else []
 
 
-def _demands(record: Record) -> list[list[Demand]]:
-    return [[Demand.from_dict(words) for words in promise] for promise in record.statement["promises"]]
+def _strengths(record: Record) -> list[list[PromiseStrength]]:
+    return [
+        [PromiseStrength.from_dict(words) for words in promise] for promise in record.statement["promises"]
+    ]
 
 
 def _imprint(record: Record) -> Imprint | None:

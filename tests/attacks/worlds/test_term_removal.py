@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import beliefs as plain
-from sfumato.models.quasi_sensitive.attack import fibers, possible_sets
+from sfumato.models.quasi_sensitive.attack import possible_sets, worlds_by_class
 from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import WrongCall
@@ -62,7 +62,7 @@ def by_hand(known, possible, size, outcomes, published):
 def test_beliefs_over_all_worlds(known, size, how, data):
     outcomes = known_removal(Policy.from_dict(rules(known, **how)), steps=1000).outcomes
     possible = [terms for terms in plain.subsets(TERMS) if plain.linked(known.items(), terms)]
-    found = fibers(Knowledge.of(known.items()), possible, size, outcomes)
+    found = worlds_by_class(Knowledge.of(known.items()), possible, size, outcomes)
     assume(found)
     published = data.draw(st.sampled_from(sorted(found)))
     labels = plain.labels_of(known.items())

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import all_nodes, recode
-from sfumato.models.contract import Answer, Promises, TablePromise, Watch
+from sfumato.models.contract import Answer, IncrementalChecker, Promises, TablePromise
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
@@ -162,7 +162,7 @@ class Coarse(TablePromise):
         return "coarse"
 
 
-class CoarseWatch(Watch):
+class CoarseWatch(IncrementalChecker):
     def ask(self, cuts, step=None):  # noqa: ARG002
         return (Answer.YES if cuts["a"].nodes.tolist() == [ROOT] else Answer.NEVER), "not at the root"
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import all_nodes, exhaustive, judged, recode
-from sfumato.models.contract import Answer, ClassPromise, Promises, TablePromise, Watch
+from sfumato.models.contract import Answer, ClassPromise, IncrementalChecker, Promises, TablePromise
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
@@ -177,7 +177,7 @@ class Few(TablePromise):
 
 
 @dataclass
-class FewWatch(Watch):
+class FewWatch(IncrementalChecker):
     promise: Few
 
     def ask(self, cuts, step=None):  # noqa: ARG002

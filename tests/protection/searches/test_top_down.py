@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protection.searches.checks import class_promises, crowded, fields, is_valid, kept_under, shuffled
-from sfumato.models.contract import Answer, Promises, TablePromise, Watch
+from sfumato.models.contract import Answer, IncrementalChecker, Promises, TablePromise
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
@@ -216,7 +216,7 @@ class Guarded(TablePromise):
 
 
 @dataclass
-class Guard(Watch):
+class Guard(IncrementalChecker):
     promise: Guarded
     accepted: list
 

@@ -10,14 +10,21 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.models.contract import ClassPromise, Promise, Truth
-from sfumato.models.parameters import Declared, Exact, Name, Parameter, histogram_of, verdict
+from sfumato.models.parameters import (
+    ColumnParam,
+    FractionParam,
+    Parameter,
+    ParametrizedPromise,
+    histogram_of,
+    verdict,
+)
 from sfumato.models.registry import register
 from sfumato.system.verdict import Measure, Order, Verdict
 from sfumato.table.classes import Classes, GainLimit, WeightedClass, WeightedHistogram, gain_of, readings_of
 
 
 @dataclass(frozen=True)
-class _BetaLikeness(Declared, ClassPromise):
+class _BetaLikeness(ParametrizedPromise, ClassPromise):
     """What both kinds have in common."""
 
     of: str
@@ -30,8 +37,8 @@ class _BetaLikeness(Declared, ClassPromise):
     relative: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("gain",)
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The sensitive column that is protected."),
-        Exact(
+        ColumnParam("of", meaning="The sensitive column that is protected."),
+        FractionParam(
             "beta", strict=True, meaning="By how much a value may be likelier in a class than in the table."
         ),
     )

@@ -11,11 +11,11 @@ import numpy as np
 
 from sfumato.models.contract import ClassPromise, Promise, Truth
 from sfumato.models.parameters import (
-    Declared,
-    Exact,
-    Name,
+    ColumnParam,
+    FractionParam,
+    IntegerParam,
     Parameter,
-    Whole,
+    ParametrizedPromise,
     histogram_of,
     largest_ratio,
     product_less,
@@ -29,7 +29,7 @@ from sfumato.table.microdata import Counts
 
 @register("confidence-bounding")
 @dataclass(frozen=True)
-class ConfidenceBounding(Declared, ClassPromise):
+class ConfidenceBounding(ParametrizedPromise, ClassPromise):
     """In no class can a sensitive value be guessed with more than the given confidence.
 
     The confidence is the share of the people who have the most frequent value, all its spellings together,
@@ -64,8 +64,8 @@ class ConfidenceBounding(Declared, ClassPromise):
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The sensitive column that is protected."),
-        Exact(
+        ColumnParam("of", meaning="The sensitive column that is protected."),
+        FractionParam(
             "confidence",
             high=Fraction(1),
             strict=True,
@@ -98,7 +98,7 @@ class ConfidenceBounding(Declared, ClassPromise):
 
 @register("alpha-k-anonymity")
 @dataclass(frozen=True)
-class AlphaKAnonymity(Declared, ClassPromise):
+class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
     """Every class has at least k people, and no value is held by more than a share alpha of them.
 
     That is a share of those who have a value, and of all where the value is missing: `ConfidenceBounding`.
@@ -125,14 +125,14 @@ class AlphaKAnonymity(Declared, ClassPromise):
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "linkage")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The sensitive column that is protected."),
-        Exact(
+        ColumnParam("of", meaning="The sensitive column that is protected."),
+        FractionParam(
             "alpha",
             high=Fraction(1),
             strict=True,
             meaning="No value may be had by a larger share of those in a class who have one.",
         ),
-        Whole("k", meaning="At least so many people in every class."),
+        IntegerParam("k", meaning="At least so many people in every class."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.models.continuous.chain import Chain, ClassTable, History, came_with, match_blocks, release_under
 from sfumato.models.continuous.overlap import Overlap, surviving_histograms
 from sfumato.models.continuous.worlds import StepBudget, Worlds
-from sfumato.models.contract import Adversary, Answer, ClassPromise, Cuts, Promises, Watch
+from sfumato.models.contract import Adversary, Answer, ClassPromise, Cuts, IncrementalChecker, Promises
 from sfumato.system.errors import RefusedByHistory, WrongCall
 from sfumato.system.presentation.cards import several
 from sfumato.table.classes import Classes, Histogram, WeightedClass, WeightedHistogram, histogram
@@ -566,7 +566,7 @@ class RegisterRule:
         ]
 
 
-class RegisterWatch(Watch):
+class RegisterWatch(IncrementalChecker):
     """Follows a search. A position that breaks a promise keeps a part that does under every further step:
     that is NEVER. Random worlds may be worse now and better further down: that is LATER."""
 

@@ -13,12 +13,20 @@ from sfumato.models.contract import (
     ClassPromise,
     ColumnView,
     Cuts,
+    IncrementalChecker,
     PolicyView,
     Promises,
     TablePromise,
-    Watch,
 )
-from sfumato.models.parameters import Choice, Declared, Flag, Name, Optional, Parameter, Whole
+from sfumato.models.parameters import (
+    ChoiceParam,
+    ColumnParam,
+    FlagParam,
+    IntegerParam,
+    OptionalParam,
+    Parameter,
+    ParametrizedPromise,
+)
 from sfumato.models.registry import register
 from sfumato.system.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.system.presentation.cards import several
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
     from sfumato.models.continuous.worlds import Decider
 
 
-class AdversaryChoice(Choice):
+class AdversaryChoice(ChoiceParam):
     """Who holds all releases."""
 
     def read(self, value: object) -> Adversary:
@@ -48,7 +56,7 @@ class AdversaryChoice(Choice):
 
 @register("continuous")
 @dataclass(frozen=True)
-class Continuous(Declared, TablePromise):
+class Continuous(ParametrizedPromise, TablePromise):
     """Beside all earlier releases, everybody keeps at least k candidate records.
 
     Whoever holds every release, and knows somebody's key values and when they came, can rule out records: by
@@ -98,11 +106,19 @@ class Continuous(Declared, TablePromise):
     looks_back: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Whole("k", meaning="At least so many candidates for everybody, beside all releases of the chain."),
-        Optional(Name("since", meaning="The column that says with which release a row came.")),
-        Optional(Name("person", meaning="The column that tells people apart from release to release.")),
-        Flag("hold", meaning="Too few newcomers wait for the next release instead of refusing this one."),
-        Flag("survivors", meaning="The other promises hold, too, of whoever remains beside all releases."),
+        IntegerParam(
+            "k", meaning="At least so many candidates for everybody, beside all releases of the chain."
+        ),
+        OptionalParam(ColumnParam("since", meaning="The column that says with which release a row came.")),
+        OptionalParam(
+            ColumnParam("person", meaning="The column that tells people apart from release to release.")
+        ),
+        FlagParam(
+            "hold", meaning="Too few newcomers wait for the next release instead of refusing this one."
+        ),
+        FlagParam(
+            "survivors", meaning="The other promises hold, too, of whoever remains beside all releases."
+        ),
         AdversaryChoice(
             "adversary",
             tuple(Adversary),
@@ -168,7 +184,7 @@ class Continuous(Declared, TablePromise):
             said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
         return said
 
-    def watch(self, table: Microdata) -> Watch:
+    def watch(self, table: Microdata) -> IncrementalChecker:
         from sfumato.models.continuous.people import RegisterWatch  # noqa: PLC0415  # compiled kernels
         from sfumato.models.continuous.watch import Continuity, SurelySurviving  # noqa: PLC0415  # they too
 

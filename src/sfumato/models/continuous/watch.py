@@ -26,7 +26,7 @@ from sfumato.models.continuous.worlds import MOST_WORK, Decider, Decision, StepB
 from sfumato.models.contract import (
     Answer,
     Cuts,
-    Watch,
+    IncrementalChecker,
 )
 from sfumato.system.errors import RefusedByHistory
 from sfumato.table.classes import Classes
@@ -60,7 +60,7 @@ class Groups:
         return np.repeat(self.branch, np.diff(self.begin))
 
 
-class Continuity(Watch):
+class Continuity(IncrementalChecker):
     """Follows a search; a step is judged on the classes it makes, since every other target keeps its count.
 
     For people who came with earlier releases, `cells` holds the cells that the releases from then on share,
@@ -335,7 +335,7 @@ def all_survive(history: History, overlap: Overlap, survive: Survive) -> bool | 
     return True
 
 
-class SurelySurviving(Watch):
+class SurelySurviving(IncrementalChecker):
     """A watch over three or more releases that asks worlds what survives, where it is to answer exactly."""
 
     def __init__(self, watch: Continuity, survive: Survive) -> None:

@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 
 OWN_MODEL = "a model of one's own speaks of values that the policy does not list"
 
-Declared = Mapping[str, Any]
+FreeColumnData = Mapping[str, Any]
 """What a policy says of a free column; each promise's data have their own shape."""
 
 
@@ -73,7 +73,7 @@ def field_of(name: str, shown: ClassTexts, column: JudgedColumn | None, promise:
 
     What is observable altogether needs no tree: only the texts themselves matter.
     """
-    free: Declared | None = promise.free_columns.get(name)
+    free: FreeColumnData | None = promise.free_columns.get(name)
     if free is None or (not free["sensitive"] and free["observable"] is None and free["aggregate"] is True):
         tree, places = _flat(shown.texts, ())
         nodes = len(tree.labels)
@@ -121,14 +121,14 @@ def _places(name: str, grown: ValueTree, texts: Sequence[Text]) -> list[int]:
     return [named[text] for text in texts]
 
 
-def _believed(free: Declared) -> list[Text]:
+def _believed(free: FreeColumnData) -> list[Text]:
     """Returns the labels that beliefs speak of."""
     said = free["observable"]
     leaf = said.get("leaf") if isinstance(said, Mapping) else None
     return list(leaf) if isinstance(leaf, Mapping) else []
 
 
-def _observability(free: Declared, tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[Fraction]:
+def _observability(free: FreeColumnData, tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[Fraction]:
     """Returns how well every node can be observed.
 
     Beliefs climb the tree. Without beliefs a node is hidden if all its leaves are guarded.
@@ -154,7 +154,7 @@ def _observability(free: Declared, tree: TreeNodes, guarded: NDArray[np.bool_]) 
     return found
 
 
-def _harm(free: Declared, tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[Fraction]:
+def _harm(free: FreeColumnData, tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[Fraction]:
     """Returns the share of guarded leaves below a node, over its leaves again where one is sought."""
     shape = free["aggregate"]
     if not isinstance(shape, bool):

@@ -17,9 +17,9 @@ from sfumato.models.contract import (
     ColumnView,
     Conflict,
     Cuts,
+    IncrementalChecker,
     PolicyView,
     TablePromise,
-    Watch,
     below,
     most_general,
 )
@@ -45,7 +45,7 @@ from sfumato.models.freeform.inference import (
     particular,
     unless_sensitive,
 )
-from sfumato.models.parameters import NOTHING, Declared, Exact, Parameter, Schema
+from sfumato.models.parameters import NOTHING, FractionParam, Parameter, ParametrizedPromise, Schema
 from sfumato.models.registry import register
 from sfumato.system.errors import BadPolicy
 from sfumato.system.verdict import Order, Verdict
@@ -124,7 +124,7 @@ def _numbered(pairs: Int64s, space: int) -> tuple[NDArray[np.int64], NDArray[np.
     return parts, place[pairs]
 
 
-class FreeformWatch(Watch):
+class FreeformWatch(IncrementalChecker):
     """Asked before every step of a search; a step is judged on what it changes."""
 
     def __init__(self, limit: FreeformLimit, table: Microdata, guards: tuple[Guard, ...]) -> None:
@@ -485,7 +485,7 @@ LADDER_OF_THREATS = tuple(
 """Threats that searches also look at where a larger one is allowed."""
 
 
-class ObservableFrom(Exact):
+class ObservableFrom(FractionParam):
     """The observability from which a value counts as observable; a fraction that may be left out.
 
     A model of what is observed of several values together is refused: whoever observes them observes each, so
@@ -513,7 +513,7 @@ class ObservableFrom(Exact):
 
 @register("freeform")
 @dataclass(frozen=True)
-class Freeform(Declared, TablePromise):
+class Freeform(ParametrizedPromise, TablePromise):
     """Whatever can be observed of a person, no hidden value is inferred with a threat above `threat`.
 
     There is no line between quasi-identifiers and secrets: every key column takes part, value by value. An
@@ -547,7 +547,7 @@ class Freeform(Declared, TablePromise):
     column_role: ClassVar[Role | None] = Role.FREE
     threats: ClassVar[tuple[str, ...]] = ("freeform",)
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Exact(
+        FractionParam(
             "threat",
             Fraction(0),
             Fraction(1),

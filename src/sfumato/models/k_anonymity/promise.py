@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from sfumato.models.contract import ClassPromise, Truth
-from sfumato.models.parameters import Declared, Parameter, Whole, verdict
+from sfumato.models.parameters import IntegerParam, Parameter, ParametrizedPromise, verdict
 from sfumato.models.registry import register
 from sfumato.system.verdict import RECOGNITION, Bound, Order, Verdict
 from sfumato.table.classes import Classes, WeightedClass
@@ -16,7 +16,7 @@ from sfumato.table.classes import Classes, WeightedClass
 
 @register("k-anonymity")
 @dataclass(frozen=True)
-class KAnonymity(Declared, ClassPromise):
+class KAnonymity(ParametrizedPromise, ClassPromise):
     """Every published combination of quasi-identifier values is shared by at least k people.
 
     Source: Samarati and Sweeney 1998; Sweeney, *k-anonymity: a model for protecting privacy*, 2002.
@@ -43,7 +43,9 @@ class KAnonymity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     by_size: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("linkage", "correspondence", "minimality")
-    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k", meaning="At least so many people in every class."),)
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        IntegerParam("k", meaning="At least so many people in every class."),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER}
 
     @property

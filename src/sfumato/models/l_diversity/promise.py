@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from sfumato.models.contract import ClassPromise, Promise, Truth
 from sfumato.models.parameters import (
-    Declared,
-    Exact,
-    Name,
+    ColumnParam,
+    FractionParam,
+    IntegerParam,
     Parameter,
-    Whole,
+    ParametrizedPromise,
     largest_ratio,
     product_less,
     segment_sums,
@@ -34,7 +34,7 @@ from sfumato.table.microdata import Counts
 
 @register("l-diversity", kind="distinct")
 @dataclass(frozen=True)
-class DistinctLDiversity(Declared, ClassPromise):
+class DistinctLDiversity(ParametrizedPromise, ClassPromise):
     """Every class holds at least l different values of the sensitive column.
 
     Spellings of one value count as one, and missing cells as none (`table/spelling.py`).
@@ -70,8 +70,8 @@ class DistinctLDiversity(Declared, ClassPromise):
     by_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The sensitive column that is protected."),
-        Whole("l", meaning="At least so many different values in every class."),
+        ColumnParam("of", meaning="The sensitive column that is protected."),
+        IntegerParam("l", meaning="At least so many different values in every class."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
 
@@ -117,7 +117,7 @@ DIGITS = Context(prec=60)
 
 @register("l-diversity", kind="entropy")
 @dataclass(frozen=True)
-class EntropyLDiversity(Declared, ClassPromise):
+class EntropyLDiversity(ParametrizedPromise, ClassPromise):
     """In every class the sensitive values have an entropy of at least log l.
 
     So a class is as diverse as if l values were equally frequent; l may be any number from 1 on. The
@@ -161,8 +161,10 @@ class EntropyLDiversity(Declared, ClassPromise):
     known_alone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The sensitive column that is protected."),
-        Exact("l", Fraction(1), meaning="The values of a class are as mixed as l equally common ones."),
+        ColumnParam("of", meaning="The sensitive column that is protected."),
+        FractionParam(
+            "l", Fraction(1), meaning="The values of a class are as mixed as l equally common ones."
+        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
 
@@ -284,7 +286,7 @@ def _rounded_down(number: Decimal) -> float:
 
 @register("l-diversity", kind="recursive")
 @dataclass(frozen=True)
-class RecursiveLDiversity(Declared, ClassPromise):
+class RecursiveLDiversity(ParametrizedPromise, ClassPromise):
     """In every class r1 < c * (rl + ... + rm), where r1 >= r2 >= ... >= rm count its m sensitive values.
 
     So even after l - 2 values are ruled out, the most frequent one does not dominate the rest. A class with
@@ -322,9 +324,11 @@ class RecursiveLDiversity(Declared, ClassPromise):
     known_alone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The sensitive column that is protected."),
-        Whole("l", meaning="The commonest value is compared with the l-th commonest and all rarer ones."),
-        Exact(
+        ColumnParam("of", meaning="The sensitive column that is protected."),
+        IntegerParam(
+            "l", meaning="The commonest value is compared with the l-th commonest and all rarer ones."
+        ),
+        FractionParam(
             "c",
             strict=True,
             meaning="Fewer than c times as many people have the commonest value as have those.",

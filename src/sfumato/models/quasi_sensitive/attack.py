@@ -232,7 +232,7 @@ class KnownRemoval:
 
 
 @dataclass
-class Fiber:
+class WorldsOfClass:
     """The worlds that publish one and the same class: their weight, and what they say of labels."""
 
     weight: Fraction = Fraction(0)
@@ -247,27 +247,27 @@ class Fiber:
         self.beliefs[label] = self.beliefs.get(label, Fraction(0)) + share
 
 
-def fibers(
+def worlds_by_class(
     knowledge: Knowledge, possible: Sequence[Terms], size: int, outcomes: Outcomes
-) -> dict[Rows, Fiber]:
+) -> dict[Rows, WorldsOfClass]:
     """Returns the worlds of a class of so many rows, by what is published of them, as sorted rows.
 
     Every row of a world has one of the `possible` sets, all equally likely. Worlds that differ in the order
     of rows are looked at once and weighed.
     """
     said = cache(lambda terms: _belief(knowledge, terms))
-    found: dict[Rows, Fiber] = {}
+    found: dict[Rows, WorldsOfClass] = {}
     for rows in combinations_with_replacement(possible, size):
         orders = factorial(size)
         for many in Counter(rows).values():
             orders //= factorial(many)
         for published, chance in outcomes(rows).items():
-            fiber = found.setdefault(tuple(sorted(published)), Fiber())
+            worlds_of_class = found.setdefault(tuple(sorted(published)), WorldsOfClass())
             weight = orders * chance
-            fiber.weight += weight
+            worlds_of_class.weight += weight
             for terms in rows:
                 for label, share in said(terms).items():
-                    fiber.add(label, weight * share / size)
+                    worlds_of_class.add(label, weight * share / size)
     return found
 
 
@@ -341,11 +341,11 @@ class TermMinimality(SeeksLabels):
         looked = people = beyond = broken = 0
         before, after, sums = Fraction(0), Fraction(0), [Fraction(0), Fraction(0)]
         for rows, times in _distinct_classes(held).items():
-            fiber = self._fiber(limit.knowledge, rows)
-            if fiber is None:
+            worlds_of_class = self._worlds_of(limit.knowledge, rows)
+            if worlds_of_class is None:
                 continue
             shown = _mean(limit.knowledge, rows)
-            told = fiber.belief(labels)
+            told = worlds_of_class.belief(labels)
             believed = [shown.get(label, Fraction(0)) for label in labels]
             breaks = limit.keeps_beliefs(believed, target) and not limit.keeps_beliefs(told, target)
             looked, people = looked + times, people + times * len(rows)
@@ -377,12 +377,12 @@ class TermMinimality(SeeksLabels):
             not_tried=aside if left else "",
         )
 
-    def _fiber(self, knowledge: Knowledge, rows: Rows) -> Fiber | None:
+    def _worlds_of(self, knowledge: Knowledge, rows: Rows) -> WorldsOfClass | None:
         """Returns the worlds of a class; `None` where they are too many, or none gives the class."""
         possible = possible_sets(knowledge, rows, MORE_TERMS, self.known.steps)
         if not possible or comb(len(possible) + len(rows) - 1, len(rows)) > self.known.steps:
             return None
-        return fibers(knowledge, possible, len(rows), self.known.outcomes).get(tuple(sorted(rows)))
+        return worlds_by_class(knowledge, possible, len(rows), self.known.outcomes).get(tuple(sorted(rows)))
 
 
 def _distinct_classes(held: Histogram) -> Counter[Rows]:

@@ -24,12 +24,12 @@ from sfumato.models.contract import (
     Truth,
 )
 from sfumato.models.parameters import (
-    Choice,
-    Declared,
-    Exact,
-    Name,
+    ChoiceParam,
+    ColumnParam,
+    FractionParam,
+    IntegerParam,
     Parameter,
-    Whole,
+    ParametrizedPromise,
     histogram_of,
     largest_ratio,
     verdict,
@@ -226,7 +226,7 @@ JOINED = ("of", "knowledge")
 
 
 @dataclass(frozen=True)
-class LabelPromise(Declared, ClassPromise):
+class LabelPromise(ParametrizedPromise, ClassPromise):
     """What both kinds of quasi-sensitive promises have in common: beliefs in labels that terms link to.
 
     `tables` is filled where several columns, or several tables about one, are judged together: `of` is then
@@ -390,15 +390,15 @@ class QuasiSensitiveDiversity(LabelPromise):
     silent_on: ClassVar[str] = "Knowledge that the policy does not name may link terms to other labels."
     kind: ClassVar[str | None] = "diversity"
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The column of term sets that is protected."),
+        ColumnParam("of", meaning="The column of term sets that is protected."),
         KnowledgeFile(
             "knowledge",
             meaning="Which terms go with which label, as outsiders know it: a mapping, or a file of it.",
         ),
-        Whole(
+        IntegerParam(
             "l", meaning="The likeliest label is compared with the l-th likeliest and all others after it."
         ),
-        Exact(
+        FractionParam(
             "c", strict=True, meaning="The likeliest label is at most c times as likely as those together."
         ),
         PREVALENCE,
@@ -406,7 +406,7 @@ class QuasiSensitiveDiversity(LabelPromise):
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
 
     def parameters(self) -> dict[str, object]:
-        return {**super().parameters(), "l": self.l, "c": Exact("c").write(self.c)}
+        return {**super().parameters(), "l": self.l, "c": FractionParam("c").write(self.c)}
 
     @property
     def reachable(self) -> bool:
@@ -529,20 +529,22 @@ class QuasiSensitiveCloseness(LabelPromise):
     silent_on: ClassVar[str] = "Knowledge that the policy does not name may link terms to other labels."
     kind: ClassVar[str | None] = "closeness"
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The column of term sets that is protected."),
+        ColumnParam("of", meaning="The column of term sets that is protected."),
         KnowledgeFile(
             "knowledge",
             meaning="Which terms go with which label, as outsiders know it: a mapping, or a file of it.",
         ),
-        Exact("t", meaning="The largest distance between what a class tells of labels and the prior."),
+        FractionParam(
+            "t", meaning="The largest distance between what a class tells of labels and the prior."
+        ),
         PriorRule("prior", meaning="What outsiders believe of labels before they see the table."),
-        Choice("distance", DISTANCES, meaning="How far beliefs are apart: over all labels, or at most."),
+        ChoiceParam("distance", DISTANCES, meaning="How far beliefs are apart: over all labels, or at most."),
         PREVALENCE,
     )
     orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
 
     def parameters(self) -> dict[str, object]:
-        return {**super().parameters(), "t": Exact("t").write(self.t)}
+        return {**super().parameters(), "t": FractionParam("t").write(self.t)}
 
     @property
     def needs_original(self) -> bool:

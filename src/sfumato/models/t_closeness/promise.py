@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sfumato.models.contract import ClassPromise, Promise, Truth
 from sfumato.models.parameters import (
     OVERFLOW,
-    Choice,
-    Declared,
-    Exact,
-    Name,
+    ChoiceParam,
+    ColumnParam,
+    FractionParam,
     Parameter,
+    ParametrizedPromise,
     ReferenceDistribution,
     ReferenceFile,
     histogram_of,
@@ -46,7 +46,7 @@ Numbers = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Earth:
+class ComparedClasses:
     """The classes of a histogram, none empty, and the distribution they are compared with.
 
     `target[rank]` counts the leaves; `total` may exceed their sum by what lies outside the taxonomy.
@@ -67,38 +67,39 @@ class Earth:
         found[self.histogram.values] = True
         return found
 
-    def pick(self, chosen: NDArray[np.integer]) -> Earth:
-        return Earth(self.histogram.pick(chosen), self.target, self.total)
+    def pick(self, chosen: NDArray[np.integer]) -> ComparedClasses:
+        return ComparedClasses(self.histogram.pick(chosen), self.target, self.total)
 
 
-def equal(earth: Earth, number: type) -> Numbers:
+def equal(compared: ComparedClasses, number: type) -> Numbers:
     """All values are equally far from each other: half the sum of the differences. Scale 1.
 
     The surplus of the values in the class is the deficit of the others, so only the former are visited.
     """
-    h = earth.histogram
+    h = compared.histogram
     if number is np.int64:
         from sfumato.models.t_closeness.kernels import equal_costs  # noqa: PLC0415  # compiled kernels load when needed
 
-        return equal_costs(h.start, h.values, h.counts, h.totals, earth.target, earth.total)
+        return equal_costs(h.start, h.values, h.counts, h.totals, compared.target, compared.total)
     size: Numbers = h.totals.astype(number)[h.owner]
     surplus = (
-        h.counts.astype(number) * _as(earth.total, number) - size * earth.target.astype(number)[h.values]
+        h.counts.astype(number) * _as(compared.total, number)
+        - size * compared.target.astype(number)[h.values]
     )
     return segment_sums(np.maximum(surplus, 0), h.start)
 
 
-def ordered(earth: Earth, number: type) -> Numbers:
+def ordered(compared: ComparedClasses, number: type) -> Numbers:
     """Neighbours in the order of leaves are 1/(m-1) apart, where m values occur. Scale m-1.
 
     The cost is the sum of |cumulative difference| over the order. Between two values of a class its
     cumulative count stands still while the target's grows: prefix sums of the latter, split where the
     difference changes sign, give each such run in one step.
     """
-    h, occurs = earth.histogram, earth.occurs
-    total = _as(earth.total, number)
+    h, occurs = compared.histogram, compared.occurs
+    total = _as(compared.total, number)
     position = (np.cumsum(occurs) - 1)[h.values]
-    steps = np.cumsum(earth.target[occurs])
+    steps = np.cumsum(compared.target[occurs])
     below: Numbers = steps.astype(number)
     prefix: Numbers = np.concatenate(([0], np.cumsum(steps.astype(object)))).astype(number)
     size: Numbers = h.totals.astype(number)
@@ -115,23 +116,23 @@ def ordered(earth: Earth, number: type) -> Numbers:
     return cost
 
 
-def hierarchical(earth: Earth, number: type) -> Numbers:
+def hierarchical(compared: ComparedClasses, number: type) -> Numbers:
     """Two values are as far apart as the height of their lowest common ancestor, over the tree's. Scale 2H.
 
     Moving earth through a node N costs height(N)/H for what its children can exchange among themselves:
     min(their surpluses, their deficits). Summed over the tree this is half the sum over all nodes of
     |surplus| * (height of the parent - height), which needs only the ancestors of a class's own values.
     """
-    h, t = earth.histogram, earth.taxonomy
-    total = _as(earth.total, number)
+    h, t = compared.histogram, compared.taxonomy
+    total = _as(compared.total, number)
     up = climbs(t)
-    running = np.concatenate(([0], np.cumsum(earth.target)))
+    running = np.concatenate(([0], np.cumsum(compared.target)))
     held = running[t.high] - running[t.low]
     if number is np.int64:
         from sfumato.models.t_closeness.kernels import hierarchical_costs  # noqa: PLC0415  # compiled kernels
 
         tree = (t.leaves, t.parent, up)
-        return hierarchical_costs(h.start, h.values, h.counts, h.totals, tree, held, earth.total)
+        return hierarchical_costs(h.start, h.values, h.counts, h.totals, tree, held, compared.total)
     inside: Numbers = held.astype(number)
     size: Numbers = h.totals.astype(number)
     cost: Numbers = size * _as(int((up * held.astype(object)).sum()), number)
@@ -148,7 +149,7 @@ def hierarchical(earth: Earth, number: type) -> Numbers:
     return cost
 
 
-def most_kept(earth: Earth, t: float, spare: int, *, levels: bool) -> Counts:
+def most_kept(compared: ComparedClasses, t: float, spare: int, *, levels: bool) -> Counts:
     """Returns how large a part of each class can be whose distance from the distribution is at most `t`.
 
     Up to `spare` may be missing from the distribution in the end. The distance is the hierarchical one, or
@@ -156,15 +157,15 @@ def most_kept(earth: Earth, t: float, spare: int, *, levels: bool) -> Counts:
     """
     from sfumato.models.t_closeness.kernels import most_kept as bounded  # noqa: PLC0415  # compiled kernels
 
-    h, taxonomy = earth.histogram, earth.taxonomy
+    h, taxonomy = compared.histogram, compared.taxonomy
     if levels and not taxonomy.height:
         return h.totals
-    tree, height, held = _star(len(taxonomy.leaves)), 1, earth.target
+    tree, height, held = _star(len(taxonomy.leaves)), 1, compared.target
     if levels:
-        running = np.concatenate(([0], np.cumsum(earth.target)))
+        running = np.concatenate(([0], np.cumsum(compared.target)))
         tree, height = (taxonomy.leaves, taxonomy.parent, climbs(taxonomy)), taxonomy.height
         held = running[taxonomy.high] - running[taxonomy.low]
-    shares = held / max(1, earth.total - spare)
+    shares = held / max(1, compared.total - spare)
     return bounded(h.start, h.values, h.counts, h.totals, tree, height, shares, t)
 
 
@@ -217,7 +218,7 @@ DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 @register("t-closeness")
 @dataclass(frozen=True)
-class TCloseness(Declared, ClassPromise):
+class TCloseness(ParametrizedPromise, ClassPromise):
     """In every class the sensitive values are distributed as in the whole table, up to t.
 
     The difference is the earth mover's distance, from 0 to 1, over one of three ground distances between
@@ -263,9 +264,11 @@ class TCloseness(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("skewness",)
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of", meaning="The sensitive column that is protected."),
-        Exact("t", Fraction(0), Fraction(1), meaning="The largest distance of a class from the whole table."),
-        Choice(
+        ColumnParam("of", meaning="The sensitive column that is protected."),
+        FractionParam(
+            "t", Fraction(0), Fraction(1), meaning="The largest distance of a class from the whole table."
+        ),
+        ChoiceParam(
             "distance",
             tuple(DISTANCES),
             meaning="How far two values are apart: equal: 1 between any two; ordered: their places in the"
@@ -314,18 +317,18 @@ class TCloseness(Declared, ClassPromise):
         return ((self.reference.file, self.reference.digest),)
 
     def holds_on(self, classes: Classes) -> Truth:
-        full, earth = self._earth(classes)
+        full, compared = self._compared_classes(classes)
         truth = np.zeros(len(classes), dtype=bool)
         if not len(full):
             return truth
-        if self._fits(earth):
-            truth[full] = self._within(earth, self._cost(earth, np.int64))
+        if self._fits(compared):
+            truth[full] = self._within(compared, self._cost(compared, np.int64))
             return truth
-        rough, error = self._rough(earth)
+        rough, error = self._rough(compared)
         truth[full] = rough <= float(self.t)
         near = np.flatnonzero(abs(rough - float(self.t)) <= error)
         if len(near):
-            some = earth.pick(near)
+            some = compared.pick(near)
             truth[full[near]] = self._within(some, self._cost(some, object))
         return truth
 
@@ -337,10 +340,10 @@ class TCloseness(Declared, ClassPromise):
         """
         if self.distance == "ordered":
             return None
-        full, earth = self._earth(classes)
+        full, compared = self._compared_classes(classes)
         margins = np.full(len(classes), np.inf)  # a class without a value never holds
         if len(full):
-            rough, error = self._rough(earth)
+            rough, error = self._rough(compared)
             margins[full] = np.abs(rough - float(self.t)) - error - 2.0**-50
         return margins
 
@@ -352,45 +355,45 @@ class TCloseness(Declared, ClassPromise):
         """
         if self.distance == "ordered":
             return None
-        full, earth = self._earth(classes)
+        full, compared = self._compared_classes(classes)
         most = np.zeros(len(classes), dtype=np.int64)
         if len(full):
             missing = spare if self.relative else 0
-            most[full] = most_kept(earth, float(self.t), missing, levels=self.distance == "hierarchical")
+            most[full] = most_kept(compared, float(self.t), missing, levels=self.distance == "hierarchical")
         return most
 
     def verdict(self, classes: Classes) -> Verdict:
         truth = self.holds_on(classes)
-        full, earth = self._earth(classes)
+        full, compared = self._compared_classes(classes)
         worst, measured = None, None
         if len(full) < len(classes):
             worst = int(np.flatnonzero(~np.isin(np.arange(len(classes)), full))[0])
         elif len(classes):
-            worst, measured = self._worst(earth)
+            worst, measured = self._worst(compared)
         return verdict(self, classes, truth, limit=self.t, worst=worst, measured=measured)
 
-    def _worst(self, earth: Earth) -> tuple[int, Fraction]:
-        close = np.arange(len(earth.histogram.start) - 1)
-        if not self._fits(earth):
-            rough, error = self._rough(earth)
+    def _worst(self, compared: ComparedClasses) -> tuple[int, Fraction]:
+        close = np.arange(len(compared.histogram.start) - 1)
+        if not self._fits(compared):
+            rough, error = self._rough(compared)
             close = np.flatnonzero(rough >= rough.max() - 2 * error)
-            earth = earth.pick(close)
-        cost = self._cost(earth, np.int64 if self._fits(earth) else object)
-        index, ratio = largest_ratio(cost, earth.histogram.totals)
-        return int(close[index]), ratio / (self._scale(earth) * earth.total)
+            compared = compared.pick(close)
+        cost = self._cost(compared, np.int64 if self._fits(compared) else object)
+        index, ratio = largest_ratio(cost, compared.histogram.totals)
+        return int(close[index]), ratio / (self._scale(compared) * compared.total)
 
-    def _earth(self, classes: Classes) -> tuple[NDArray[np.int64], Earth]:
+    def _compared_classes(self, classes: Classes) -> tuple[NDArray[np.int64], ComparedClasses]:
         """The classes that hold anybody, and what they are compared with."""
         h = histogram_of(classes, self.of)
         if self.distance == "ordered":
             _refuse_spellings(h, self.of)
         full = np.flatnonzero(np.diff(h.start))
-        return full, self._compared(h, h if len(full) == len(classes) else h.pick(full))
+        return full, self._compare(h, h if len(full) == len(classes) else h.pick(full))
 
-    def _compared(self, h: Histogram, held: Histogram) -> Earth:
+    def _compare(self, h: Histogram, held: Histogram) -> ComparedClasses:
         """The classes of `held`, none empty, beside the whole table of `h`, or beside the reference."""
         if self.reference is None:
-            return Earth(held, h.overall, int(h.overall.sum()))
+            return ComparedClasses(held, h.overall, int(h.overall.sum()))
         target, lacking = self.reference.on(h.taxonomy)
         if lacking and self.distance != "equal":
             raise BadPolicy(
@@ -399,44 +402,46 @@ class TCloseness(Declared, ClassPromise):
                 remedy=f"Add them there: without a place in it they have no {self.distance} distance.",
                 values=[str(label) for label in lacking],
             )
-        return Earth(held, target, self.reference.total)
+        return ComparedClasses(held, target, self.reference.total)
 
-    def _cost(self, earth: Earth, number: type) -> Numbers:
-        return DISTANCES[self.distance](earth, number)
+    def _cost(self, compared: ComparedClasses, number: type) -> Numbers:
+        return DISTANCES[self.distance](compared, number)
 
-    def _scale(self, earth: Earth) -> int:
+    def _scale(self, compared: ComparedClasses) -> int:
         if self.distance == "equal":
             return 1
         if self.distance == "ordered":
-            return max(1, int(earth.occurs.sum()) - 1)
-        return max(1, 2 * earth.taxonomy.height)
+            return max(1, int(compared.occurs.sum()) - 1)
+        return max(1, 2 * compared.taxonomy.height)
 
-    def _fits(self, earth: Earth) -> bool:
+    def _fits(self, compared: ComparedClasses) -> bool:
         """Whether every step of the exact calculation stays within 64 bits."""
-        largest = int(earth.histogram.totals.max())
-        return 4 * (self._scale(earth) + 1) * largest * earth.total < OVERFLOW
+        largest = int(compared.histogram.totals.max())
+        return 4 * (self._scale(compared) + 1) * largest * compared.total < OVERFLOW
 
-    def _within(self, earth: Earth, cost: Numbers) -> Truth:
-        allowed = self.t.numerator * self._scale(earth) * earth.total
-        return ~product_less(earth.histogram.totals, allowed, cost, self.t.denominator)
+    def _within(self, compared: ComparedClasses, cost: Numbers) -> Truth:
+        allowed = self.t.numerator * self._scale(compared) * compared.total
+        return ~product_less(compared.histogram.totals, allowed, cost, self.t.denominator)
 
-    def _rough(self, earth: Earth) -> tuple[NDArray[np.float64], float]:
+    def _rough(self, compared: ComparedClasses) -> tuple[NDArray[np.float64], float]:
         """The distances in floating point, and more than they can be off.
 
         Every number added up is rounded to 53 bits and is, after division, at most 1 per value or node
         it came from, and there are no more numbers than values and nodes.
         """
-        cost = self._cost(earth, np.float64)
-        whole = float(self._scale(earth) * earth.total) * earth.histogram.totals.astype(np.float64)
-        return cost / whole, 64 * (len(earth.taxonomy.labels) + 8) * 2.0**-53
+        cost = self._cost(compared, np.float64)
+        whole = float(self._scale(compared) * compared.total) * compared.histogram.totals.astype(np.float64)
+        return cost / whole, 64 * (len(compared.taxonomy.labels) + 8) * 2.0**-53
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         whole = held.histograms[self.of].in_whole_numbers()
         if not len(whole.counts):
             return False
-        earth = self._compared(whole, whole)
-        cost, size = self._cost(earth, object)[0], int(whole.totals[0])
-        return bool(cost * self.t.denominator <= self.t.numerator * self._scale(earth) * earth.total * size)
+        compared = self._compare(whole, whole)
+        cost, size = self._cost(compared, object)[0], int(whole.totals[0])
+        return bool(
+            cost * self.t.denominator <= self.t.numerator * self._scale(compared) * compared.total * size
+        )
 
     def __str__(self) -> str:
         beside = "" if self.reference is None else BESIDE

@@ -20,12 +20,12 @@ from sfumato.models.contract import ClassPromise, Promises
 from sfumato.models.freeform.promise import Freeform
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from sfumato.models.parameters import Declared, Parameter, Whole
+from sfumato.models.parameters import IntegerParam, Parameter, ParametrizedPromise
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.models.registry import definitions, make
 from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.system.errors import SfumatoError
-from sfumato.system.verdict import Demand, missing_demands
+from sfumato.system.verdict import PromiseStrength, missing_strengths
 from sfumato.table.classes import Classes
 from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables
@@ -66,7 +66,7 @@ OTHERS = [Continuous(2), Continuous(3), Continuous(3, survivors=True), Freeform(
 
 def covers(promise, other):
     """Whether one asks no less than the other."""
-    return any(demand.covers(other.demands()[0]) for demand in promise.demands())
+    return any(strength.covers(other.strengths()[0]) for strength in promise.strengths())
 
 
 PAIRS = [(p, q) for p, q in itertools.permutations(OF_CLASSES, 2) if covers(p, q)]
@@ -177,10 +177,10 @@ def test_a_batch_that_waits_promises_the_same():
 
 
 @pytest.mark.parametrize("promise", [*OF_CLASSES, *OTHERS], ids=str)
-def test_demands_are_plain_data_and_keep_no_value(promise):
-    for demand in promise.demands():
-        assert Demand.from_dict(demand.as_dict()) == demand
-    text = str(promise.demands()[0].as_dict())
+def test_strengths_are_plain_data_and_keep_no_value(promise):
+    for strength in promise.strengths():
+        assert PromiseStrength.from_dict(strength.as_dict()) == strength
+    text = str(promise.strengths()[0].as_dict())
     assert not any(value in text for value in ("v0", "v1", "v2", "'A'"))
 
 
@@ -191,14 +191,14 @@ def test_every_definition_says_how_its_parameters_compare():
 
 
 @dataclass(frozen=True)
-class Unordered(Declared, ClassPromise):
+class Unordered(ParametrizedPromise, ClassPromise):
     """A promise with parameters that have no order."""
 
     k: int
     m: int = 0
 
     name: ClassVar[str] = "unordered"
-    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"), Whole("m", 0))
+    keys: ClassVar[tuple[Parameter, ...]] = (IntegerParam("k"), IntegerParam("m", 0))
 
     def holds_on(self, classes: Classes):
         return classes.people >= self.k
@@ -217,9 +217,9 @@ def test_without_an_order_only_equal_parameters_will_do():
 
 
 def test_what_lacks_is_named_with_what_comes_nearest():
-    asked = [KAnonymity(5).demands(), DistinctLDiversity("s", 2).demands()]
-    lacking = missing_demands(
-        [AlphaKAnonymity("s", HALF, 5).demands(), DistinctLDiversity("s", 1).demands()], asked
+    asked = [KAnonymity(5).strengths(), DistinctLDiversity("s", 2).strengths()]
+    lacking = missing_strengths(
+        [AlphaKAnonymity("s", HALF, 5).strengths(), DistinctLDiversity("s", 1).strengths()], asked
     )
     assert [(wanted.sentence, [n.sentence for n in near]) for wanted, near in lacking] == [
         ("distinct l-diversity of s, l = 2", ["distinct l-diversity of s, l = 1"])
