@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
-from sfumato.models.quasi_sensitive.attack import fibers
+from sfumato.models.quasi_sensitive.attack import worlds_by_class
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge
 from sfumato.policy.policy import Policy
 from sfumato.search.class_term_removal import RemovalCosts
@@ -69,7 +69,7 @@ def is_fair(known: Mapping[str, tuple[str, ...]]) -> bool:
     """Whether nothing is broken to begin with: all rows together keep the promise."""
     table = Knowledge.of(known.items())
     rows = possible(known)
-    whole = fibers(table, rows, 1, lambda _: {((),): Fraction(1)})[((),)]
+    whole = worlds_by_class(table, rows, 1, lambda _: {((),): Fraction(1)})[((),)]
     return limit_of(known).keeps_beliefs(whole.belief(table.labels), [Fraction(0)] * len(known))
 
 
@@ -92,9 +92,11 @@ def measure(known: Mapping[str, tuple[str, ...]], terms: dict[str, object], c: F
 
     total = broken = after = before = Fraction(0)
     nothing = [Fraction(0)] * len(labels)
-    for published, fiber in fibers(table, rows, 2, with_cost).items():
+    for published, fiber in worlds_by_class(table, rows, 2, with_cost).items():
         believed = fiber.belief(labels)
-        shown = fibers(table, list(published), 1, lambda _: {((),): Fraction(1)})[((),)].belief(labels)
+        shown = worlds_by_class(table, list(published), 1, lambda _: {((),): Fraction(1)})[((),)].belief(
+            labels
+        )
         total += fiber.weight
         broken += fiber.weight * (not limit.keeps_beliefs(believed, nothing))
         after += fiber.weight * max(believed)
