@@ -16,7 +16,7 @@ from sfumato.policy.strictness import statement_of
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import append
-from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger.record import ReleaseRecord, memory_bytes
 from sfumato.table.release_summary import Imprint
 
 POLICY = {
@@ -55,7 +55,7 @@ def filled(url: str, chains: int, releases: int) -> Ledger:
         for chain in range(chains):
             for sequence, memory in enumerate(memories, 1):
                 figures = {"rows": sequence * EACH, "k": EACH // 2, "loss": 0.5}
-                record = Record(
+                record = ReleaseRecord(
                     uuid.uuid4().hex,
                     f"c{chain}",
                     "0" * 64,

@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sfumato.releases.issue import PreparedRelease, issue_all, recover
+from sfumato.releases.issue import PlannedRelease, begin, issue, judge_folders, recover
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.system.verdict import Verdict
 
 ROWS = 20
@@ -23,7 +24,7 @@ MEMORY = b"\0" * 2000
 """As long as the imprint of a small table."""
 
 
-def prepared(number: int, marks: bytes) -> PreparedRelease:
+def planned(number: int, marks: bytes) -> PlannedRelease:
     """Returns a small release; `marks` are those of its people."""
 
     def write(path: Path) -> None:
@@ -33,7 +34,8 @@ def prepared(number: int, marks: bytes) -> PreparedRelease:
         del path, private
         return (Verdict("k-anonymity, k = 5", True, 5, 5),)
 
-    return PreparedRelease("p" * 64, write, judge, memory=MEMORY, people=marks, figures={"rows": ROWS})
+    record = ReleaseRecord("", "", "p" * 64, figures={"rows": ROWS}, memory=MEMORY, people=marks)
+    return PlannedRelease(record, write, judge)
 
 
 def marks_of(number: int) -> bytes:
@@ -55,7 +57,9 @@ def measured(count: int, *, chains: bool, url: str, key: Path | None, out: Path)
     def release(number: int) -> None:
         chain = f"c{number}" if chains else "main"
         marks = marks_of(number) if chains else b""
-        issue_all(ledger, lambda _: [prepared(number, marks)], into=out / f"r{number}", chain=chain)
+        begun = begin(ledger, into=out / f"r{number}", chain=chain)
+        with judge_folders(begun, [planned(number, marks)]) as folders:
+            issue(folders)
 
     each = [timed(lambda n=number: release(n)) for number in range(count)]
     tenth = max(1, count // 10)

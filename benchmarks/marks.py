@@ -22,7 +22,7 @@ from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.cross_chain_overlap import check_elsewhere, enter_people
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import append, mark_bytes
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.system.errors import RefusedByHistory
 
 AT_ONCE = 100
@@ -44,7 +44,7 @@ def fill(ledger: Ledger, releases: int, people: int, rng: np.random.Generator) -
         at = ledger.clock().isoformat()
         for _ in range(min(AT_ONCE, releases - number)):
             number, marks = number + 1, drawn(rng, people)
-            record = Record(uuid.uuid4().hex, f"c{number}", "0" * 64, people=marks).salted(at)
+            record = ReleaseRecord(uuid.uuid4().hex, f"c{number}", "0" * 64, people=marks).salted(at)
             entry = record.entry(number=number, sequence=1, previous=before, ledger=name)
             before = append(connection, entry, ledger._key).hash
             enter_people(connection, number, record)
@@ -63,7 +63,9 @@ def measured(ledger: Ledger, releases: int, people: int, comers: int) -> dict[st
 
     def check(marks: bytes) -> None:
         ledger.write(
-            lambda connection: check_elsewhere(connection, [Record("n", "next", "0" * 64, people=marks)])
+            lambda connection: check_elsewhere(
+                connection, [ReleaseRecord("n", "next", "0" * 64, people=marks)]
+            )
         )
 
     told["nobody met"] = timed(lambda: check(drawn(rng, comers)))

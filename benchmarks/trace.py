@@ -24,7 +24,7 @@ from sfumato.recipients.leak import Leak
 from sfumato.recipients.trace import Trace, trace_leak
 from sfumato.recipients.traced_versions import IssuedVersions
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.recoding import Recoding
@@ -94,7 +94,7 @@ class House:
         pairs = zip(self.keys, levels, strict=True)
         return np.stack([c.taxonomy.levels[at][self.table.codes(c.name)] for c, at in pairs], axis=1)
 
-    def records(self) -> Iterator[tuple[Record, Imprint]]:
+    def records(self) -> Iterator[tuple[ReleaseRecord, Imprint]]:
         event, known = uuid.uuid4().hex, set[str]()
         for i, levels in enumerate(self.patterns):
             pairs = zip(self.keys, levels, strict=True)
@@ -102,7 +102,7 @@ class House:
             recoding = Recoding.of_cuts(self.table, cuts)
             imprint = Imprint.of(recoding, [])
             yield (
-                Record(
+                ReleaseRecord(
                     event if i == 0 else uuid.uuid4().hex,
                     "main",
                     "p",

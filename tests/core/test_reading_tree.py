@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.system.errors import BadData
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
@@ -141,6 +141,6 @@ def test_another_version_is_not_guessed():
 
 
 def test_a_record_keeps_its_trees():
-    record = Record("r", "main", "p", trees=reading_trees(recoding()))
+    record = ReleaseRecord("r", "main", "p", trees=reading_trees(recoding()))
     entry = record.entry(number=2, sequence=1, previous="", ledger="l")
-    assert Record.of(entry).trees == record.trees
+    assert ReleaseRecord.of(entry).trees == record.trees

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
 from sfumato.releases.ledger.notices import mark_bytes, marks_of
-from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger.record import ReleaseRecord, memory_bytes
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_marks
 from sfumato.releases.staging import no_hook
@@ -38,7 +38,7 @@ def enter_people(ledger, people, chain="main"):
     """Enter a release about these people; its id."""
     history = ledger.history(chain, memory=False)
     memory, marks = memory_bytes(imprint(people).as_dict()), mark_bytes(label_marks(people))
-    record = Record(uuid.uuid4().hex, chain, "p" * 64, memory=memory, people=marks)
+    record = ReleaseRecord(uuid.uuid4().hex, chain, "p" * 64, memory=memory, people=marks)
     ledger.commit(record, after=history[-1].hash if history else "", staged=False)
     return record.release
 

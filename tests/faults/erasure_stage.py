@@ -13,9 +13,9 @@ import uuid
 from pathlib import Path
 
 from faults.erased import enter_people, envelopes, erase, imprint, is_erased
-from faults.made_up import prepared
+from faults.made_up import issue, planned
 from faults.stage import child, ended, harm
-from sfumato.releases.issue import issue_all, recover
+from sfumato.releases.issue import recover
 from sfumato.releases.ledger.erasure import ERASURE_STEPS
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes
@@ -53,8 +53,8 @@ def at_once(open_ledger, folder, count):
     def release():
         marks = mark_bytes(label_marks([*people, "others"]))
         memory = memory_bytes(imprint([*people, "others"]).as_dict())
-        made = prepared(memory=memory, people=marks)
-        issue_all(open_ledger(), lambda _: [made], into=folder / "late", chain="main", at=slowly)
+        version = planned(memory=memory, people=marks)
+        issue(open_ledger(), version, into=folder / "late", at=slowly)
 
     begun = [child(release)]
     while not begun_note.exists():

@@ -23,13 +23,13 @@ from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.erasure import retire, withdraw, withdrawals
 from sfumato.releases.ledger.keys import public_keys
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 
 
 def enter(ledger, chain, **more):
     """Enter a release of nothing; its id."""
     history = ledger.history(chain, memory=False)
-    record = Record(uuid.uuid4().hex, chain, "p" * 64, memory=b"kept", **more)
+    record = ReleaseRecord(uuid.uuid4().hex, chain, "p" * 64, memory=b"kept", **more)
     ledger.commit(record, after=history[-1].hash if history else "", staged=False)
     return record.release
 

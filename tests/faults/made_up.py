@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
+from sfumato.releases import issue as issuing
 from sfumato.releases.certificate import examine, read_certificate
-from sfumato.releases.issue import PreparedRelease, issue_all, recover
+from sfumato.releases.issue import PlannedRelease, begin, judge_folders, recover
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.staging import no_hook
 from sfumato.system.errors import RefusedByHistory
 from sfumato.system.verdict import Verdict
@@ -17,7 +18,7 @@ CANARY = "canary-7f3a91"
 """Stands in what only the judge may see."""
 
 
-def prepared(memory=b"", rows=200, **more):
+def planned(memory=b"", rows=200, **more):
     def write(path):
         path.write_text("zip,disease\n" + "021**,flu\n" * rows, encoding="utf-8")
 
@@ -27,27 +28,33 @@ def prepared(memory=b"", rows=200, **more):
         return (Verdict("k-anonymity, k = 5", True, 5, 5),)
 
     figures = {"rows": rows, "k": 5, "loss": 0.5}
-    return PreparedRelease("p" * 64, write, judge, memory=memory, figures=figures, **more)
+    record = ReleaseRecord("", "", "p" * 64, memory=memory, figures=figures, **more)
+    return PlannedRelease(record, write, judge)
 
 
-def issue(ledger, release, *, into, chain="main", **options):
+def issue_all(ledger, versions, *, into, chain="main", checks=(), **options):
+    """Release a table in all these versions."""
+    begun = begin(ledger, into=into, chain=chain, **options)
+    with judge_folders(begun, versions, checks=checks) as folders:
+        return issuing.issue(folders)
+
+
+def issue(ledger, version, **options):
     """Release a table in one version."""
-    (receipt,) = issue_all(ledger, lambda _: [release], into=into, chain=chain, **options)
+    (receipt,) = issue_all(ledger, [version], **options)
     return receipt
 
 
 def release(ledger, into, *, chain="main", memory=b"", checks=(), aside=None, at=no_hook, **more):
-    return issue(ledger, prepared(memory, **more), into=into, chain=chain, checks=checks, aside=aside, at=at)
+    return issue(ledger, planned(memory, **more), into=into, chain=chain, checks=checks, aside=aside, at=at)
 
 
 NAMES = ("Ärzte", "registry", "the council")
 
 
 def release_to_three(ledger, into, *, chain="main", aside=None, at=no_hook):
-    def prepare(_):
-        return [replace(prepared(rows=100 + i), recipient=n, place=n) for i, n in enumerate(NAMES)]
-
-    return issue_all(ledger, prepare, into=into, chain=chain, aside=aside, at=at)
+    versions = [planned(rows=100 + i, recipient=name, place=name) for i, name in enumerate(NAMES)]
+    return issue_all(ledger, versions, into=into, chain=chain, aside=aside, at=at)
 
 
 def one_side(history, this):

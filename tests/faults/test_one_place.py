@@ -7,7 +7,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from faults.made_up import check_all, issue, prepared, release, visible
+from faults.made_up import check_all, issue, planned, release, visible
 from quick_demo import write_quick_demo
 from sfumato.releases.issue import forget, recover, recover_into
 from sfumato.releases.ledger.ledger import Ledger
@@ -179,5 +179,5 @@ def test_odd_targets_by_the_command_line(program, tmp_path, monkeypatch, into):
 
 def test_a_name_below_that_is_too_long_is_refused_before_anything_is_entered(tmp_path, ledger):
     with pytest.raises((WrongCall, OSError)):
-        issue(ledger, prepared(place="p" * 256, recipient="p" * 256), into=tmp_path / "out" / "q1")
+        issue(ledger, planned(place="p" * 256, recipient="p" * 256), into=tmp_path / "out" / "q1")
     assert not ledger.history() and recover(ledger) == ()

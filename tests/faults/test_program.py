@@ -26,13 +26,13 @@ from sfumato.workflows import release
 from sfumato.releases.ledger.ledger import Ledger
 word, limit = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
-honest = release.issue_all
+honest = release.begin
 
 def at(step):
     if step == word:
         os.kill(os.getpid(), signal.SIGKILL)
 
-release.issue_all = lambda *words, **options: honest(*words, **{**options, "at": at})
+release.begin = lambda *words, **options: honest(*words, **{**options, "at": at})
 Ledger.__init__.__kwdefaults__["patience"] = 0.1
 if limit:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

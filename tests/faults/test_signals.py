@@ -22,7 +22,7 @@ from sfumato.cli import main as program
 from sfumato.workflows import audit, release
 how, number = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
-honest_recheck, honest_issue = audit.recheck, release.issue_all
+honest_recheck, honest_begin = audit.recheck, release.begin
 
 class Finalized:
     def __del__(self):
@@ -69,7 +69,7 @@ def at(step):
         os.kill(os.getpid(), number)
 
 audit.recheck, program.check_address_space = recheck, check_address_space
-release.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
+release.begin = lambda *words, **options: honest_begin(*words, **{**options, "at": at})
 program.main()
 """
 """The program with a signal put in: where an exception is dropped, is logged or becomes another error, where

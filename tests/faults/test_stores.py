@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from buckets import SECRET
-from faults.made_up import NAMES, issue, prepared, release, release_to_three
+from faults.made_up import NAMES, issue, planned, release, release_to_three
 from faults.made_up_in_stores import FILES, certificates, check_store, objects
 from sfumato.cli.main import app, run
 from sfumato.releases import staging
@@ -252,7 +252,7 @@ def test_a_large_file_goes_in_parts(place, monkeypatch):
     monkeypatch.setattr(store, "REQUEST_BYTES", 5 << 20)
     issue(
         Ledger(place.url),
-        prepared(rows=1_200_000),
+        planned(rows=1_200_000),
         into=f"{place.out}/one",
         chain="main",
         aside=place.aside,

@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.policy.policy import Policy
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from sfumato.table.release_summary import Imprint, reading_trees
@@ -81,7 +81,7 @@ def hand_out(folder, patterns=None, *, content=True):
         recoding = Recoding.of_cuts(table, cuts)
         versions[name] = source.recode(recoding, drop=policy.dropped)
         records.append(
-            Record(
+            ReleaseRecord(
                 event if i == 0 else uuid.uuid4().hex,
                 "main",
                 policy.digest,

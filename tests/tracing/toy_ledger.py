@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sfumato.recipients.trace import trace
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.table.cut import Cut
 from sfumato.table.frames import open_records
 from sfumato.table.microdata import Column, Microdata, Role
@@ -48,7 +48,7 @@ class ToyLedger:
     """
 
     named: bool = False
-    records: list[Record] = field(default_factory=list)
+    records: list[ReleaseRecord] = field(default_factory=list)
     memories: dict[str, Imprint | None] = field(default_factory=dict)
 
     def give(
@@ -69,7 +69,7 @@ class ToyLedger:
         release = uuid.uuid4().hex
         self.memories[release] = Imprint.of(recoding, unchanged) if content else None
         self.records.append(
-            Record(
+            ReleaseRecord(
                 release,
                 chain,
                 "p",

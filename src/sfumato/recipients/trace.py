@@ -25,7 +25,7 @@ from sfumato.table.release_summary import Imprint
 from sfumato.table.source import Source
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
+    from sfumato.releases.ledger.record import ReleaseRecord
 
 SAMPLED_VERSIONS = 8
 """So many versions, spread over the ledger, say which rows exist at all."""
@@ -63,7 +63,7 @@ class Trace(TraceResult, Printable):
 
 def trace(
     source: Source,
-    records: Sequence[Record],
+    records: Sequence[ReleaseRecord],
     *,
     memory: ImprintLookup,
     original: Microdata | None = None,

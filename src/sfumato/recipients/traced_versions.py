@@ -14,7 +14,7 @@ from sfumato.system.errors import BadInput, WrongCall
 from sfumato.table.release_summary import ReadingTree, trees_in
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
+    from sfumato.releases.ledger.record import ReleaseRecord
 
 UNNAMED = "(unnamed)"
 """Whoever received a release that names no recipient: anybody, perhaps."""
@@ -61,7 +61,7 @@ class IssuedVersions:
     trees: Mapping[tuple[str, str], ReadingTree]
 
     @classmethod
-    def of(cls, records: Sequence[Record], *, chain: str | None = None) -> IssuedVersions:
+    def of(cls, records: Sequence[ReleaseRecord], *, chain: str | None = None) -> IssuedVersions:
         """Returns the releases of a ledger, or of one of its chains; raises where none can be traced."""
         known = trees_in(record.trees for record in records)
         trees = {
@@ -121,7 +121,7 @@ class IssuedVersions:
         return IssuedVersions(relevant, self.trees)
 
 
-def _version(record: Record, trees: Mapping[tuple[str, str], ReadingTree]) -> HeldVersion:
+def _version(record: ReleaseRecord, trees: Mapping[tuple[str, str], ReadingTree]) -> HeldVersion:
     listed = [str(words.get("name")) for words in record.trees.get("columns", ())]
     columns = tuple(sorted(record.taxonomies, key=lambda n: listed.index(n) if n in listed else len(listed)))
     digests = tuple(record.taxonomies[name] for name in columns)

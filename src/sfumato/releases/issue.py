@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -19,14 +20,13 @@ from sfumato.releases import staging
 from sfumato.releases.files import settle_recovered
 from sfumato.releases.ledger.encryption import Staged, clean
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
+from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, ReleaseRecord
 from sfumato.releases.ledger.records import Entry
 from sfumato.releases.receipt import Receipt
 from sfumato.releases.staging import StepHook, heeding, no_hook, uninterrupted
 from sfumato.releases.targets import FolderTarget, Target, target_of
 from sfumato.system.disk import Address, FolderLock, digest_of, is_address, remove_folder, write_to_disk
 from sfumato.system.errors import BadData, BadLedger, OutOfReach, SfumatoError, Unfinished, WrongCall
-from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress, silent, stop_request
 from sfumato.system.verdict import Verdict
@@ -185,73 +185,65 @@ PRIVATE_FOLDER = "private"
 
 
 @dataclass(frozen=True)
-class PreparedRelease:
-    """A release before it is written: what the ledger will hold, and how to write and judge it.
+class PlannedRelease:
+    """One version of a release before it is written: its record so far, and how to write and judge its file.
 
     `write(path)` writes the published table; `judge(path, private)` reads it again and raises if it is
     unsafe, with `private` a folder for what must not outlive it. `describe(path)` returns further files to
-    publish beside it, by their names. `place` is the folder of one version among several, below that of
-    their event. `form` is how a CSV file is written, where not in UTF-8 with commas.
+    publish beside it, by their names. `form` is how a CSV file is written, where not in UTF-8 with commas.
     """
 
-    policy: str
+    record: ReleaseRecord
     write: Callable[[Path], object]
     judge: Callable[[Path, Path], tuple[Verdict, ...]]
     describe: Callable[[Path], Mapping[str, bytes]] = field(default=lambda _: {})
-    verdicts: tuple[Verdict, ...] = ()
-    taxonomies: Mapping[str, str] = field(default_factory=dict)
-    cuts: Mapping[str, Sequence[int]] | None = None
-    trees: JsonMapping = field(default_factory=dict)
-    override: JsonMapping | None = None
-    weaker: JsonMapping | None = None
-    despite: Sequence[str] = ()
-    statement: JsonMapping = field(default_factory=dict)
-    table: str = ""
-    recipient: str | None = None
-    place: str = ""
-    figures: JsonMapping = field(default_factory=dict)
-    memory: bytes = b""
-    people: bytes = b""
-    versions: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
 
 
-Prepare = Callable[[Sequence[Record]], Sequence[PreparedRelease]]
-"""Plans every version of a release, given the earlier releases of its chain."""
-
-
 def rehearse(
-    ledger: Ledger | None, prepare: Prepare, *, chain: str, checks: Sequence[HistoryCheck] = ()
+    ledger: Ledger | None,
+    history: Sequence[ReleaseRecord],
+    versions: Sequence[PlannedRelease],
+    *,
+    checks: Sequence[HistoryCheck] = (),
 ) -> tuple[Receipt, ...]:
-    """Returns what a release, in all its versions, would come to now; writes nothing.
-
-    A ledger that is not there yet has no history.
-    """
-    if ledger is not None:
-        ledger.check_open(chain)
-    history = () if ledger is None else ledger.history(chain)
-    records = []
-    for prepared in prepare(history):
-        record = replace(_record(prepared, "", chain, at=""), verdicts=_documents(prepared.verdicts))
-        records.append(_compare_with_history(history, record, checks))
+    """Returns what a release, in all its versions, would come to now; writes nothing."""
+    records = [_compare_with_history(history, version.record, checks) for version in versions]
     if ledger is not None:
         ledger.check_elsewhere(records)
     return tuple(map(Receipt, records))
 
 
-def issue_all(
+# A release has three parts: it begins with the history of its chain, by which it is planned; its folders are
+# written and judged; they are issued. Before the last one nothing is published, and all can be given up.
+
+
+@dataclass(frozen=True)
+class BegunRelease:
+    """A release that is to be planned by the `history` of its chain, as it was at the beginning.
+
+    `erasures` is how often people had been erased by then. `at` is called at every step.
+    """
+
+    ledger: Ledger
+    chain: str
+    target: Target
+    history: tuple[ReleaseRecord, ...]
+    erasures: int
+    at: StepHook
+    progress: Progress
+
+
+def begin(
     ledger: Ledger,
-    prepare: Prepare,
     *,
     into: str | Path | Address,
-    name: str = "data.csv",
     chain: str,
-    checks: Sequence[HistoryCheck] = (),
     aside: Path | None = None,
     progress: Progress = silent,
     at: StepHook = no_hook,
-) -> tuple[Receipt, ...]:
-    """Releases one table in one or several versions, each to its place in a new folder: all, or none.
+) -> BegunRelease:
+    """Begins a release into a new folder: cleans up after crashes, and returns what it is planned by.
 
     What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
     """
@@ -262,96 +254,112 @@ def issue_all(
     ledger.check_open(chain)
     erasures, history = ledger.erasures, ledger.history(chain)
     at("begun")
-    versions = prepare(history)
+    return BegunRelease(ledger, chain, target, history, erasures, at, progress)
+
+
+@dataclass
+class JudgedFolders:
+    """The staged folders of an event: written, judged, and held by this process until they are issued.
+
+    `committing` says that the ledger is asked to enter them: from then on it decides what becomes of them.
+    """
+
+    begun: BegunRelease
+    event: str
+    records: tuple[ReleaseRecord, ...] = ()
+    committing: bool = False
+
+    def give_up(self) -> None:
+        """Removes what was staged, since nothing was committed; what remains, recovery removes."""
+        with contextlib.suppress(OSError, SfumatoError):
+            self.begun.target.withdraw(self.event)
+            self.begun.ledger.unstage(self.event)
+
+
+@contextmanager
+def judge_folders(
+    begun: BegunRelease,
+    versions: Sequence[PlannedRelease],
+    *,
+    name: str = "data.csv",
+    checks: Sequence[HistoryCheck] = (),
+) -> Iterator[JudgedFolders]:
+    """Writes every version to a hidden folder and has it judged; gives all up where anything fails."""
+    at, ledger, target, history = begun.at, begun.ledger, begun.target, begun.history
     at("planned")
-    event = uuid.uuid4().hex
-    folder = target.staging(event)
-    claim = target.reserve(event)
+    folders = JudgedFolders(begun, uuid.uuid4().hex)
+    folder = target.staging(folders.event)
+    claim = target.reserve(folders.event)
     try:
-        try:
-            at("occupied")
-            ledger.stage(event, host=staging.host(ledger), folder=folder, target=target.place)
-            at("staged")
-            now = ledger.clock().isoformat()
-            records = []
-            for i, prepared in enumerate(versions):
-                record = _record(prepared, event if i == 0 else uuid.uuid4().hex, chain, at=now)
-                record = _stage(prepared, replace(record, event=event), folder / prepared.place / name, at)
-                records.append(_compare_with_history(history, record, checks))
-                if history:
-                    progress("beside earlier releases", i + 1, len(versions))
-                at("compared")
-            ledger.check_elsewhere(records)
-            target.bring(event, records, at=at)
-            at("ready")
-        except BaseException:
-            _give_up(ledger, event, target)
-            raise
-        after = history[-1].hash if history else ""
-        with uninterrupted():
-            progress("enter in the ledger", 0, 1)
-            entries = _commit(ledger, records, after, erasures, target, at)
-            stop_request.published = True
-            at("committed")
-            target.show(entries, at=at)
-            progress("enter in the ledger", 1, 1)
-            with contextlib.suppress(SfumatoError):  # recovery will
-                ledger.unstage(event)
-            at("done")
+        at("occupied")
+        ledger.stage(folders.event, host=staging.host(ledger), folder=folder, target=target.place)
+        at("staged")
+        now = ledger.clock().isoformat()
+        for i, version in enumerate(versions):
+            release = folders.event if i == 0 else uuid.uuid4().hex
+            record = replace(version.record, release=release, event=folders.event, chain=begun.chain, at=now)
+            record = _judge_folder(version, record, folder / record.place / name, at)
+            folders.records += (_compare_with_history(history, record, checks),)
+            if history:
+                begun.progress("beside earlier releases", i + 1, len(versions))
+            at("compared")
+        yield folders
+    except BaseException:
+        if not folders.committing:
+            folders.give_up()
+        raise
     finally:
         claim.release()
+
+
+def issue(folders: JudgedFolders) -> tuple[Receipt, ...]:
+    """Releases judged folders, each to its place in a new folder: all, or none."""
+    begun, records = folders.begun, folders.records
+    at, ledger, target, progress = begun.at, begun.ledger, begun.target, begun.progress
+    ledger.check_elsewhere(records)
+    target.bring(folders.event, records, at=at)
+    at("ready")
+    with uninterrupted():
+        folders.committing = True
+        progress("enter in the ledger", 0, 1)
+        entries = _commit(folders)
+        stop_request.published = True
+        at("committed")
+        target.show(entries, at=at)
+        progress("enter in the ledger", 1, 1)
+        with contextlib.suppress(SfumatoError):  # recovery will
+            ledger.unstage(folders.event)
+        at("done")
     return tuple(
         Receipt(
-            record,
-            target.place / record.place,
-            (name, *(file.name for file in made.described)),
-            target.named / record.place,
+            entered,
+            target.place / entered.place,
+            tuple(file.name for file in (*judged.files, *judged.described)),
+            target.named / entered.place,
         )
-        for made, record in zip(records, map(Record.of, entries), strict=True)
+        for judged, entered in zip(records, map(ReleaseRecord.of, entries), strict=True)
     )
 
 
-def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> Record:
-    return Record(
-        release,
-        chain,
-        prepared.policy,
-        at=at,
-        recipient=prepared.recipient,
-        versions=prepared.versions,
-        taxonomies=prepared.taxonomies,
-        cuts=prepared.cuts,
-        trees=prepared.trees,
-        override=prepared.override,
-        weaker=prepared.weaker,
-        despite=prepared.despite,
-        statement=prepared.statement,
-        table=prepared.table,
-        place=prepared.place,
-        figures=prepared.figures,
-        memory=prepared.memory,
-        people=prepared.people,
-    )
-
-
-def _stage(prepared: PreparedRelease, record: Record, file: Path, at: StepHook) -> Record:
+def _judge_folder(version: PlannedRelease, record: ReleaseRecord, file: Path, at: StepHook) -> ReleaseRecord:
     """Writes the table, has its bytes judged, and describes it; the manifest names what was judged."""
-    file.parent.mkdir(mode=0o700, exist_ok=not prepared.place)
+    file.parent.mkdir(mode=0o700, exist_ok=not record.place)
     private = file.parent / PRIVATE_FOLDER
     private.mkdir(mode=0o700)
-    prepared.write(file)
+    version.write(file)
     at("written")
-    listed = manifest.describe([file], release=record.release, form=prepared.form)
-    verdicts = prepared.judge(file, private)
+    listed = manifest.describe([file], release=record.release, form=version.form)
+    verdicts = version.judge(file, private)
     remove_folder(private)
-    described = _write_beside(file, prepared.describe(file))
-    if wrong := manifest.manifest_faults(file.parent, listed):
-        raise BadData(f"a file changed while it was judged: {wrong[0]}", where=file.name)
+    described = _write_beside(file, version.describe(file))
+    if faults := manifest.manifest_faults(file.parent, listed):
+        raise BadData(f"a file changed while it was judged: {faults[0]}", where=file.name)
     listed["files"] += manifest.describe(described, release=record.release)["files"]
     write_to_disk(file.parent / manifest.MANIFEST, manifest.manifest_bytes(listed))
     at("judged")
-    named = digest_of(file.parent / manifest.MANIFEST)
-    return replace(record, verdicts=_documents(verdicts), files=(file,), described=described, manifest=named)
+    digest = digest_of(file.parent / manifest.MANIFEST)
+    documents = list(map(verdict_document, verdicts))
+    return replace(record, verdicts=documents, files=(file,), described=described, manifest=digest)
 
 
 def _write_beside(file: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
@@ -363,32 +371,37 @@ def _write_beside(file: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]
 
 
 def _compare_with_history(
-    history: Sequence[Record], record: Record, checks: Sequence[HistoryCheck]
-) -> Record:
+    history: Sequence[ReleaseRecord], record: ReleaseRecord, checks: Sequence[HistoryCheck]
+) -> ReleaseRecord:
     """Returns the record after all checks, which raise, add figures, or judge again."""
-    figures, verdicts = dict(record.figures), {verdict["promise"]: verdict for verdict in record.verdicts}
+    figures = dict(record.figures)
+    verdicts = {verdict["promise"]: verdict for verdict in record.verdicts}
     for check in checks:
         result = check(history, record) or {}
         comparison = result if isinstance(result, HistoryComparison) else HistoryComparison(result)
         figures.update(comparison.figures)
-        verdicts.update({verdict["promise"]: verdict for verdict in _documents(comparison.verdicts)})
+        verdicts.update(
+            {verdict["promise"]: verdict for verdict in map(verdict_document, comparison.verdicts)}
+        )
     return replace(record, figures=figures, verdicts=list(verdicts.values()))
 
 
-def _commit(
-    ledger: Ledger, records: Sequence[Record], after: str, erasures: int, target: Target, at: StepHook
-) -> tuple[Entry, ...]:
+def _commit(folders: JudgedFolders) -> tuple[Entry, ...]:
     """Enters the release; where that fails, asks the ledger before anything is thrown away."""
-    event = records[0].release
+    begun = folders.begun
+    ledger, history = begun.ledger, begun.history
     try:
         return ledger.commit_event(
-            records, after=after, erasures=erasures, before_commit=lambda: at("entered")
+            folders.records,
+            after=history[-1].hash if history else "",
+            erasures=begun.erasures,
+            before_commit=lambda: begun.at("entered"),
         )
     except Unfinished:
         raise
     except BaseException:
         try:
-            entries = ledger.settle(event)
+            entries = ledger.settle(folders.event)
         except SfumatoError:
             raise Unfinished(
                 "whether the release counts is not known yet: the ledger cannot be asked",
@@ -396,16 +409,5 @@ def _commit(
             ) from None
         if entries:
             return entries
-        _give_up(ledger, event, target)
+        folders.give_up()
         raise
-
-
-def _give_up(ledger: Ledger, event: str, target: Target) -> None:
-    """Removes what was staged, since nothing was committed; what cannot be removed now, recovery removes."""
-    with contextlib.suppress(OSError, SfumatoError):
-        target.withdraw(event)
-        ledger.unstage(event)
-
-
-def _documents(verdicts: Sequence[Verdict]) -> list[JsonObject]:
-    return [verdict_document(verdict) for verdict in verdicts]

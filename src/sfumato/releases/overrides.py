@@ -11,7 +11,7 @@ from typing import ClassVar
 from sfumato.policy.strictness import weaker_parts
 from sfumato.releases.certificate import OverrideDocument, check_author, check_day, check_purpose, read_words
 from sfumato.releases.ledger.keys import signed
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.names import checked_name, look_of
 from sfumato.system.errors import WrongCall
 from sfumato.system.json_object import JsonMapping, JsonObject
@@ -132,7 +132,7 @@ class Floor:
         return tuple(self.statement.get("recipients", {}).get("overriders", ()))
 
 
-def floor_of(history: Sequence[Record]) -> Floor | None:
+def floor_of(history: Sequence[ReleaseRecord]) -> Floor | None:
     """Returns the floor of a chain, given its releases in order; `None` before the first one.
 
     Imported versions promise nothing: they are no floor.
@@ -141,7 +141,7 @@ def floor_of(history: Sequence[Record]) -> Floor | None:
     return Floor(history[0].statement) if history else None
 
 
-def judged_releases(history: Sequence[Record]) -> Sequence[Record]:
+def judged_releases(history: Sequence[ReleaseRecord]) -> Sequence[ReleaseRecord]:
     """Returns the releases that were judged when they were made, without those that were imported."""
     return [record for record in history if not record.imported]
 
@@ -172,19 +172,19 @@ class WeakerRelease:
         }
 
 
-def weaker_releases(records: Sequence[Record]) -> list[WeakerRelease]:
+def weaker_releases(records: Sequence[ReleaseRecord]) -> list[WeakerRelease]:
     """Returns every release below the floor of its chain, in the order of entry.
 
     An override for one recipient is part of what was promised, and not counted.
     """
-    chains: dict[str, list[Record]] = {}
+    chains: dict[str, list[ReleaseRecord]] = {}
     for record in records:
         chains.setdefault(record.chain, []).append(record)
     found = [weaker for chain in chains.values() for weaker in _below(chain)]
     return sorted(found, key=lambda release: release.number)
 
 
-def _below(chain: Sequence[Record]) -> Iterator[WeakerRelease]:
+def _below(chain: Sequence[ReleaseRecord]) -> Iterator[WeakerRelease]:
     chain, floor = judged_releases(chain), floor_of(chain)
     for record in chain[1:]:
         if floor is not None and (parts := weaker_parts(record.statement, floor.statement)):
@@ -193,7 +193,7 @@ def _below(chain: Sequence[Record]) -> Iterator[WeakerRelease]:
             yield WeakerRelease(record.number, record.chain, record.sequence, told, by)
 
 
-def _signed_by(record: Record, floor: Floor) -> str | None:
+def _signed_by(record: ReleaseRecord, floor: Floor) -> str | None:
     """Returns who allowed a release to promise less; `None` where no overrider of the floor signed for it."""
     if not record.weaker:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sfumato.releases.ledger.erasure import ErasedEntries
-from sfumato.releases.ledger.record import REMARKS, Record
+from sfumato.releases.ledger.record import REMARKS, ReleaseRecord
 from sfumato.releases.ledger.records import Entry
 from sfumato.system.disk import Address
 from sfumato.system.json_object import JsonMapping, JsonObject
@@ -44,7 +44,7 @@ class Receipt(Printable):
     rows will identify the recipient.
     """
 
-    record: Record
+    record: ReleaseRecord
     folder: Path | Address | None = None
     files: tuple[str, ...] = ()
     named: Path | Address | None = None
@@ -115,7 +115,7 @@ def remarks_on(
     return remarks
 
 
-def _remarks(record: Record) -> list[str]:
+def _remarks(record: ReleaseRecord) -> list[str]:
     lacks = int(record.figures.get("suppressed") or 0) if record.imported else 0
     return remarks_on(record.weaker, record.despite, record.imported, lacks)
 
@@ -170,7 +170,7 @@ def _figure(value: object) -> str:
 
 
 def history_card(
-    records: Sequence[Record],
+    records: Sequence[ReleaseRecord],
     withdrawn: Mapping[str, JsonMapping] = MappingProxyType({}),
     erased: Mapping[int, int] = MappingProxyType({}),
 ) -> Card:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from sfumato.releases import certificate
 from sfumato.releases import certificate as manifest
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.ledger.records import Entry
 from sfumato.releases.staging import StepHook, make_and_lock, no_hook, remove_empty, reserve, staged_in
 from sfumato.system.disk import (
@@ -85,7 +85,7 @@ class FolderTarget:
     def reserve(self, event: str) -> FolderLock:
         return reserve(self.staging(event), becomes=self.place.name)
 
-    def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:  # noqa: ARG002
+    def bring(self, event: str, records: Sequence[ReleaseRecord], *, at: StepHook = no_hook) -> None:  # noqa: ARG002
         """Flushes to disk everything that is needed after the commit."""
         for record in records:
             folder = record.files[0].parent
@@ -112,7 +112,7 @@ class FolderTarget:
         """Writes the certificates, then renames the folder."""
         folder = self.staging(entries[0].release)
         try:
-            places = [Record.of(entry).place for entry in entries]
+            places = [ReleaseRecord.of(entry).place for entry in entries]
             if any(places):
                 _keep_only(folder, places)
             for entry, place in zip(entries, places, strict=True):
@@ -136,12 +136,12 @@ class FolderTarget:
             self._check_staged(entries)
             self.show(entries)
             return True
-        return all(_is_in(self.place, Record.of(entry)) for entry in entries)
+        return all(_is_in(self.place, ReleaseRecord.of(entry)) for entry in entries)
 
     def _check_staged(self, entries: Sequence[Entry]) -> None:
         """Raises unless the staged files are those of the ledger, byte by byte."""
         folder = self.staging(entries[0].release)
-        for record in map(Record.of, entries):
+        for record in map(ReleaseRecord.of, entries):
             if not _is_in(folder, record):
                 raise BadLedger("the staged files are not those that the ledger speaks of", where=folder.name)
             whole = folder / record.place
@@ -175,7 +175,7 @@ def _check_length(path: Path) -> None:
             )
 
 
-def _reserve_certificate(folder: Path, record: Record) -> None:
+def _reserve_certificate(folder: Path, record: ReleaseRecord) -> None:
     """Takes the space of the certificate now: after the commit a full disk must not be in the way."""
     likely = record.entry(number=1, sequence=1, previous="0" * 64, ledger="0" * 32)
     write_to_disk(
@@ -184,7 +184,7 @@ def _reserve_certificate(folder: Path, record: Record) -> None:
     )
 
 
-def _is_in(folder: Path, record: Record) -> bool:
+def _is_in(folder: Path, record: ReleaseRecord) -> bool:
     listed = folder / record.place / manifest.MANIFEST
     return listed.is_file() and digest_of(listed) == record.manifest
 
@@ -446,7 +446,7 @@ class StoreTarget:
         remove_empty(folder.parent)
         return make_and_lock(folder)
 
-    def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:
+    def bring(self, event: str, records: Sequence[ReleaseRecord], *, at: StepHook = no_hook) -> None:
         """Takes the place, puts the files under their names, and reads them back."""
         folder, store = self.staging(event), self._store
         texts = {r.place: (folder / r.place / manifest.MANIFEST).read_text(encoding="utf-8") for r in records}
@@ -499,9 +499,9 @@ class StoreTarget:
             if note.event == entries[0].release:
                 for entry in entries:
                     proof = certificate.certificate_bytes(certificate.certificate(entry))
-                    self._store.put(_below(Record.of(entry).place, certificate.CERTIFICATE), proof)
+                    self._store.put(_below(ReleaseRecord.of(entry).place, certificate.CERTIFICATE), proof)
                 at("certified")
-                for record in map(Record.of, entries):
+                for record in map(ReleaseRecord.of, entries):
                     self._store.put(_below(record.place, manifest.MANIFEST), _manifest_of(record, note))
                 at("visible")
                 self._store.remove([NOTE_NAME])
@@ -514,7 +514,7 @@ class StoreTarget:
     def _is_in_place(self, entries: Sequence[Entry]) -> bool:
         return all(
             _digest(self._store.get(_below(record.place, manifest.MANIFEST))) == record.manifest
-            for record in map(Record.of, entries)
+            for record in map(ReleaseRecord.of, entries)
         )
 
     def _note(self) -> StagingNote | None:
@@ -564,7 +564,7 @@ def _digest(content: bytes | None) -> str:
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _manifest_of(record: Record, note: StagingNote) -> bytes:
+def _manifest_of(record: ReleaseRecord, note: StagingNote) -> bytes:
     """Returns the manifest whose digest the ledger holds; raises where the note has another."""
     content = note.manifests.get(record.place, "").encode()
     if _digest(content) != record.manifest:
@@ -606,7 +606,7 @@ class Target(Protocol):
         """Makes and locks the staging folder; raises if another release has the place."""
         ...
 
-    def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:
+    def bring(self, event: str, records: Sequence[ReleaseRecord], *, at: StepHook = no_hook) -> None:
         """Puts all that is needed after the commit where it will stay; raises if the place is taken."""
         ...
 

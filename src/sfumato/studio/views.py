@@ -34,7 +34,7 @@ from sfumato.recipients.trace import Trace
 from sfumato.releases.certificate import CERTIFICATE
 from sfumato.releases.ledger.erasure import withdrawals
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.overrides import Override
 from sfumato.releases.receipt import Event, Receipt, beside_lines, remarks_on
 from sfumato.reports.report import Audience
@@ -475,7 +475,7 @@ def write_report(question: Question, folder: str, audience: Audience, *, progres
     return name
 
 
-def history_of(ledger: str) -> tuple[tuple[Record, str], ...]:
+def history_of(ledger: str) -> tuple[tuple[ReleaseRecord, str], ...]:
     """Returns the releases of a ledger, oldest first, each with why it was withdrawn, if it was."""
     opened = Ledger(ledger, readonly=True)
     try:

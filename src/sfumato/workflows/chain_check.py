@@ -18,7 +18,7 @@ from sfumato.policy.policy import BY_POSITIONS, Policy, against_register, is_for
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.releases.ledger.ledger import Ledger, now
-from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
+from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, ReleaseRecord
 from sfumato.releases.overrides import (
     AnyOverride,
     Override,
@@ -97,7 +97,7 @@ def ledger_floors(ledger: Ledger, chain: str | None = None, *, attack: bool = Tr
     Without `attack` what is remembered of releases is not read.
     """
     records = ledger.history(chain, memory=attack)
-    chains: dict[str, list[Record]] = {}
+    chains: dict[str, list[ReleaseRecord]] = {}
     for record in judged_releases(records):
         chains.setdefault(record.chain, []).append(record)
     weaker = weaker_releases(records)
@@ -112,7 +112,7 @@ def ledger_floors(ledger: Ledger, chain: str | None = None, *, attack: bool = Tr
     return LedgerFloors(floors, tuple(weaker), tuple(findings))
 
 
-def _attacked(records: Sequence[Record], allowed: set[int]) -> list[Finding]:
+def _attacked(records: Sequence[ReleaseRecord], allowed: set[int]) -> list[Finding]:
     """What somebody learns who holds the releases of a chain."""
     floor = floor_of(records)
     if floor is None:
@@ -126,20 +126,20 @@ def _attacked(records: Sequence[Record], allowed: set[int]) -> list[Finding]:
     return Weakening(releases, coalition=coalition).findings() if releases else []
 
 
-def _strengths(record: Record) -> list[list[PromiseStrength]]:
+def _strengths(record: ReleaseRecord) -> list[list[PromiseStrength]]:
     return [
         [PromiseStrength.from_dict(words) for words in promise] for promise in record.statement["promises"]
     ]
 
 
-def _imprint(record: Record) -> Imprint | None:
+def _imprint(record: ReleaseRecord) -> Imprint | None:
     try:
         return Imprint.from_json(record.memory) if record.memory else None
     except SfumatoError:
         return None
 
 
-def _sentences(records: Sequence[Record]) -> Iterator[str]:
+def _sentences(records: Sequence[ReleaseRecord]) -> Iterator[str]:
     floor = floor_of(records)
     for promise in () if floor is None else floor.statement["promises"]:
         yield str(promise[0]["sentence"])
@@ -190,7 +190,7 @@ class Settled:
 
 
 def settled_releases(
-    history: Sequence[Record], imprints: Sequence[Imprint], policy: Policy
+    history: Sequence[ReleaseRecord], imprints: Sequence[Imprint], policy: Policy
 ) -> tuple[Settled | None, ...]:
     """Returns what was settled beside each earlier release, as it must be to be taken over; else `None`.
 
@@ -210,7 +210,7 @@ def settled_releases(
     )
 
 
-def _settled(record: Record, promise: Promise) -> Settled | None:
+def _settled(record: ReleaseRecord, promise: Promise) -> Settled | None:
     """Returns what a record tells, if its promise was judged as it is now and nothing stayed open."""
     if record.imported or record.override is not None or "open" in record.figures:
         return None
@@ -248,7 +248,7 @@ def stands_beside_others(policy: Policy) -> bool:
     return all(ability is None or ability.beside_others for ability in abilities)
 
 
-def check_alone(policy: Policy, history: Sequence[Record]) -> None:
+def check_alone(policy: Policy, history: Sequence[ReleaseRecord]) -> None:
     """Raises where a table that must stand alone would have another one beside it."""
     alone = [str(earlier.figures[ALONE]) for earlier in history if ALONE in earlier.figures]
     if not history or (not alone and stands_beside_others(policy)):
@@ -263,7 +263,7 @@ def check_alone(policy: Policy, history: Sequence[Record]) -> None:
     )
 
 
-TogetherJudge = Callable[[Policy, Sequence[Record], Record], "TogetherRuling | None"]
+TogetherJudge = Callable[[Policy, Sequence[ReleaseRecord], ReleaseRecord], "TogetherRuling | None"]
 """Has the second judge look at a release and earlier ones, put together by somebody with a register."""
 
 
@@ -272,7 +272,9 @@ def recipient_check(
 ) -> HistoryCheck:
     """Returns the check of a recipient's version: beside what they and others got, and of its bytes."""
 
-    def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
+    def check(
+        history: Sequence[ReleaseRecord], record: ReleaseRecord
+    ) -> Mapping[str, object] | HistoryComparison | None:
         own = [earlier for earlier in history if earlier.recipient == record.recipient]
         matched = is_for_colluders(policy)
         if policy.promises.looks_back:
@@ -308,7 +310,9 @@ def chain_check(
 ) -> HistoryCheck:
     """Returns the check of a release beside all earlier ones of its chain."""
 
-    def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
+    def check(
+        history: Sequence[ReleaseRecord], record: ReleaseRecord
+    ) -> Mapping[str, object] | HistoryComparison | None:
         if not policy.promises.looks_back:
             if history:
                 raise RefusedByHistory(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from sfumato.draft.doctor import Diagnosis, Severity
 from sfumato.policy.policy import Policy
 from sfumato.policy.strictness import ComparedPart, statement_of, weaker_parts
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.overrides import Floor, WeakerOverride, floor_of
 from sfumato.system.errors import RefusedByHistory, WrongCall
 from sfumato.system.json_object import JsonMapping, JsonObject
@@ -37,7 +37,7 @@ class ChainFloor:
     ledger_keys: Collection[str]
     now: datetime
 
-    def hold(self, history: Sequence[Record]) -> HeldFloor:
+    def hold(self, history: Sequence[ReleaseRecord]) -> HeldFloor:
         """Returns what to enter in the ledger; raises `RefusedByHistory` where the policy promises less."""
         stated, floor = statement_of(self.policy), floor_of(history)
         if floor is None:
@@ -86,7 +86,7 @@ class ChainFloor:
             raise WrongCall(f"{why}: there is nothing to override", remedy="Leave the override out.")
 
 
-def floor_warning(policy: Policy, history: Sequence[Record], chain: str) -> Diagnosis | None:
+def floor_warning(policy: Policy, history: Sequence[ReleaseRecord], chain: str) -> Diagnosis | None:
     """Returns a warning that `release` would refuse the policy in this chain; `None` if it would not.
 
     An override that somebody may have signed is not known here.

@@ -18,16 +18,17 @@ from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
 from sfumato.policy.searches import BEST
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
-from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
+from sfumato.releases.issue import PRIVATE_FOLDER, PlannedRelease
 from sfumato.releases.ledger.keys import canonical
 from sfumato.releases.ledger.notices import mark_bytes
-from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
+from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
 from sfumato.releases.overrides import Override
 from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan, check_need
 from sfumato.search.reuse_plan import Transformation
 from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, WrongCall
 from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
@@ -46,7 +47,7 @@ from sfumato.workflows.chain_check import (
     recipient_check,
     stands_beside_others,
 )
-from sfumato.workflows.chain_floor import ChainFloor
+from sfumato.workflows.chain_floor import ChainFloor, HeldFloor
 from sfumato.workflows.collusion import KnownTable, judge_together
 from sfumato.workflows.protect import plan_table
 from sfumato.workflows.trace import RememberedReleases, imprint_document
@@ -99,45 +100,38 @@ class Delivery:
     ) -> None:
         self._rows.close()
 
-    def prepare(self, history: Sequence[Record]) -> list[PreparedRelease]:
+    def plan(self, history: Sequence[ReleaseRecord]) -> list[PlannedRelease]:
         """Returns every version, planned; the ledger learns node numbers, digests and counts, no value.
 
         Raises `RefusedByHistory` where the policy promises less than the first one of the chain.
         """
         check_alone(self.policy, history)
-        held = self._floor.hold(history)
-        return [
-            replace(
-                one,
-                statement=held.statement,
-                weaker=held.weaker,
-                despite=self._despite,
-                table=self._fingerprint.digest,
-                people=mark_bytes(self._fingerprint.people),
-            )
-            for one in self._plan(history)
-        ]
-
-    def _plan(self, history: Sequence[Record]) -> list[PreparedRelease]:
-        """Every version, without what the ledger is told of its policy and its people."""
+        held_floor = self._floor.hold(history)
         if not self._needs_versions(history):
-            return [self._search_once(history)]
+            return [self._search_once(history, held_floor)]
         if self._like is not None:
             raise WrongCall(
                 "versions for recipients are chosen so that they can be told apart, not taken over",
                 remedy="Leave `like` out, or release to one recipient without a rule for several.",
             )
-        known = set(known_trees(history))
-        prepared = []
+        tree_digests = set(known_trees(history))
+        versions = []
         for assigned in self._assign(history):
             self._assigned[assigned.recipient] = assigned
-            one = self._prepared(assigned.plan, assigned.policy, assigned.recipient, known)
-            override = None if assigned.override is None else assigned.override.as_dict()
-            prepared.append(replace(one, place=self._places[assigned.recipient], override=override))
-            known |= set(_tree_digests([one.trees]))
-        return prepared
+            version = self._planned_version(
+                assigned.plan,
+                assigned.policy,
+                assigned.recipient,
+                tree_digests,
+                held_floor,
+                place=self._places[assigned.recipient],
+                override=assigned.override,
+            )
+            versions.append(version)
+            tree_digests |= set(_tree_digests([version.record.trees]))
+        return versions
 
-    def _assign(self, history: Sequence[Record]) -> list[AssignedVersion]:
+    def _assign(self, history: Sequence[ReleaseRecord]) -> list[AssignedVersion]:
         """A version for everybody; with the same terms removed from all where it takes that.
 
         The table without these terms is the source from then on: versions are written from it, and both
@@ -163,7 +157,7 @@ class Delivery:
         return self._versions_of(count_table(self.source, bound, progress=self._progress), bound, history)
 
     def _versions_of(
-        self, table: Microdata, rules: Policy, history: Sequence[Record]
+        self, table: Microdata, rules: Policy, history: Sequence[ReleaseRecord]
     ) -> list[AssignedVersion]:
         from sfumato.workflows.recipient_versions import RecipientVersions
 
@@ -171,7 +165,7 @@ class Delivery:
         return self.versions.assign(self.names, self.overrides)
 
     def check(
-        self, history: Sequence[Record], record: Record
+        self, history: Sequence[ReleaseRecord], record: ReleaseRecord
     ) -> Mapping[str, object] | HistoryComparison | None:
         """Hold what was written against the earlier releases that it has to be held against."""
         if record.recipient in self._assigned:
@@ -190,7 +184,7 @@ class Delivery:
         return {name: rows.as_dict() for name, rows in found.items()}
 
     def _judge_together(
-        self, policy: Policy, history: Sequence[Record], record: Record
+        self, policy: Policy, history: Sequence[ReleaseRecord], record: ReleaseRecord
     ) -> TogetherRuling | None:
         """What the second judge says of the tables that one person may hold, this one among them."""
         tables = [
@@ -221,7 +215,7 @@ class Delivery:
             self._ruled = key, judge_together(self.source, plain, tables, new=new, progress=self._progress)
         return self._ruled[1]
 
-    def _needs_versions(self, history: Sequence[Record]) -> bool:
+    def _needs_versions(self, history: Sequence[ReleaseRecord]) -> bool:
         """Whether versions are chosen for recipients, or a search does as the policy says."""
         if not self.names:
             return False
@@ -238,7 +232,7 @@ class Delivery:
             )
         return wanted
 
-    def _search_once(self, history: Sequence[Record]) -> PreparedRelease:
+    def _search_once(self, history: Sequence[ReleaseRecord], held_floor: HeldFloor) -> PlannedRelease:
         """One release, planned by the policy's search."""
         recipient = self.names[0] if self.names else None
         rules = self.policy
@@ -246,11 +240,20 @@ class Delivery:
             rules = replace(rules, recipients=RecipientRule())
         earlier = self._remembered.imprints(history) if rules.promises.looks_back else ()
         plan = plan_table(self.source, rules, earlier=earlier, like=self._like, progress=self._progress)
-        return self._prepared(plan, self.policy, recipient, known_trees(history))
+        return self._planned_version(plan, self.policy, recipient, known_trees(history), held_floor)
 
-    def _prepared(
-        self, plan: Plan, policy: Policy, recipient: str | None, known: Iterable[str]
-    ) -> PreparedRelease:
+    def _planned_version(
+        self,
+        plan: Plan,
+        policy: Policy,
+        recipient: str | None,
+        tree_digests: Iterable[str],
+        held_floor: HeldFloor,
+        *,
+        place: str = "",
+        override: Override | None = None,
+    ) -> PlannedRelease:
+        """Makes the record of a version, by its plan; `tree_digests` are of trees that the ledger has."""
         recoding, cuts = plan.recoding, plan.recoding.cuts
         if plan.reference is not None:
             self.keep(plan.reference.to_json())
@@ -267,16 +270,22 @@ class Delivery:
                 progress=self._progress,
             )
 
-        return PreparedRelease(
+        record = ReleaseRecord(
+            release="",
+            chain=self.chain,
             policy=self.policy.digest,
-            write=lambda path: self._write(recoding, path),
-            judge=judge,
-            describe=lambda path: dictionary_files(path, policy, self._form),
-            verdicts=plan.verdicts,
+            recipient=recipient,
+            verdicts=list(map(verdict_document, plan.verdicts)),
+            versions={"sfumato": version("sfumato")},
             taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
-            trees={} if cuts is None or recipient is None else reading_trees(recoding, known=known),
-            recipient=recipient,
+            trees={} if cuts is None or recipient is None else reading_trees(recoding, known=tree_digests),
+            override=None if override is None else override.as_dict(),
+            weaker=held_floor.weaker,
+            despite=self._despite,
+            statement=held_floor.statement,
+            table=self._fingerprint.digest,
+            place=place,
             figures={
                 "rows": plan.rows - plan.suppressed,
                 "suppressed": plan.suppressed,
@@ -286,7 +295,13 @@ class Delivery:
                 **({} if stands_beside_others(plan.policy) else {ALONE: policy.protect.search}),
             },
             memory=memory_bytes(imprint_to_keep(plan)),
-            versions={"sfumato": version("sfumato")},
+            people=mark_bytes(self._fingerprint.people),
+        )
+        return PlannedRelease(
+            record,
+            write=lambda path: self._write(recoding, path),
+            judge=judge,
+            describe=lambda path: dictionary_files(path, policy, self._form),
             form=self._form,
         )
 
@@ -312,7 +327,7 @@ def person_columns(policy: Policy) -> list[str]:
     return [str(word["column"] if isinstance(word, Mapping) else word) for word in said if word]
 
 
-def known_trees(history: Sequence[Record]) -> list[str]:
+def known_trees(history: Sequence[ReleaseRecord]) -> list[str]:
     """The digests of the trees that these releases brought along."""
     return _tree_digests(record.trees for record in history)
 

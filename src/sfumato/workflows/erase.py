@@ -28,7 +28,7 @@ from sfumato.workflows.delivery import person_columns
 from sfumato.workflows.trace import imprints_of
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
+    from sfumato.releases.ledger.record import ReleaseRecord
 
 UNSETTLED = ("under way", "out of reach", "blocked")
 """What recovery says of releases whose staged files may still hold somebody."""
@@ -115,7 +115,7 @@ def _with_batches(
     request: ErasureRequest,
     source: Source,
     policy: Policy,
-    history: Sequence[Record],
+    history: Sequence[ReleaseRecord],
     keys: Sequence[str],
     progress: Progress,
 ) -> tuple[ErasureRequest, int]:
@@ -139,7 +139,7 @@ def _with_rows(
     request: ErasureRequest,
     source: Source,
     policy: Policy,
-    history: Sequence[Record],
+    history: Sequence[ReleaseRecord],
     numbers: Sequence[int],
     progress: Progress,
 ) -> ErasureRequest:

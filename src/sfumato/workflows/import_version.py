@@ -11,7 +11,7 @@ from sfumato.policy.compatibility import recodes_columns
 from sfumato.policy.policy import Policy
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes
-from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger.record import ReleaseRecord, memory_bytes
 from sfumato.releases.names import checked_name
 from sfumato.releases.receipt import Receipt
 from sfumato.system.errors import BadData, BadPolicy, RefusedByHistory
@@ -58,7 +58,7 @@ def import_version(
     history = opened.history(chain)
     _check_recipient(recipient, history)
     name = uuid.uuid4().hex
-    record = Record(
+    record = ReleaseRecord(
         name,
         chain,
         rules.digest,
@@ -77,7 +77,7 @@ def import_version(
     )
     opened.check_elsewhere([record])
     entry = opened.commit(record, after=history[-1].hash if history else "", staged=False)
-    return Receipt(Record.of(entry))
+    return Receipt(ReleaseRecord.of(entry))
 
 
 def _check_comparable(policy: Policy) -> None:
@@ -90,7 +90,7 @@ def _check_comparable(policy: Policy) -> None:
         )
 
 
-def _check_recipient(recipient: str, history: tuple[Record, ...]) -> None:
+def _check_recipient(recipient: str, history: tuple[ReleaseRecord, ...]) -> None:
     if any(record.recipient == recipient for record in history):
         raise RefusedByHistory(
             "this recipient has a version in this chain already",

@@ -44,7 +44,7 @@ from sfumato.workflows.collusion import refused_beside_earlier, remedy_for_sever
 from sfumato.workflows.trace import imprints_of
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import Record
+    from sfumato.releases.ledger.record import ReleaseRecord
     from sfumato.releases.overrides import Override
 
 
@@ -193,7 +193,13 @@ class RecipientVersions:
     """The versions of one table, chosen beside those of its chain that recipients hold already."""
 
     def __init__(
-        self, table: Microdata, policy: Policy, history: Sequence[Record], *, chain: str, progress: Progress
+        self,
+        table: Microdata,
+        policy: Policy,
+        history: Sequence[ReleaseRecord],
+        *,
+        chain: str,
+        progress: Progress,
     ) -> None:
         check_people(table, policy.promises)
         self.table, self.chain, self._progress = table, chain, progress
@@ -288,7 +294,7 @@ class RecipientVersions:
                     remedy=AS_NEW_RELEASE,
                 )
 
-    def _is_made_again(self, policy: Policy, record: Record, imprint: Imprint, cuts: Cuts) -> bool:
+    def _is_made_again(self, policy: Policy, record: ReleaseRecord, imprint: Imprint, cuts: Cuts) -> bool:
         """Whether these cuts of this table give the release again; of an imported one, but for its lack."""
         if not record.imported:
             return same_release(self._imprint(policy, cuts), imprint)
@@ -486,7 +492,7 @@ class RecipientVersions:
         return AssignedVersion(name, policy, plan_of_cuts(self.table, held, cuts, levels=levels), override)
 
 
-def _with_imprints(history: Sequence[Record]) -> list[tuple[Record, Imprint]]:
+def _with_imprints(history: Sequence[ReleaseRecord]) -> list[tuple[ReleaseRecord, Imprint]]:
     """The releases of a chain with their imprints; raises unless each went to a named recipient."""
     for record in history:
         if record.recipient is None:

@@ -23,7 +23,7 @@ from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.files import check_not_needed, kept_on_success
-from sfumato.releases.issue import issue_all, rehearse
+from sfumato.releases.issue import begin, issue, judge_folders, rehearse
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
@@ -121,16 +121,10 @@ def release(
         if place is None or dry_run or opened is None:
             return _rehearsed(opened, delivery, chain, every)
         with kept_on_success(reference_path(place)) as delivery.keep, one_database():
-            receipts = issue_all(
-                opened,
-                delivery.prepare,
-                into=place,
-                name=name,
-                chain=chain,
-                checks=every,
-                aside=aside,
-                progress=show,
-            )
+            begun = begin(opened, into=place, chain=chain, aside=aside, progress=show)
+            versions = delivery.plan(begun.history)
+            with judge_folders(begun, versions, name=name, checks=every) as folders:
+                receipts = issue(folders)
     return receipts[0] if len(names) < 2 else Event(receipts)
 
 
@@ -139,7 +133,10 @@ def _rehearsed(
 ) -> Receipt | Event:
     """What would be published; of several versions also how many recipients can be served, and how many
     leaked rows identify each."""
-    receipts = rehearse(ledger, delivery.prepare, chain=chain, checks=checks)
+    if ledger is not None:
+        ledger.check_open(chain)
+    history = () if ledger is None else ledger.history(chain)
+    receipts = rehearse(ledger, history, delivery.plan(history), checks=checks)
     receipts = tuple(with_identifying_rows(receipt, delivery.identifying_rows) for receipt in receipts)
     capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)

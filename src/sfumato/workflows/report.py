@@ -22,7 +22,7 @@ from sfumato.releases import certificate as manifest
 from sfumato.releases.certificate import CERTIFICATE, examine
 from sfumato.releases.dictionary import MOST_TEXTS
 from sfumato.releases.ledger.keys import DatedKey
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.receipt import Event, Receipt, figure_words, remarks_on
 from sfumato.reports.internal import internal_page
 from sfumato.reports.paired_tables import read_tables
@@ -234,7 +234,7 @@ def of_plan_document(document: JsonMapping, policy: Policy) -> InternalEvidence:
     return InternalEvidence("a plan", promises, policy, policy.digest, columns=columns, figures=figures)
 
 
-def of_record(record: Record, policy: Policy | None, signer: str) -> InternalEvidence:
+def of_record(record: ReleaseRecord, policy: Policy | None, signer: str) -> InternalEvidence:
     """Returns what a ledger knows of a release."""
     if policy is not None and policy.digest != record.policy:
         raise BadData(
@@ -268,7 +268,7 @@ def of_record(record: Record, policy: Policy | None, signer: str) -> InternalEvi
     )
 
 
-def _beside(record: Record) -> dict[str, int]:
+def _beside(record: ReleaseRecord) -> dict[str, int]:
     """Returns the figures that compare a release with earlier ones."""
     return {
         name: int(record.figures[name])
@@ -370,7 +370,7 @@ def _fingerprint(*findings: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Plan | Record | Path:
+def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Plan | ReleaseRecord | Path:
     """What is reported on: a plan, a record, the file of a plan, or that of a published table."""
     if isinstance(of, Plan):
         return of
@@ -403,7 +403,7 @@ def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Pl
 
 
 def _without_table(
-    subject: Plan | Record | Path,
+    subject: Plan | ReleaseRecord | Path,
     policy: Policy | None,
     original: AnyTable | None,
     ledger: Ledger | str | None,
@@ -417,7 +417,7 @@ def _without_table(
             "the original is compared with a published table, or with a plan at hand",
             remedy="Name the published file or the folder of the release.",
         )
-    if isinstance(subject, Record):
+    if isinstance(subject, ReleaseRecord):
         return of_record(subject, policy, _opened(ledger).public_key if ledger is not None else "")
     try:
         document = read_json(read_document(subject))
@@ -432,7 +432,7 @@ def _opened(ledger: Ledger | str) -> Ledger:
     return ledger if isinstance(ledger, Ledger) else Ledger(ledger, readonly=True)
 
 
-def _record(name: str, ledger: Ledger | str) -> Record:
+def _record(name: str, ledger: Ledger | str) -> ReleaseRecord:
     """The release with this number of an entry, or of this name."""
     for record in _opened(ledger).history(memory=False):
         if name in (str(record.number), record.release):

@@ -25,7 +25,7 @@ from sfumato.table.source import AnyTable, Source, open_source
 if TYPE_CHECKING:
     from sfumato.inputs import AnyPolicy, Warn
     from sfumato.policy.policy import Policy
-    from sfumato.releases.ledger.record import Record
+    from sfumato.releases.ledger.record import ReleaseRecord
 
 
 AnyLeak = AnyTable | Mapping[str, object] | Sequence[Mapping[str, object]]
@@ -111,7 +111,7 @@ def _open_leaked_file(leak: str | PathLike[str]) -> Source:
 # The earlier releases of a chain, as a ledger remembers them.
 
 
-def read_history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
+def read_history(ledger: Ledger | str, chain: str) -> tuple[ReleaseRecord, ...]:
     """Returns the releases of a chain, oldest first; the ledger has to be there and is only read."""
     from sfumato.releases.ledger.ledger import Ledger
 
@@ -123,10 +123,10 @@ class RememberedReleases:
     """What a ledger remembers of releases, read once: as documents, for the second judge, and as imprints."""
 
     def __init__(self) -> None:
-        self._documents: dict[str, tuple[Record, JsonMapping]] = {}
-        self._imprints: dict[str, tuple[Record, Imprint]] = {}
+        self._documents: dict[str, tuple[ReleaseRecord, JsonMapping]] = {}
+        self._imprints: dict[str, tuple[ReleaseRecord, Imprint]] = {}
 
-    def documents(self, history: Sequence[Record]) -> list[JsonMapping]:
+    def documents(self, history: Sequence[ReleaseRecord]) -> list[JsonMapping]:
         """Returns what `imprint_documents` does; raises as it does."""
         _refuse_forgotten(history)
         for record in history:
@@ -134,7 +134,7 @@ class RememberedReleases:
                 self._documents[record.release] = record, imprint_document(record)
         return [self._documents[record.release][1] for record in history]
 
-    def imprints(self, history: Sequence[Record]) -> tuple[Imprint, ...]:
+    def imprints(self, history: Sequence[ReleaseRecord]) -> tuple[Imprint, ...]:
         """Returns what `imprints_of` does; raises as it does."""
         for record, document in zip(history, self.documents(history), strict=True):
             if self._imprints.get(record.release, (None,))[0] is not record:
@@ -142,18 +142,18 @@ class RememberedReleases:
         return tuple(self._imprints[record.release][1] for record in history)
 
 
-def imprints_of(history: Sequence[Record]) -> tuple[Imprint, ...]:
+def imprints_of(history: Sequence[ReleaseRecord]) -> tuple[Imprint, ...]:
     """Returns what is remembered of each release; raises `RefusedByHistory` if nothing is of one."""
     return tuple(map(Imprint.from_dict, imprint_documents(history)))
 
 
-def imprint_documents(history: Sequence[Record]) -> list[JsonMapping]:
+def imprint_documents(history: Sequence[ReleaseRecord]) -> list[JsonMapping]:
     """Returns the same as the documents that the ledger keeps: plain data, for the second judge."""
     _refuse_forgotten(history)
     return [imprint_document(record) for record in history]
 
 
-def _refuse_forgotten(history: Sequence[Record]) -> None:
+def _refuse_forgotten(history: Sequence[ReleaseRecord]) -> None:
     for record in history:
         if not record.memory:
             raise RefusedByHistory(
@@ -163,7 +163,7 @@ def _refuse_forgotten(history: Sequence[Record]) -> None:
             )
 
 
-def imprint_document(record: Record) -> JsonMapping:
+def imprint_document(record: ReleaseRecord) -> JsonMapping:
     """Returns the imprint of one release as plain data; an empty document where it is damaged."""
     try:
         found = read_json(record.memory)
@@ -178,7 +178,7 @@ class EarlierReleases:
 
     chain: str
     imprints: tuple[Imprint, ...]
-    records: tuple[Record, ...] = ()
+    records: tuple[ReleaseRecord, ...] = ()
 
     @classmethod
     def of(cls, earlier: Sequence[AnyImprint], against: Ledger | str | None, chain: str) -> EarlierReleases:

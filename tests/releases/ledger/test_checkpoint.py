@@ -16,7 +16,7 @@ from sfumato.releases.ledger import checkpoint
 from sfumato.releases.ledger.checkpoint import NOWHERE, checkpoint_path, last_checkpoint
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.ledger.records import Entry
 from sfumato.releases.ledger.tables import ENTRIES
 from sfumato.system.errors import BadLedger
@@ -31,7 +31,7 @@ def noted(tmp_path, monkeypatch):
     assert len(ledger.history("main")) == 5
     assert last_checkpoint(ledger.key_path).number == 6
     for chain in ("one", "two"):
-        record = Record(uuid.uuid4().hex, chain, "p" * 64, memory=b"kept", table=chain)
+        record = ReleaseRecord(uuid.uuid4().hex, chain, "p" * 64, memory=b"kept", table=chain)
         ledger.commit(record, after="", staged=False)
     return ledger
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, event
 from sfumato.releases.issue import recover
 from sfumato.releases.ledger import cross_chain_overlap as elsewhere
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.system.errors import RefusedByHistory
 
 
@@ -20,7 +20,9 @@ def fill(ledger, count, *, chains):
     for number in range(count):
         chain = f"c{number}" if chains else "main"
         people = number.to_bytes(16, "little") if chains else b""
-        record = Record(uuid.uuid4().hex, chain, "p" * 64, memory=b"kept", people=people, table=f"{number}")
+        record = ReleaseRecord(
+            uuid.uuid4().hex, chain, "p" * 64, memory=b"kept", people=people, table=f"{number}"
+        )
         after = ledger.commit(record, after=after if not chains else "", staged=False).hash
     return "" if chains else after
 
@@ -44,7 +46,7 @@ def statements(url, key, count, *, chains):
     """How often a ledger with so many releases is asked: by each of what is done with it."""
     ledger = Ledger(url, key=key)
     after = fill(ledger, count, chains=chains)
-    following = Record(
+    following = ReleaseRecord(
         uuid.uuid4().hex, "next" if chains else "main", "p" * 64, people=bytes(range(16)), table="next"
     )
     return [
@@ -73,7 +75,7 @@ def test_everybody_is_met_in_every_page(tmp_path, monkeypatch):
     fill(ledger, 8, chains=True)
     assert ledger.verify().holds
     for number in range(8):
-        again = Record(uuid.uuid4().hex, "next", "p" * 64, people=number.to_bytes(16, "little"))
+        again = ReleaseRecord(uuid.uuid4().hex, "next", "p" * 64, people=number.to_bytes(16, "little"))
         with pytest.raises(RefusedByHistory, match=f"chain c{number} of this ledger has 1 person"):
             ledger.check_elsewhere([again])
-    ledger.check_elsewhere([Record("x", "next", "p" * 64, people=(99).to_bytes(16, "little"))])
+    ledger.check_elsewhere([ReleaseRecord("x", "next", "p" * 64, people=(99).to_bytes(16, "little"))])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from faults.made_up import issue, prepared, release
+from faults.made_up import issue, planned, release
 from releases.ledger.tampering import change
 from sfumato.releases.certificate import read_certificate
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.encryption import reading_key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger.record import ReleaseRecord, memory_bytes
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 
 # -- one writer ---------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def test_another_chain_does_not_matter(url, tmp_path):
 
 def test_the_same_release_is_entered_once(url, tmp_path):
     ledger = Ledger(url)
-    record = Record("a" * 32, "main", "p")
+    record = ReleaseRecord("a" * 32, "main", "p")
     ledger.stage(record.release, host="", folder=tmp_path / "x", target=tmp_path / "y")
     first = ledger.commit(record, after="")
     assert ledger.commit(record, after="") == first
@@ -51,7 +51,7 @@ def test_the_same_release_is_entered_once(url, tmp_path):
 
 def test_a_release_that_was_given_up_cannot_be_entered(url, tmp_path):
     ledger = Ledger(url)
-    record = Record("a" * 32, "main", "p")
+    record = ReleaseRecord("a" * 32, "main", "p")
     ledger.stage(record.release, host="", folder=tmp_path / "x", target=tmp_path / "y")
     assert ledger.settle(record.release) == ()
     with pytest.raises(LedgerConflict, match="given up"):
@@ -84,7 +84,7 @@ def test_an_unsafe_file_is_not_released(url, tmp_path):
     def judge(*_):
         raise RefusedByHistory("no")
 
-    unsafe = prepared()
+    unsafe = planned()
     object.__setattr__(unsafe, "judge", judge)
     with pytest.raises(RefusedByHistory):
         issue(Ledger(url), unsafe, into=tmp_path / "one", chain="main")
@@ -102,7 +102,7 @@ def test_an_unsafe_file_is_not_released(url, tmp_path):
 )
 def test_a_file_that_changes_while_it_is_judged_is_not_released(url, tmp_path, meddle, complaint):
     """What was judged is what is published, byte by byte."""
-    meddled = prepared()
+    meddled = planned()
     honest = meddled.judge
 
     def judge(file, private):

@@ -14,7 +14,7 @@ from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.checkpoint import Head
 from sfumato.releases.ledger.keys import digest
 from sfumato.releases.ledger.notices import Redactions, marks_of, salted_table
-from sfumato.releases.ledger.record import Record, check_names, damaged
+from sfumato.releases.ledger.record import ReleaseRecord, check_names, damaged
 from sfumato.releases.ledger.records import LOSS, RELEASE, RETIREMENT, UNREADABLE_KEPT
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_kept, opened_marks, stored_marks
@@ -47,7 +47,7 @@ class ClosedChain:
     recipients: frozenset[str | None]
     tables: bool
 
-    def concerns(self, record: Record) -> bool:
+    def concerns(self, record: ReleaseRecord) -> bool:
         """Whether a release might have met one of this chain; one to nobody is in everybody's hands."""
         if self.tables and not record.people:
             return False
@@ -79,7 +79,7 @@ def check_open(connection: Connection, chain: str) -> None:
             )
 
 
-def check_beside(connection: Connection, records: Sequence[Record]) -> None:
+def check_beside(connection: Connection, records: Sequence[ReleaseRecord]) -> None:
     """Raises where a recipient may hold a release whose people the ledger has forgotten.
 
     Chains that a record names in `despite` are let be: nothing is promised of what both tell together.
@@ -162,7 +162,7 @@ class ReleaseElsewhere(NamedTuple):
     salt: str
 
 
-def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
+def check_elsewhere(connection: Connection, records: Sequence[ReleaseRecord]) -> None:
     """Raises where another chain holds the same table, or one of the same people, for the same recipient.
 
     A release to nobody in particular is in everybody's hands. Chains that a record names in `despite` are let
@@ -191,7 +191,7 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
                     raise _refusal(record, one, f"{several(met, 'person', 'people')} of this table")
 
 
-def enter_people(connection: Connection, number: int, record: Record) -> None:
+def enter_people(connection: Connection, number: int, record: ReleaseRecord) -> None:
     """Enters the marks of the people in a table, and the salt of its digest."""
     for place, stored in ((number, record.people), (-number, record.table_salt)):
         if stored:
@@ -216,7 +216,7 @@ def people_faults(
                 yield abs(number)
 
 
-def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseElsewhere]:
+def _same_recipient(connection: Connection, record: ReleaseRecord) -> Iterator[ReleaseElsewhere]:
     """Yields the releases of other chains that whoever receives this one may hold, in order of entry."""
     salts = _salts(connection) if record.table else {}
     columns = [ENTRIES.c[name] for name in ("number", "chain", "sequence", "body", "kept")]
@@ -235,7 +235,7 @@ def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseE
 
 
 def _is_same_table(
-    record: Record, one: ReleaseElsewhere, salts: Mapping[int, bytes], redactions: Redactions
+    record: ReleaseRecord, one: ReleaseElsewhere, salts: Mapping[int, bytes], redactions: Redactions
 ) -> bool:
     """Whether a release is of the same table; not known where somebody was erased from it."""
     salt = salts.get(-one.number, b"")
@@ -246,7 +246,7 @@ def _is_same_table(
     return one.table == salted_table(record.table, salt)
 
 
-def _may_meet(record: Record, kept: str, salt: bytes) -> bool:
+def _may_meet(record: ReleaseRecord, kept: str, salt: bytes) -> bool:
     """Whether what is kept of a release can name a record's table, or people; if not, it is not parsed.
 
     A digest that holds salt is made again with it; where the salt is gone, or another, that is looked into.
@@ -298,7 +298,7 @@ def _salts(connection: Connection) -> dict[int, bytes]:
     return dict(_bytes_of(connection, PEOPLE.c.number < 0))
 
 
-def _refusal(record: Record, other: ReleaseElsewhere, what: str) -> RefusedByHistory:
+def _refusal(record: ReleaseRecord, other: ReleaseElsewhere, what: str) -> RefusedByHistory:
     whom = "a recipient who has" if record.recipient is None else f"{record.recipient}, who may have"
     chain = other.chain
     return RefusedByHistory(

@@ -27,7 +27,7 @@ from sfumato.releases.ledger.notices import (
     with_erased,
     without_marks,
 )
-from sfumato.releases.ledger.record import Record, check_links, damaged
+from sfumato.releases.ledger.record import ReleaseRecord, check_links, damaged
 from sfumato.releases.ledger.records import ERASURE, RETIREMENT, WITHDRAWAL, Entry
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_marks, stored_marks, stored_memory
@@ -271,10 +271,10 @@ def retire(ledger: Ledger, chain: str) -> Retirement:
 
     Deletion and notice are one transaction. Entries can be verified afterwards, and are listed.
     """
-    name, found = checked_name(chain, "chain"), list[Record]()
+    name, found = checked_name(chain, "chain"), list[ReleaseRecord]()
 
     def compose(connection: Connection) -> JsonMapping:
-        found[:] = map(Record.of, entries.releases(connection, name, memory=False))
+        found[:] = map(ReleaseRecord.of, entries.releases(connection, name, memory=False))
         if not found:
             raise WrongCall(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
         if any(closed.chain == name for closed in closed_chains(connection)):
@@ -312,7 +312,7 @@ LONGEST_REASON = 1000
 class Withdrawal(Printable):
     """A release that was called back, why, and what remains dangerous; `entry` is the sealed notice."""
 
-    record: Record
+    record: ReleaseRecord
     reason: str
     entry: Entry
     remains: tuple[str, ...]
@@ -366,7 +366,7 @@ def withdraw(ledger: Ledger, release: str, *, reason: str, chain: str = "main") 
     return Withdrawal(record, why, entry, tuple(remaining_dangers(record, records)))
 
 
-def _notice(ledger: Ledger, record: Record, reason: str) -> Entry | None:
+def _notice(ledger: Ledger, record: ReleaseRecord, reason: str) -> Entry | None:
     """Returns the notice of a release that was withdrawn before; raises where that had another reason."""
     with ledger.database.reading() as connection:
         before = withdrawn_releases(connection).get(record.release)
@@ -395,7 +395,7 @@ def withdrawn_releases(connection: Connection) -> dict[str, JsonObject]:
     }
 
 
-def remaining_dangers(record: Record, records: Sequence[Record]) -> list[str]:
+def remaining_dangers(record: ReleaseRecord, records: Sequence[ReleaseRecord]) -> list[str]:
     """Says what stays as dangerous as it was, given all releases of the ledger."""
     whom = record.recipient or "anybody: it was released to nobody in particular"
     rows = record.figures.get("rows")
@@ -416,7 +416,7 @@ def remaining_dangers(record: Record, records: Sequence[Record]) -> list[str]:
     return told
 
 
-def _same_hands(record: Record, records: Sequence[Record]) -> int:
+def _same_hands(record: ReleaseRecord, records: Sequence[ReleaseRecord]) -> int:
     """Returns how many other releases whoever holds this one may hold."""
     return sum(
         other is not record and (record.recipient is None or other.recipient in (None, record.recipient))
@@ -424,7 +424,7 @@ def _same_hands(record: Record, records: Sequence[Record]) -> int:
     )
 
 
-def _record(records: Sequence[Record], release: str, chain: str) -> Record:
+def _record(records: Sequence[ReleaseRecord], release: str, chain: str) -> ReleaseRecord:
     """Returns the release with this id, or with this number in a chain."""
     for record in records:
         if record.release == release or (record.chain == chain and str(record.sequence) == release):

@@ -24,7 +24,7 @@ from sfumato.releases.ledger.database import LedgerDatabase, LostDatabase
 from sfumato.releases.ledger.encryption import Staged, opening_key
 from sfumato.releases.ledger.keys import DatedKey, Key, head_message, publish_all, signed
 from sfumato.releases.ledger.notices import Redactions, check_none_since
-from sfumato.releases.ledger.record import Record, check_links, check_releases
+from sfumato.releases.ledger.record import ReleaseRecord, check_links, check_releases
 from sfumato.releases.ledger.records import KEY, Entry
 from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.vault import Vault
@@ -202,7 +202,7 @@ class Ledger:
             closed = {one.chain for one in closed_chains.closed_chains(connection)}
         return frozenset(closed | {record.chain for record in self.history(memory=False)})
 
-    def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[Record, ...]:
+    def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[ReleaseRecord, ...]:
         """Returns the releases of a chain, or of all, in order, after following all hashes to the head.
 
         Without `memory`, what they left for later checks is not read: it may be long.
@@ -216,7 +216,7 @@ class Ledger:
         check_releases(releases, followed, keys, retired if memory else None, redactions)
         if not self.readonly:
             checkpoint.note_checkpoint(self.key_path, followed, self._key, keys)
-        return tuple(Record.of(entry) for entry in releases)
+        return tuple(ReleaseRecord.of(entry) for entry in releases)
 
     def moment(self) -> datetime:
         """Returns the time of the next entry: now, or that of the last one if the clock stands before it."""
@@ -228,7 +228,7 @@ class Ledger:
         with self.database.reading() as connection:
             closed_chains.check_open(connection, chain)
 
-    def check_elsewhere(self, records: Sequence[Record]) -> None:
+    def check_elsewhere(self, records: Sequence[ReleaseRecord]) -> None:
         """Raises where another chain holds the same people for the same recipient.
 
         It is asked before anything leaves this machine, if the database is there; the commit asks again.
@@ -273,7 +273,7 @@ class Ledger:
 
     def commit(
         self,
-        record: Record,
+        record: ReleaseRecord,
         *,
         after: str,
         before_commit: Callable[[], object] = lambda: None,
@@ -284,7 +284,7 @@ class Ledger:
 
     def commit_event(
         self,
-        records: Sequence[Record],
+        records: Sequence[ReleaseRecord],
         *,
         after: str,
         before_commit: Callable[[], object] = lambda: None,

@@ -32,7 +32,7 @@ from sfumato.system.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Record:
+class ReleaseRecord:
     """One release: what was promised, how columns were recoded, what later checks need. Never a row.
 
     `cuts` maps columns to the node numbers of their cuts, in the taxonomies that `taxonomies` gives the
@@ -80,7 +80,7 @@ class Record:
     hash: str = ""
 
     @classmethod
-    def of(cls, entry: Entry) -> Record:
+    def of(cls, entry: Entry) -> ReleaseRecord:
         """Returns the record that a sealed entry holds."""
         body, kept = json.loads(entry.body), entry.kept_words
         public = {name: body[name] for name in PUBLIC}
@@ -96,7 +96,7 @@ class Record:
             hash=entry.hash,
         )
 
-    def salted(self, at: str) -> Record:
+    def salted(self, at: str) -> ReleaseRecord:
         """Returns the record as it is entered at a time, with salt for what tells of people."""
         memory, people = salted_memory(self.memory), salted_marks(self.people)
         salt = secrets.token_bytes(SALT_BYTES) if self.table else b""
@@ -144,7 +144,7 @@ class HistoryComparison:
     verdicts: tuple[Verdict, ...] = ()
 
 
-HistoryCheck = Callable[[Sequence[Record], Record], JsonMapping | HistoryComparison | None]
+HistoryCheck = Callable[[Sequence[ReleaseRecord], ReleaseRecord], JsonMapping | HistoryComparison | None]
 """Compares a release with earlier ones of its chain; raises `RefusedByHistory`, or returns more figures."""
 
 
@@ -233,7 +233,7 @@ NAMED = re.compile(r'"recipient":("(?:[^"\\]|\\.)*")')
 """How an entry names who received it, in the canonical form that is sealed."""
 
 
-def check_names(connection: Connection, records: Sequence[Record]) -> None:
+def check_names(connection: Connection, records: Sequence[ReleaseRecord]) -> None:
     """Raises `RefusedByHistory` where a name is new and differs from a known one in case or width alone.
 
     Whoever was to hold `registry` to a floor, or to what it has already, would not hold `Registry` to it.

@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from sfumato.policy.policy import Policy
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.studio.page import (
     SameStep,
     SentForm,
@@ -157,12 +157,12 @@ def download_report(request: Request) -> Response:
     return FileResponse(studio.folder.file(name), filename=name, media_type="application/octet-stream")
 
 
-def over_time(records: Sequence[Record]) -> list[tuple[str, list[tuple[int, int]]]]:
+def over_time(records: Sequence[ReleaseRecord]) -> list[tuple[str, list[tuple[int, int]]]]:
     """Returns the figures of a chain's releases that show how safe people stay, as points of lines.
 
     k, FA and BA by the number of the release, for the longest chain; nothing where two releases have k alone.
     """
-    chains: dict[str, list[Record]] = {}
+    chains: dict[str, list[ReleaseRecord]] = {}
     for record in records:
         chains.setdefault(record.chain, []).append(record)
     longest = max(chains.values(), key=len, default=[])
@@ -213,7 +213,7 @@ def _path(order: ReleaseOrder) -> str:
     return f"/release?{urlencode([*fields, *(('override', name) for name in order.overrides)])}"
 
 
-def _history(question: Question | None) -> tuple[tuple[tuple[Record, str], ...], SfumatoError | None]:
+def _history(question: Question | None) -> tuple[tuple[tuple[ReleaseRecord, str], ...], SfumatoError | None]:
     """Returns what the ledger remembers, or why it cannot be read."""
     if question is None or not question.begun:
         return (), None
