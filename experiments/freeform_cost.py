@@ -19,7 +19,7 @@ from sfumato.models.freeform.promise import Freeform
 from sfumato.search.contract import Aim
 from sfumato.search.optimum import Optimum, mean_loss, optimum
 from sfumato.search.top_down import top_down
-from sfumato.system.presentation.cards import Card, Printable, figure, several
+from sfumato.system.presentation.cards import Card, Printable, format_number, pluralize
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Microdata
 
@@ -41,14 +41,20 @@ class Comparison(Printable):
         return self.greedy - self.best.bound
 
     def card(self) -> Card:
-        proved = "the best there is" if self.best.optimal else f"at least {figure(float(self.best.bound))}"
+        proved = (
+            "the best there is" if self.best.optimal else f"at least {format_number(float(self.best.bound))}"
+        )
         lines = [
-            ("top-down", figure(float(self.greedy)), f"at most {figure(float(self.gap))} above the best"),
-            ("exact search", figure(float(self.best.loss)), proved),
-            ("no hidden value published", figure(float(self.withholding))),
-            ("every sensitive cell blanked", figure(float(self.blanking)), "a blank says: sensitive"),
+            (
+                "top-down",
+                format_number(float(self.greedy)),
+                f"at most {format_number(float(self.gap))} above the best",
+            ),
+            ("exact search", format_number(float(self.best.loss)), proved),
+            ("no hidden value published", format_number(float(self.withholding))),
+            ("every sensitive cell blanked", format_number(float(self.blanking)), "a blank says: sensitive"),
         ]
-        notes = (f"{several(self.best.states, 'recoding')} looked at by the exact search",)
+        notes = (f"{pluralize(self.best.states, 'recoding')} looked at by the exact search",)
         return Card("loss of keeping the freeform promise", lines, notes)
 
 

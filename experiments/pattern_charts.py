@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.recipients.pattern_quality import PatternTable, quality_classes
 from sfumato.search.loss import Reals
-from sfumato.system.presentation.cards import figure, several
+from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.system.presentation.charts import Chart, Diagram, Mark, Scatter, Spot, Tone
 from sfumato.table.microdata import Column
 from sfumato.table.taxonomy import Label
@@ -41,7 +41,7 @@ def level_tree(column: Column, words: Collection[Label], number: int = 1) -> Dia
     if len(tree.leaves) > MOST_LEAVES or not {tree.labels[v] for v in tree.leaves.tolist()} <= {*words, None}:
         counts = [len(np.unique(level)) for level in tree.levels]
         spots = [
-            Spot(tree.height - i, 0, f"level {i}\n{several(n, 'value')}", "node")
+            Spot(tree.height - i, 0, f"level {i}\n{pluralize(n, 'value')}", "node")
             for i, n in enumerate(counts)
         ]
         return Diagram(name, title, spots, [(i + 1, i) for i in range(tree.height)], kinds, step=(120, 70))
@@ -79,7 +79,7 @@ def lattice_chart(patterns: PatternTable, metric: str, tolerance: Fraction = Fra
         quality = f"{float(patterns.value(metric, at)):,.4g}"
         text = f"({', '.join(map(str, patterns.levels(at)))})\nk {patterns.k[at]} · {quality}"
         kind = BEST if at in best else ALLOWED if patterns.allowed[at] else NOT
-        spots.append(Spot(x, h, text, kind, several(int(patterns.suppressed[at]), "row") + " suppressed"))
+        spots.append(Spot(x, h, text, kind, pluralize(int(patterns.suppressed[at]), "row") + " suppressed"))
     links = [
         (at, patterns.index([*levels[:j], levels[j] + 1, *levels[j + 1 :]]))
         for at in range(patterns.count)
@@ -100,14 +100,14 @@ def _by_height(patterns: PatternTable) -> Chart:
         "bars",
         ("sum of levels", "patterns allowed"),
         [(str(h), float(n)) for h, n in enumerate(allowed.tolist())],
-        [f"of {several(n, 'pattern')}" for n in every.tolist()],
+        [f"of {pluralize(n, 'pattern')}" for n in every.tolist()],
     )
 
 
 def quality_map(patterns: PatternTable, metric: str, tolerance: Fraction = Fraction(0)) -> Scatter:
     """Returns every pattern by its quality and its smallest class, and the best classes of allowed ones."""
     classes = quality_classes(patterns, metric, tolerance=tolerance)[:MOST_CLASSES_DRAWN]
-    names = [f"class {i + 1}: {figure(one.quality)}" for i, one in enumerate(classes)]
+    names = [f"class {i + 1}: {format_number(one.quality)}" for i, one in enumerate(classes)]
     kind = np.where(patterns.allowed, len(names), len(names) + 1)
     for i, one in enumerate(classes):
         kind[one.members] = i
@@ -120,7 +120,7 @@ def quality_map(patterns: PatternTable, metric: str, tolerance: Fraction = Fract
         zip(*_places(quality, size.astype(float), max(asked, 1)), kind.tolist(), strict=True)
     )
     marks = [
-        Mark(x, y, kinds[i], n, f"{several(n, 'pattern')}, k {'' if y.is_integer() else 'about '}{y:,.0f}")
+        Mark(x, y, kinds[i], n, f"{pluralize(n, 'pattern')}, k {'' if y.is_integer() else 'about '}{y:,.0f}")
         for (x, y, i), n in places.items()
     ]
     return Scatter(

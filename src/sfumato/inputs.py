@@ -35,7 +35,7 @@ from sfumato.system.disk import read_document
 from sfumato.system.errors import BadData, BadPolicy, SfumatoError, WrongCall, refuse
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.memory import Memory
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm
 from sfumato.table.form_of_source import RowSource
@@ -218,7 +218,7 @@ def _refuse_colluders(table: Microdata, policy: Policy) -> None:
     rule = policy.recipients
     if rule is None or rule.coalition is Coalition.NONE or not (many := table.people_with_several_rows):
         return
-    people = several(many, "person has", "people have")
+    people = pluralize(many, "person has", "people have")
     raise BadData(
         f"{people} several rows, and what colluding recipients learn of them is not judged.",
         where="recipients.coalition",

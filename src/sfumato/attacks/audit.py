@@ -40,7 +40,7 @@ from sfumato.system.presentation.cards import (
     Printable,
     decimals,
     json_ready,
-    several,
+    pluralize,
     verdict_document,
     verdict_lines,
 )
@@ -98,7 +98,7 @@ class Headline:
             tried = ", as far as attacks were tried" if self.partly_tried else ""
             return promised + (f"; no attack beyond it succeeds{tried}" if self.holds else "")
         joint = "; beyond it, " if self.holds else "; "
-        return f"{promised}{joint}{several(self.succeeded, 'attack succeeds', 'attacks succeed')}"
+        return f"{promised}{joint}{pluralize(self.succeeded, 'attack succeeds', 'attacks succeed')}"
 
     @property
     def lines(self) -> list[tuple[str, ...]]:
@@ -113,8 +113,8 @@ class Headline:
         if self.partly_tried:
             won += f"; {self.partly_tried} not tried in full"
         return [
-            ("promised", f"{several(asked, 'promise')}: {promised or 'none'}"),
-            ("attacked", f"{several(self.attacks, 'attack')}: {won}"),
+            ("promised", f"{pluralize(asked, 'promise')}: {promised or 'none'}"),
+            ("attacked", f"{pluralize(self.attacks, 'attack')}: {won}"),
             ("fails this audit", self._failing),
         ]
 
@@ -151,7 +151,7 @@ def attack_card(findings: Sequence[Finding]) -> Card:
     order = sorted(findings, key=lambda f: (not f.breach, -f.confidence))
     won = sum(f.breach for f in order)
     partly = "" if won or not any(f.not_tried for f in order) else ", as far as they were tried"
-    title = f"{several(won, 'attack')} of {len(order)} succeeded{partly}"
+    title = f"{pluralize(won, 'attack')} of {len(order)} succeeded{partly}"
     return Card(title, [finding_line(f) for f in order])
 
 
@@ -297,9 +297,9 @@ class Beside:
 
     def __str__(self) -> str:
         if self.chain is None:
-            return f"{several(self.releases, 'release')} held against each other, in the order given"
+            return f"{pluralize(self.releases, 'release')} held against each other, in the order given"
         own = "none of them" if self.place is None else f"release {self.place} of them"
-        return f"held against {several(self.releases, 'release')} of chain {self.chain}; it is {own}"
+        return f"held against {pluralize(self.releases, 'release')} of chain {self.chain}; it is {own}"
 
 
 @dataclass(frozen=True, repr=False)

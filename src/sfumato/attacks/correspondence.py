@@ -16,7 +16,7 @@ from sfumato.models.continuous.overlap import Overlap
 from sfumato.policy.policy import Policy, against_register
 from sfumato.system.errors import WrongCall
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import figure
+from sfumato.system.presentation.cards import format_number
 from sfumato.table.microdata import Codes, Counts, Microdata
 from sfumato.table.release_summary import Imprint
 
@@ -130,10 +130,11 @@ class Correspondence:
         if t.least is None:
             return f"nobody came with release {t.time + 1} of {len(self.targets)}"
         bound = "" if t.certain else "at most "
-        kept = f"{who} keeps {bound}{figure(t.least)} candidates at worst"
+        kept = f"{who} keeps {bound}{format_number(t.least)} candidates at worst"
         if self.register and not t.few:
             return (
-                f"{who} is among k people wherever k can be, at most {figure(t.least)} in the smallest cell"
+                f"{who} is among k people wherever k can be, at most {format_number(t.least)} in the"
+                " smallest cell"
             )
         kept += "" if t.certain or t.seen else ", if somebody can be there"
         if self.k is None:
@@ -141,7 +142,11 @@ class Correspondence:
         asked = f"{kept}; {self.k} are asked"
         if t.few:
             return f"{asked}: BROKEN" if t.certain or t.seen else f"{asked}: below that by the bound"
-        return f"{asked}; not known for {figure(t.open)} of {figure(t.count)} targets" if t.open else asked
+        return (
+            f"{asked}; not known for {format_number(t.open)} of {format_number(t.count)} targets"
+            if t.open
+            else asked
+        )
 
     def as_dict(self) -> JsonObject:
         """Returns the result as JSON."""

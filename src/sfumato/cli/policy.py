@@ -58,7 +58,7 @@ def check(
     Example:  sfumato policy check policy.yaml patients.csv
     """
     from sfumato.draft.doctor import diagnosis_lines
-    from sfumato.system.presentation.cards import json_ready, several
+    from sfumato.system.presentation.cards import json_ready, pluralize
     from sfumato.workflows.confirm import check_policy
 
     table = None if data is None else table_read_by(None, data, form)
@@ -70,7 +70,7 @@ def check(
     else:
         for line in diagnosis_lines(diagnoses):
             say(line)
-        say(several(errors, "error") if errors else "the policy is sound")
+        say(pluralize(errors, "error") if errors else "the policy is sound")
     if show_values:
         for diagnosis in diagnoses:
             for word, lines in (("values", diagnosis.values), ("proposed", diagnosis.repair)):

@@ -26,7 +26,7 @@ from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, WrongCall
 from sfumato.system.json_object import JsonObject
 from sfumato.system.memory import Memory
-from sfumato.system.presentation.cards import Card, Printable, decimals, figure, json_ready, several
+from sfumato.system.presentation.cards import Card, Printable, decimals, format_number, json_ready, pluralize
 from sfumato.system.presentation.charts import Chart
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, SourceForm
@@ -391,16 +391,16 @@ def _strength(scan: DiscoveryEvidence, name: str) -> list[str]:
         return ["left out of the search"]
     said = []
     if alone := scan.alone[name]:
-        said.append(f"alone it exposes {alone:,} of {several(scan.rows, 'row')}")
+        said.append(f"alone it exposes {alone:,} of {pluralize(scan.rows, 'row')}")
     if within := scan.within[name]:
-        said.append(f"in {within:,} of {several(len(scan.found.sets), 'minimal set')}")
+        said.append(f"in {within:,} of {pluralize(len(scan.found.sets), 'minimal set')}")
     elif scan.complete and scan.max_size is None:
         said.append("in no minimal set")
     return said
 
 
 def _note(scan: DiscoveryEvidence) -> str:
-    bound = "" if scan.max_size is None else f", sets of at most {several(scan.max_size, 'column')}"
+    bound = "" if scan.max_size is None else f", sets of at most {pluralize(scan.max_size, 'column')}"
     state = "complete" if scan.complete else "stopped early"
     return (
         f"Proposed from the data: quasi-identifiers at k = {scan.k}, reading {scan.reading}{bound}, {state}. "
@@ -420,31 +420,37 @@ Lines = list[tuple[str, ...]]
 def card(scan: DiscoveryEvidence) -> Card:
     """The card: the whole table, the smallest set, then sets, identifiers and record risk."""
     lines = [*_answers(scan), (), *_sets(scan), (), *_identifiers(scan), (), *_risk(scan)]
-    asked = f"at least {figure(scan.t)} of {several(scan.found.terms.rows, 'row')} exposed"
+    asked = f"at least {format_number(scan.t)} of {pluralize(scan.found.terms.rows, 'row')} exposed"
     return Card(f"quasi-identifiers, k = {scan.k}, reading {scan.reading}: {asked}", lines, _notes(scan))
 
 
 def _answers(scan: DiscoveryEvidence) -> Lines:
     whole = scan.whole
     state = f"{'' if scan.k_anonymous else 'not '}{scan.k}-anonymous"
-    group = f"smallest group {figure(whole.smallest)}" if whole.rows else "no rows"
-    lines: Lines = [(several(len(scan.columns), "column"), f"{figure(whole.exposed)} exposed", state, group)]
+    group = f"smallest group {format_number(whole.smallest)}" if whole.rows else "no rows"
+    lines: Lines = [
+        (pluralize(len(scan.columns), "column"), f"{format_number(whole.exposed)} exposed", state, group)
+    ]
     if scan.minimum is None:
         return [*lines, ("smallest set", "none")]
-    size = several(len(scan.minimum), "column")
-    proof = "proved" if scan.proved else f"best found; at least {several(scan.lower_bound, 'column')} needed"
+    size = pluralize(len(scan.minimum), "column")
+    proof = (
+        "proved" if scan.proved else f"best found; at least {pluralize(scan.lower_bound, 'column')} needed"
+    )
     lines.append(("smallest set", _named(scan.minimum), size, proof))
     shown = scan.minima[1:MOST_SHOWN]
     lines += [("  just as small", _named(columns)) for columns in shown]
     more = len(scan.minima) - 1 - len(shown)
-    return [*lines, (f"  and {figure(more)} more",)] if more else lines
+    return [*lines, (f"  and {format_number(more)} more",)] if more else lines
 
 
 def _sets(scan: DiscoveryEvidence) -> Lines:
     lines: Lines = [("minimal set", "exposed", "share", "groups", "pairs told apart")]
     for m in scan.measured(MOST_SHOWN):
         apart = "–" if m.separation is None else percent(m.separation)
-        lines.append((_named(m.columns), figure(m.exposed), percent(m.share), figure(m.groups), apart))
+        lines.append(
+            (_named(m.columns), format_number(m.exposed), percent(m.share), format_number(m.groups), apart)
+        )
     return lines if scan.found.sets else []
 
 
@@ -457,8 +463,8 @@ def _risk(scan: DiscoveryEvidence) -> Lines:
     risk = scan.risk
     if risk is None:
         return []
-    size = several(risk.max_size, "column")
-    head = (f"unique by up to {size}", f"{figure(risk.at_risk)} of {several(scan.rows, 'row')}")
+    size = pluralize(risk.max_size, "column")
+    head = (f"unique by up to {size}", f"{format_number(risk.at_risk)} of {pluralize(scan.rows, 'row')}")
     parts = [
         (f"  with {name}", f"{percent(share)} of the score") for name, share in scan.contribution.items()
     ]
@@ -466,8 +472,10 @@ def _risk(scan: DiscoveryEvidence) -> Lines:
 
 
 def _notes(scan: DiscoveryEvidence) -> list[str]:
-    count = several(len(scan.found.sets), "minimal set")
-    upto = "all there are" if scan.max_size is None else f"all of at most {several(scan.max_size, 'column')}"
+    count = pluralize(len(scan.found.sets), "minimal set")
+    upto = (
+        "all there are" if scan.max_size is None else f"all of at most {pluralize(scan.max_size, 'column')}"
+    )
     notes = [f"{count}, {upto if scan.complete else _stopped(scan)}"]
     if scan.assurance:
         notes.append(scan.assurance)
@@ -490,7 +498,7 @@ def _notes(scan: DiscoveryEvidence) -> list[str]:
         notes.append("the risk of records was not counted: the deadline was over before")
     if scan.sample_of is not None:
         notes.append(
-            f"a sample of a table of {several(scan.sample_of, 'row')}: what k share here, k share there; "
+            f"a sample of a table of {pluralize(scan.sample_of, 'row')}: what k share here, k share there; "
             "one that stands out here need not stand out there"
         )
     return [*notes, "missing cells count as equal to each other"]

@@ -49,7 +49,7 @@ from sfumato.policy.taxonomies.texts import LISTING
 from sfumato.policy.yaml import MOST_FILE_BYTES, read
 from sfumato.system.disk import read_start
 from sfumato.system.errors import BadInput, BadPolicy, BadTaxonomy, did_you_mean, short
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import ABSENCE, AttackLimits
 from sfumato.table.microdata import Missing, Role, terms_of
 from sfumato.table.published_texts import rounded_number
@@ -72,7 +72,7 @@ def near_misses(rule: ReadyTaxonomy, lacking: Sequence[str]) -> tuple[tuple[str,
     own = f"or use a hierarchy file of your own; `sfumato policy ready {rule.name}` prints the list"
     if not lines:
         return lines, f"Correct the data, {own}."
-    meant = several(len(lines), "has a near one in the list", "have near ones in the list")
+    meant = pluralize(len(lines), "has a near one in the list", "have near ones in the list")
     return lines, f"Of them {meant}, which --show-values tells. Correct the data, {own}."
 
 
@@ -144,7 +144,7 @@ def look_alike_spellings(
         "look-alikes",
         Severity.WARNING,
         where,
-        f"{several(len(groups), kind)} in spellings that look alike (case, blanks, accents)",
+        f"{pluralize(len(groups), kind)} in spellings that look alike (case, blanks, accents)",
         len(groups),
         remedy,
         tuple(text for group in groups for text in group),
@@ -212,9 +212,9 @@ def _repeated(file: _Lines) -> Iterator[Diagnosis]:
         earlier = first.setdefault(row[0], i)
         if earlier != i:
             (same if file.rows[earlier] == row else other).append(i)
-    what = several(len(same), "line repeats an earlier one", "lines repeat an earlier one")
+    what = pluralize(len(same), "line repeats an earlier one", "lines repeat an earlier one")
     yield from file.diagnosis("repeated", Severity.NOTE, same, what, "Harmless; delete them.")
-    what = several(len(other), "line contradicts an earlier one", "lines contradict an earlier one")
+    what = pluralize(len(other), "line contradicts an earlier one", "lines contradict an earlier one")
     yield from file.diagnosis("contradicting", Severity.ERROR, other, what, "Keep one line per value.")
 
 
@@ -224,7 +224,7 @@ def _circles(file: _Lines) -> Iterator[Diagnosis]:
         steps = [label for j, label in enumerate(row) if j == 0 or label != row[j - 1]]
         if len(set(steps)) < len(steps):
             circular.append(i)
-    what = several(len(circular), "line runs in a circle", "lines run in a circle")
+    what = pluralize(len(circular), "line runs in a circle", "lines run in a circle")
     yield from file.diagnosis("circle", Severity.ERROR, circular, what, "Give the upper one another name.")
 
 
@@ -241,7 +241,7 @@ def _two_parents(file: _Lines) -> Iterator[Diagnosis]:
                 "two-parents",
                 Severity.ERROR,
                 file.place(list(parents.values())[1]),
-                f"a label stands below {several(len(parents), 'different label')}",
+                f"a label stands below {pluralize(len(parents), 'different label')}",
                 len(parents),
                 "Rename it, for example with what it becomes in brackets behind it.",
                 (label, *parents),
@@ -260,7 +260,7 @@ def _value_and_group(file: _Lines) -> Iterator[Diagnosis]:
     last = {row[0]: i for i, row in enumerate(file.rows)}
     both = [i for value, i in last.items() if value in groups]
     if both:
-        what = several(len(both), "value bears the name of a group", "values bear the name of a group")
+        what = pluralize(len(both), "value bears the name of a group", "values bear the name of a group")
         fix = "Rename the group, for example with `(all)` behind it: readers could not tell the two apart."
         yield from file.diagnosis("value-and-group", Severity.WARNING, both, what, fix)
 
@@ -269,7 +269,7 @@ def _ragged(file: _Lines) -> Iterator[Diagnosis]:
     lengths = [len(row) for row in file.rows]
     usual = max(set(lengths), key=lambda length: (lengths.count(length), length))
     odd = [i for i, length in enumerate(lengths) if length != usual]
-    what = f"{several(len(odd), 'line')} with more or fewer than {several(usual, 'level')}"
+    what = f"{pluralize(len(odd), 'line')} with more or fewer than {pluralize(usual, 'level')}"
     fix = "Lines are aligned at the root; a shorter one keeps its value longer."
     yield from file.diagnosis("ragged", Severity.NOTE, odd, what, fix)
 
@@ -277,7 +277,7 @@ def _ragged(file: _Lines) -> Iterator[Diagnosis]:
 def _no_root(file: _Lines) -> Iterator[Diagnosis]:
     open_ends = [i for i, row in enumerate(file.rows) if row[-1] != ANY]
     if len({row[-1] for row in file.rows}) > 1:
-        what = several(len(open_ends), f"line does not end in {ANY!r}", f"lines do not end in {ANY!r}")
+        what = pluralize(len(open_ends), f"line does not end in {ANY!r}", f"lines do not end in {ANY!r}")
         yield from file.diagnosis("no-root", Severity.NOTE, open_ends, what, f"{ANY!r} is added above them.")
 
 
@@ -310,7 +310,7 @@ def examine_knowledge(knowledge: Knowledge, *, name: str = "knowledge") -> Itera
     """Yields the problems that show without data."""
     empty = [label for label, terms in knowledge.rows if not terms]
     if empty:
-        what = several(len(empty), "label has a row without terms", "labels have rows without terms")
+        what = pluralize(len(empty), "label has a row without terms", "labels have rows without terms")
         remedy = "Only a person without any term links to them."
         yield Diagnosis("no-terms", Severity.WARNING, name, what, len(empty), remedy, tuple(empty))
     if alike := look_alikes(knowledge.terms):
@@ -319,7 +319,7 @@ def examine_knowledge(knowledge: Knowledge, *, name: str = "knowledge") -> Itera
         yield look_alike_spellings(name, "label", alike, remedy=DISTINCT)
     inside = list(subsumed(knowledge))
     if inside:
-        what = several(
+        what = pluralize(
             len(inside), "label has all its terms in another label", "labels have all their terms in others"
         )
         remedy = "Whoever links to such a label links to the other one too; are both meant?"
@@ -358,7 +358,7 @@ def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Itera
     seen = {term for terms in sets for term in terms}
     unknown = sorted(seen - set(knowledge.terms))
     if unknown:
-        what = several(len(unknown), "term that no label has", "terms that no label has")
+        what = pluralize(len(unknown), "term that no label has", "terms that no label has")
         remedy = (
             "A row with such a term links to nothing: correct the data, or add the term to the knowledge."
         )
@@ -369,7 +369,7 @@ def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Itera
             yield look_alike_spellings(where, "term", mixed, remedy=DISTINCT)
     bare = int(held.counts[[not terms for terms in sets]].sum())
     if bare:
-        what = several(bare, "row has no terms", "rows have no terms")
+        what = pluralize(bare, "row has no terms", "rows have no terms")
         yield Diagnosis("no-terms", Severity.NOTE, where, what, bare, "They link to every label alike.")
     if not rows:
         return
@@ -378,15 +378,15 @@ def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Itera
     number = links_of_texts(knowledge, held.texts).number
     lost = int(held.counts[number == 0].sum())
     if lost:
-        what = f"{several(lost, 'row links', 'rows link')} to no label, of {rows:,}"
+        what = f"{pluralize(lost, 'row links', 'rows link')} to no label, of {rows:,}"
         remedy = "The knowledge says nothing about them, so nothing is promised about them."
         yield Diagnosis("unlinked", Severity.WARNING, where, what, lost, remedy)
     order = np.argsort(number, kind="stable")
     typical = int(number[order][np.searchsorted(np.cumsum(held.counts[order]), (rows + 1) // 2)])
     alone = int(held.counts[number == 1].sum())
     what = (
-        f"a typical row links to {several(typical, 'label')} of {len(knowledge.labels):,}; "
-        f"{several(alone, 'row links', 'rows link')} to a single one"
+        f"a typical row links to {pluralize(typical, 'label')} of {len(knowledge.labels):,}; "
+        f"{pluralize(alone, 'row links', 'rows link')} to a single one"
     )
     yield Diagnosis("links", Severity.NOTE, where, what, typical)
 
@@ -422,7 +422,7 @@ def no_numbers(
     held = texts(column)
     wrong = [text for text in held if rounded_number(text, rule.digits) is None]
     if wrong or (not column.complete and column.kind not in ("integer", "decimal")):
-        count = several(len(wrong), "value is", "values are") if wrong else "some values are"
+        count = pluralize(len(wrong), "value is", "values are") if wrong else "some values are"
         remedy = "Drop `digits`, or write every value as a number; read texts for nothing with --empty."
         where = f"column {short(name)}"
         what = f"{count} no number written as 1234.5, and the column is to be rounded"
@@ -646,7 +646,7 @@ def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     people = survey.rows if person is None else person.distinct
     asked = [promise.least_people for promise in policy.promises if people < promise.least_people]
     repeated = next(several_rows(policy, survey), None) if asked else None
-    told = several(people, "person", "people") if repeated is None else several(people, "row")
+    told = pluralize(people, "person", "people") if repeated is None else pluralize(people, "row")
     what = f"it {'is about' if repeated is None else 'has'} {told}"
     for k in asked:
         yield Diagnosis(
@@ -683,7 +683,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             continue
         rows, seen = survey.rows - column.missing, "values repeat"
         if column.complete:
-            seen = f"{several(column.distinct, 'different value')} in {rows:,} rows"
+            seen = f"{pluralize(column.distinct, 'different value')} in {rows:,} rows"
         yield Diagnosis(
             SEVERAL_ROWS,
             Severity.WARNING,
@@ -725,7 +725,7 @@ def _empty_cells(
         Missing.SUPPRESS: (Severity.WARNING, "These rows will not be published."),
         Missing.REFUSE: (Severity.ERROR, "The policy refuses them: say missing: own-value or suppress."),
     }[policy.missing]
-    what = several(column.missing, "cell is empty", "cells are empty")
+    what = pluralize(column.missing, "cell is empty", "cells are empty")
     yield Diagnosis("empty-cells", gravity, f"column {short(name)}", what, column.missing, remedy)
 
 
@@ -750,7 +750,7 @@ def _unknown_values(
         else:
             repair = _lines_to_add(rule.taxonomy, lacking)
             remedy = "Lines to add are proposed." if repair else "Correct the data, or widen the taxonomy."
-        what = f"{several(len(lacking), 'value')} that the taxonomy lacks, in {several(cells, 'cell')}"
+        what = f"{pluralize(len(lacking), 'value')} that the taxonomy lacks, in {pluralize(cells, 'cell')}"
         if listed and (near := _nearly_there(rule.taxonomy, lacking)):
             what += f"; {near:,} of them differ from one that it has by case, blanks or accents alone"
         yield Diagnosis("lacking", Severity.ERROR, where, what, len(lacking), remedy, lacking, repair)
@@ -783,7 +783,7 @@ def _never_seen(
     seen = {tree.rank(value) for value in column.values}
     unseen = [leaf for rank, leaf in enumerate(tree.leaf_labels) if rank not in seen]
     if unseen:
-        what = several(
+        what = pluralize(
             len(unseen), "value of the taxonomy never occurs", "values of the taxonomy never occur"
         )
         where = f"column {short(name)}"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.system import plugins
 from sfumato.system.errors import SfumatoError, WrongCall
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.classes import Classes
@@ -156,13 +156,13 @@ class PublishedTable:
         return which.ravel().astype(np.int32), nodes[distinct[:, 0]]
 
 
-def crowd(people: int) -> str:
+def format_people(people: int) -> str:
     """So many people, in words.
 
-    >>> crowd(0), crowd(1), crowd(2500)
+    >>> format_people(0), format_people(1), format_people(2500)
     ('nobody', '1 person', '2,500 people')
     """
-    return several(people, "person", "people") if people else "nobody"
+    return pluralize(people, "person", "people") if people else "nobody"
 
 
 def flat(values: Sequence[Label]) -> Taxonomy:

@@ -20,7 +20,7 @@ from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.system.disk import read_start
 from sfumato.system.errors import BadInput, BadPolicy, Origin, WrongCall, did_you_mean, refuse, short
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, several
+from sfumato.system.presentation.cards import Card, pluralize
 from sfumato.table.arrays import fraction, written
 from sfumato.table.microdata import Role
 from sfumato.table.taxonomy import TaxonomyRule
@@ -49,7 +49,7 @@ def policy_card(policy: PolicyContent) -> Card:
         notes.insert(0, f"keeps the rules of {policy.preset} for columns")
     if policy.confirm:
         notes.insert(0, f"waiting for confirmation: {', '.join(policy.confirm)}")
-    counts = f"{several(len(stated), 'promise')}, {several(len(policy.columns), 'column')}"
+    counts = f"{pluralize(len(stated), 'promise')}, {pluralize(len(policy.columns), 'column')}"
     return Card(f"policy: {counts}", [*lines, (), *columns], notes)
 
 

@@ -15,7 +15,7 @@ from sfumato.models.contract import Adversary, Cuts
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.recipients.versions import AvailableVersions
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, json_ready, several
+from sfumato.system.presentation.cards import Card, json_ready, pluralize
 from sfumato.table.recoding import SUPPRESSED, Recoding
 
 TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
@@ -57,9 +57,9 @@ class Capacity:
     @property
     def sentence(self) -> str:
         """One line: how many the policy serves, and what more loss would buy."""
-        more = f" more, beside {several(self.held, 'recipient')} served before," if self.held else ""
+        more = f" more, beside {pluralize(self.held, 'recipient')} served before," if self.held else ""
         now = self.recipients
-        sentence = f"this policy serves {several(now, 'recipient')}{more} at this quality"
+        sentence = f"this policy serves {pluralize(now, 'recipient')}{more} at this quality"
         better = [(t, n) for t, n in self.steps if t > self.rule.tolerance and n > now]
         grown = [better[i] for i in range(len(better)) if i == 0 or better[i][1] > better[i - 1][1]]
         parts = [f"{n} at {_percent(t)} more loss" for t, n in _first_and_last(grown)]
@@ -83,7 +83,7 @@ class Capacity:
 
     def card(self) -> Card:
         """Returns the capacity in a few lines."""
-        lines = [(f"within {_percent(t)} of the best", several(n, "recipient")) for t, n in self.steps]
+        lines = [(f"within {_percent(t)} of the best", pluralize(n, "recipient")) for t, n in self.steps]
         framers = "nobody builds" if self.rule.frame_proof == 1 else f"no {self.rule.frame_proof} build"
         lines += [(f"against {who}", _served(n)) for who, n in self.costs]
         notes = (
@@ -141,7 +141,7 @@ def least_tolerance_for(
 
 
 def _served(count: int | None) -> str:
-    return "not for these promises" if count is None else several(count, "recipient")
+    return "not for these promises" if count is None else pluralize(count, "recipient")
 
 
 def _percent(share: Fraction) -> str:
@@ -198,7 +198,7 @@ class IdentifyingRows:
         if not self.by_size:
             return "nobody else holds a version: one row identifies"
         parts = [
-            f"{_named(size)}: {'never' if rows is None else several(rows, 'row')}"
+            f"{_named(size)}: {'never' if rows is None else pluralize(rows, 'row')}"
             for size, rows in self.by_size.items()
         ]
         return f"identified beside {', '.join(parts)}"

@@ -16,7 +16,7 @@ from sfumato.recipients.collusion import Explanations
 from sfumato.recipients.leak import Flags, Leak, UnchangedColumns, rows_held_by, rows_in_original
 from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.table.microdata import Counts, Microdata, Packing
 from sfumato.table.release_summary import UNKNOWN, Imprint, ReadingTree
 from sfumato.table.taxonomy import ROOT, Nodes
@@ -750,7 +750,7 @@ def _about_columns(evidence: LeakEvidence) -> str:
         return f"every column is what the caller said: {', '.join(fixed)}"
     said = f", and each of {', '.join(fixed)} is what the caller said" if fixed else ""
     ways = len(evidence.readings)
-    also = f" ({several(ways, 'other reading')} taken into account)" if ways else " (no other one fits)"
+    also = f" ({pluralize(ways, 'other reading')} taken into account)" if ways else " (no other one fits)"
     return f"{COLUMN_ASSUMPTION}{'' if evidence.uncounted else also}{said}"
 
 

@@ -21,7 +21,7 @@ from sfumato.search.loss import Reals, column_weights, leaves_of
 from sfumato.search.node_cost import EntropyCost, MeanLoss
 from sfumato.system.errors import WrongCall
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, figure, json_ready, several
+from sfumato.system.presentation.cards import Card, format_number, json_ready, pluralize
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Counts, Microdata, Packing
 
@@ -474,12 +474,12 @@ def card(patterns: PatternTable) -> Card:
     shape = " x ".join(map(str, patterns.shape))
     promised = " and ".join(map(str, patterns.promises))
     lines: list[tuple[str, ...]] = [
-        (several(patterns.count, "pattern"), f"{shape} levels of {', '.join(patterns.names)}"),
+        (pluralize(patterns.count, "pattern"), f"{shape} levels of {', '.join(patterns.names)}"),
         (f"{allowed:,} allowed", f"keep {promised}" if promised else "nothing is promised"),
         (),
         *((f"{patterns.quality} {_range(one)}", *_counts(one)) for one in classes[:MOST_SHOWN]),
         *(
-            [(f"{several(len(classes) - MOST_SHOWN, 'more class', 'more classes')}",)]
+            [(f"{pluralize(len(classes) - MOST_SHOWN, 'more class', 'more classes')}",)]
             if len(classes) > MOST_SHOWN
             else []
         ),
@@ -489,7 +489,7 @@ def card(patterns: PatternTable) -> Card:
     most = expected_capacity(patterns.shape)
     apart = f"apart: none can be made from another; of all patterns at most {most:,} are"
     notes = [apart if allowed else "nothing can be published: relax a promise, or let rows be suppressed"]
-    return Card(f"patterns of {several(len(patterns.names), 'column')}", lines, notes)
+    return Card(f"patterns of {pluralize(len(patterns.names), 'column')}", lines, notes)
 
 
 def as_dict(patterns: PatternTable) -> JsonObject:
@@ -528,12 +528,14 @@ def _apart(one: QualityClass) -> int | None:
 
 def _range(one: QualityClass) -> str:
     return (
-        figure(one.quality) if one.quality == one.worst else f"{figure(one.quality)} to {figure(one.worst)}"
+        format_number(one.quality)
+        if one.quality == one.worst
+        else f"{format_number(one.quality)} to {format_number(one.worst)}"
     )
 
 
 def _counts(one: QualityClass) -> tuple[str, str]:
-    return several(len(one), "pattern"), f"{figure(_apart(one))} apart"
+    return pluralize(len(one), "pattern"), f"{format_number(_apart(one))} apart"
 
 
 def _document(one: QualityClass) -> JsonObject:

@@ -13,7 +13,7 @@ from sfumato.recipients.leak import Leak
 from sfumato.recipients.readings import OtherReading, described
 from sfumato.recipients.suspects import Suspect, suspects
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, figure, several
+from sfumato.system.presentation.cards import Card, format_number, pluralize
 from sfumato.system.presentation.charts import Chart, Figure, Grid, Tone
 from sfumato.table.microdata import Microdata
 from sfumato.table.release_summary import Imprint
@@ -224,7 +224,7 @@ def _doubt_of_guesses(trace: TraceResult) -> list[str]:
     chance = trace.false_charge.guessed if trace.false_charge else None
     if chance is None:
         return []
-    told = f"chance at most {figure(chance.probability)}"
+    told = f"chance at most {format_number(chance.probability)}"
     if chance.probability >= 1:
         told = "which these rows do not rule out"
     return [f"others guessed what they did not hold ({told})"]
@@ -235,13 +235,13 @@ def _nobody_charged(trace: TraceResult) -> str:
         how = "guessed, or made of other columns," if trace.evidence.unplaced else "guessed"
         return f"ours, and perhaps {how} in part: nobody is charged"
     if not trace.explanations.complete:
-        found = several(len(trace.explanations), "explanation")
+        found = pluralize(len(trace.explanations), "explanation")
         return f"ours; {found} or more, and {_UNTRIED.format(most=trace.c_max)}: nobody is charged"
     rest = len(trace.explanations) - len(trace.alone)
     if len(trace.alone) == 1:
         verb = "does" if rest == 1 else "do"
-        return f"{trace.alone[0]} alone explains it, and so {verb} {several(rest, 'coalition')} of others"
-    return f"ours; {several(len(trace.explanations), 'explanation')}, nobody is in all of them"
+        return f"{trace.alone[0]} alone explains it, and so {verb} {pluralize(rest, 'coalition')} of others"
+    return f"ours; {pluralize(len(trace.explanations), 'explanation')}, nobody is in all of them"
 
 
 def _rows(trace: TraceResult) -> list[tuple[str, ...]]:
@@ -287,9 +287,9 @@ def _suspect(suspect: Suspect) -> tuple[str, ...]:
     if suspect.certain:
         role = "certain"
     else:
-        role = "alone" if suspect.smallest == 1 else f"with {several(suspect.smallest - 1, 'other')}"
+        role = "alone" if suspect.smallest == 1 else f"with {pluralize(suspect.smallest - 1, 'other')}"
     cells = [suspect.recipient, role, f"release {suspect.release}"]
-    cells.append("" if suspect.rows is None else f"{several(suspect.rows, 'row')} in it")
+    cells.append("" if suspect.rows is None else f"{pluralize(suspect.rows, 'row')} in it")
     if suspect.only:
         cells.append("nobody else alone had " + "; ".join(" with ".join(names) for names in suspect.only))
     return tuple(cells)
@@ -302,7 +302,7 @@ def _columns(suspect: Suspect) -> list[tuple[str, ...]]:
             c.column,
             f"leaked at {c.leaked_level}",
             f"{suspect.recipient} holds {c.held_level}",
-            f"{several(c.as_held, 'row')} just as held",
+            f"{pluralize(c.as_held, 'row')} just as held",
         )
         for c in suspect.columns
     ]
@@ -315,22 +315,22 @@ def _false_charge(trace: TraceResult) -> list[tuple[str, ...]]:
         return []
     outside = charge.outside
     made = f"if recipients made it, at most {trace.c_max} together"
-    fits = f"{outside.fitting:,} of {several(outside.rows, 'different row')} fit"
+    fits = f"{outside.fitting:,} of {pluralize(outside.rows, 'different row')} fit"
     return [
         (),
-        ("false charge", f"at most {figure(charge.probability)}", made),
+        ("false charge", f"at most {format_number(charge.probability)}", made),
         *_guessed(charge.guessed),
-        ("", f"at most {figure(outside.probability)}", f"if it is somebody else's table: {fits}"),
-        ("", figure(outside.as_coarse), "of the patterns as coarse as this one might charge somebody"),
+        ("", f"at most {format_number(outside.probability)}", f"if it is somebody else's table: {fits}"),
+        ("", format_number(outside.as_coarse), "of the patterns as coarse as this one might charge somebody"),
     ]
 
 
 def _guessed(chance: GuessChance | None) -> list[tuple[str, ...]]:
     if chance is None:
         return []
-    fits = f"{chance.fitting:,} of {several(chance.rows, 'different row')} fit"
+    fits = f"{chance.fitting:,} of {pluralize(chance.rows, 'different row')} fit"
     columns = ", ".join(chance.columns)
-    return [("", f"at most {figure(chance.probability)}", f"if others guessed {columns}: {fits}")]
+    return [("", f"at most {format_number(chance.probability)}", f"if others guessed {columns}: {fits}")]
 
 
 def _notes(trace: TraceResult) -> list[str]:
@@ -349,7 +349,7 @@ def _notes(trace: TraceResult) -> list[str]:
         others = s.framed_by.size if s.framed_by is not None and s.framed_by.proved else None
         if charged and others is not None and others <= trace.c_max:
             notes.append(
-                f"{several(others, 'other recipient')} together could build the whole version"
+                f"{pluralize(others, 'other recipient')} together could build the whole version"
                 f" of {s.recipient}: it is not frame-proof against {others}."
             )
     if trace.perhaps_guessed and trace.evidence.unplaced:
@@ -360,7 +360,7 @@ def _notes(trace: TraceResult) -> list[str]:
         )
     elif trace.perhaps_guessed:
         notes.append(
-            f"Nobody else explains it without guessing, but {several(trace.rows['foreign'], 'row')} fit no"
+            f"Nobody else explains it without guessing, but {pluralize(trace.rows['foreign'], 'row')} fit no"
             f" record, and no more fit than guesses would: {' and '.join(trace.perhaps_guessed)} cannot be"
             " charged."
         )

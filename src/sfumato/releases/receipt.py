@@ -13,7 +13,7 @@ from sfumato.releases.ledger.record import REMARKS, ReleaseRecord
 from sfumato.releases.ledger.records import Entry
 from sfumato.system.disk import Address
 from sfumato.system.json_object import JsonMapping, JsonObject
-from sfumato.system.presentation.cards import Card, Printable, figure, json_ready, several
+from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
 
 FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
 """The figures that are shown first, in this order."""
@@ -166,7 +166,9 @@ def _verdict_line(verdict: JsonMapping) -> tuple[str, ...]:
 def _figure(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_figure, value))
-    return figure(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    return (
+        format_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    )
 
 
 def history_card(
@@ -209,7 +211,7 @@ def history_card(
         if (said := withdrawn.get(record.release)) is not None
     ]
     notes += [
-        f"{several(count, 'person was', 'people were')} erased from release {record.sequence} of chain"
+        f"{pluralize(count, 'person was', 'people were')} erased from release {record.sequence} of chain"
         f" {record.chain}, but for its published counts"
         for record in records
         if (count := erased.get(record.number, 0))
@@ -281,7 +283,9 @@ class Event(Printable):
 def _line(receipt: Receipt) -> tuple[str, ...]:
     record = receipt.record
     figures = "  ".join(
-        f"{name} {figure(record.figures[name])}" for name in ("rows", "k", "loss") if name in record.figures
+        f"{name} {format_number(record.figures[name])}"
+        for name in ("rows", "k", "loss")
+        if name in record.figures
     )
     broken = [v["promise"] for v in record.verdicts if v["holds"] is not True]
     held = "every promise holds" if not broken else f"BROKEN: {', '.join(broken)}"
@@ -320,7 +324,9 @@ class Erasure(Printable):
         """Returns the same, where so many releases were under way: what they staged may hold people."""
         if not releases:
             return self
-        told = f"{several(releases, 'release is', 'releases are')} under way or blocked, and may hold them in"
+        told = (
+            f"{pluralize(releases, 'release is', 'releases are')} under way or blocked, and may hold them in"
+        )
         return replace(self, remains=(*self.remains, f"{told} staged files: run `sfumato ledger recover`"))
 
     def as_dict(self) -> JsonObject:
@@ -334,9 +340,12 @@ class Erasure(Printable):
 
     def card(self) -> Card:
         """Returns what was erased, and what is left to delete."""
-        title = f"{several(self.people, 'person is', 'people are')} erased from what the ledger keeps"
+        title = f"{pluralize(self.people, 'person is', 'people are')} erased from what the ledger keeps"
         lines = [
-            (f"chain {chain}", f"{several(count, 'entry', 'entries')}: marks deleted, published counts stay")
+            (
+                f"chain {chain}",
+                f"{pluralize(count, 'entry', 'entries')}: marks deleted, published counts stay",
+            )
             for chain, count in self.releases
         ]
         left = [f"left to you: {sentence}" for sentence in self.remains]

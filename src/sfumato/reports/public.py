@@ -24,7 +24,7 @@ from sfumato.system.presentation.article import (
     Text,
     fragments,
 )
-from sfumato.system.presentation.cards import figure
+from sfumato.system.presentation.cards import format_number
 from sfumato.system.presentation.pages import AllowList, article_page
 
 # What a public report may say: computed from the published bytes, the policy's promises and the
@@ -55,9 +55,9 @@ def _of_promises(evidence: PublishedEvidence) -> Iterator[str]:
     for verdict in evidence.audit.verdicts:
         yield verdict.promise
         if verdict.promise in stated:
-            yield figure(verdict.limit)
+            yield format_number(verdict.limit)
             if verdict.evidence.name == "PUBLISHED" and verdict.holds is not None:
-                yield figure(verdict.measured)
+                yield format_number(verdict.measured)
 
 
 def _of_attacks(evidence: PublishedEvidence) -> Iterator[str]:

@@ -37,7 +37,7 @@ from sfumato.system.presentation.article import (
     Section,
     Text,
 )
-from sfumato.system.presentation.cards import Lines, aligned, figure
+from sfumato.system.presentation.cards import Lines, aligned, format_number
 from sfumato.system.presentation.charts import Chart
 from sfumato.system.presentation.pages import check_pdf, pdf_of
 from sfumato.system.verdict import Finding, Verdict
@@ -240,7 +240,7 @@ def promise_lines(
         seal, promise = (sealed or {}).get(verdict.promise), known.get(verdict.promise)
         holds = verdict.holds if verdict.holds is not None or seal is None else seal["holds"]
         alone = verdict.evidence.name == "PUBLISHED" and verdict.holds is not None
-        measured = figure(verdict.measured) if alone else ""
+        measured = format_number(verdict.measured) if alone else ""
         lines.append(
             PromiseLine(
                 verdict.promise,
@@ -248,7 +248,7 @@ def promise_lines(
                 "" if promise is None else promise.silent_on,
                 holds,
                 measured,
-                figure(verdict.limit) if promise is not None else "",
+                format_number(verdict.limit) if promise is not None else "",
                 () if promise is None else promise.threats,
             )
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.reports.paired_tables import MOST_GROUPS, PairedColumn, PairedTables, Reals
 from sfumato.system.errors import WrongCall
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, Printable, figure, json_ready, several
+from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
 from sfumato.system.presentation.charts import Chart, Figure, PairedBars
 from sfumato.table.microdata import Counts, Role
 
@@ -597,9 +597,9 @@ class Usefulness(Printable):
         head: list[tuple[str, ...]] = [
             ("key cells that tell nothing", f"{whole.share_lost:.1%}", _named(whole.columns_lost)),
             ("rows suppressed", f"{whole.suppressed:,} of {whole.rows:,}"),
-            ("classes", f"{whole.classes:,}", f"{figure(whole.class_size)} times k rows each"),
-            ("granularity", figure(whole.granularity), f"NCP {figure(whole.ncp)}"),
-            ("discernibility", figure(whole.discernibility)),
+            ("classes", f"{whole.classes:,}", f"{format_number(whole.class_size)} times k rows each"),
+            ("granularity", format_number(whole.granularity), f"NCP {format_number(whole.ncp)}"),
+            ("discernibility", format_number(whole.discernibility)),
         ]
         if self.queries is not None:
             told = f"median error {self.queries.median:.1%}, a tenth above {self.queries.worst_tenth:.1%}"
@@ -629,7 +629,9 @@ def measure_usefulness(
     """Returns every figure of two tables; a model and prices are the caller's."""
     columns = tuple(column_figures(tables, column) for column in tables.columns)
     unread = [
-        f"{several(c.unread, 'row')} of {c.name} with a text that cannot be read" for c in columns if c.unread
+        f"{pluralize(c.unread, 'row')} of {c.name} with a text that cannot be read"
+        for c in columns
+        if c.unread
     ]
     if unread:
         unread.append("they count as any value; hand in the policy that the table was published under")
@@ -646,29 +648,33 @@ def measure_usefulness(
 
 
 def _named(columns: Sequence[str]) -> str:
-    return f"{several(len(columns), 'column')} lost: {', '.join(columns)}" if columns else "no column lost"
+    return f"{pluralize(len(columns), 'column')} lost: {', '.join(columns)}" if columns else "no column lost"
 
 
 def _model_line(model: ModelFigures) -> tuple[str, ...]:
-    scores = f"{model.score} {figure(model.safe)}, with the original {figure(model.raw)}"
-    return "a model of", model.target, f"{scores}, by guess {figure(model.guess)}"
+    scores = f"{model.score} {format_number(model.safe)}, with the original {format_number(model.raw)}"
+    return "a model of", model.target, f"{scores}, by guess {format_number(model.guess)}"
 
 
 def _column_line(one: ColumnFigures) -> tuple[str, ...]:
-    before = several(one.values, "value")
-    after = several(one.groups, "group") if one.key else several(one.groups, "value")
-    mean = "" if one.mean is None else f"mean {figure(one.mean[0])} → {figure(one.mean[1])}"
-    return one.name, f"{before} → {after}", f"moved {figure(one.distance)}", mean
+    before = pluralize(one.values, "value")
+    after = pluralize(one.groups, "group") if one.key else pluralize(one.groups, "value")
+    mean = "" if one.mean is None else f"mean {format_number(one.mean[0])} → {format_number(one.mean[1])}"
+    return one.name, f"{before} → {after}", f"moved {format_number(one.distance)}", mean
 
 
 def _pair_line(pair: PairFigures) -> tuple[str, ...]:
-    bits = f"{figure(pair.information[0])} → {figure(pair.information[1])} bits shared"
+    bits = f"{format_number(pair.information[0])} → {format_number(pair.information[1])} bits shared"
     tie = pair.correlation
-    told = "" if tie is None else f"correlation {figure(tie[0])} → {figure(tie[1])}"
-    return " and ".join(pair.columns), f"moved {figure(pair.distance)}", bits, told
+    told = "" if tie is None else f"correlation {format_number(tie[0])} → {format_number(tie[1])}"
+    return " and ".join(pair.columns), f"moved {format_number(pair.distance)}", bits, told
 
 
 def _price_line(price: Price) -> tuple[str, ...]:
     if price.loss is None:
         return price.change, "no table"
-    return price.change, f"loss {figure(price.loss)}", f"{several(price.suppressed or 0, 'row')} suppressed"
+    return (
+        price.change,
+        f"loss {format_number(price.loss)}",
+        f"{pluralize(price.suppressed or 0, 'row')} suppressed",
+    )

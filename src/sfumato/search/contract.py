@@ -12,7 +12,7 @@ from sfumato.models.contract import ClassPromise, Promises, TablePromise
 from sfumato.policy.searches import known, offered
 from sfumato.search.loss import ColumnShape, measure
 from sfumato.system.errors import Infeasible, InfeasibleBesideHistory, WrongCall
-from sfumato.system.presentation.cards import figure, several
+from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Microdata
@@ -86,10 +86,10 @@ class ComparedSearch:
         """Cells for a card."""
         return (
             self.search,
-            f"loss {figure(self.loss)}",
-            f"{several(self.suppressed, 'row')} suppressed",
-            several(self.classes, "class", "classes"),
-            f"{several(self.lost, 'column')} lost",
+            f"loss {format_number(self.loss)}",
+            f"{pluralize(self.suppressed, 'row')} suppressed",
+            pluralize(self.classes, "class", "classes"),
+            f"{pluralize(self.lost, 'column')} lost",
             f"{self.seconds:.1f} s",
         )
 
@@ -277,7 +277,7 @@ def _shortfall(table: Microdata, promise: ClassPromise, everything: Classes) -> 
     verdict = promise.verdict(everything)
     if promise.by_size:
         fewest = int(verdict.measured or 0)
-        told = several(fewest, "row") if table.rows_only else several(fewest, "person", "people")
+        told = pluralize(fewest, "row") if table.rows_only else pluralize(fewest, "person", "people")
         said = f"the table {'has' if table.rows_only else 'is about'} {told}"
         if len(everything) > 1:
             said = f"the fewest people with the same number of rows are {fewest}"

@@ -17,7 +17,7 @@ from sfumato.search.contract import Aim
 from sfumato.search.loss import MeasuredRecoding, column_losses, column_weights
 from sfumato.search.suppression import recoded
 from sfumato.system.errors import BadPolicy, Infeasible
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata
 from sfumato.table.recoding import SUPPRESSED, Recoding
@@ -170,11 +170,11 @@ def refusal_under_controls(table: Microdata, promises: Promises, aim: Aim) -> In
         remedy = "No single change would do: let several columns be coarser (at-most, fixed)."
     if now.can_suppress(aim, table):
         whole = table.rows + table.dropped
-        remedy += f" Or allow {several(now.suppressed, 'row')} to be suppressed ({now.suppressed}/{whole})."
+        remedy += f" Or allow {pluralize(now.suppressed, 'row')} to be suppressed ({now.suppressed}/{whole})."
     return Infeasible(
         f"no table keeps {asked} and what the policy says of levels, columns that move together and rows that"
         f" are never suppressed: where columns are as coarse as it permits,"
-        f" {several(now.suppressed, 'row')} would have to be suppressed, {aim.allowed(table):,} may be"
+        f" {pluralize(now.suppressed, 'row')} would have to be suppressed, {aim.allowed(table):,} may be"
         f"{'' if now.spares else ', and some of them never'}",
         where="columns",
         remedy=remedy,

@@ -18,7 +18,7 @@ from sfumato.models.contract import Answer, Promises
 from sfumato.search.loss import ColumnShape, leaves_of, measure, published_nodes, shape_of
 from sfumato.search.suppression import recoded
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, Printable, figure, json_ready, several
+from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
 from sfumato.table.classes import Classes, judged_groups, multisets, positions
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
@@ -251,23 +251,26 @@ class ColumnExplanation:
 
     @property
     def sentence(self) -> str:
-        steps = several(self.possible, "split of a class" if self.by_class else "finer step", self._many)
+        steps = pluralize(self.possible, "split of a class" if self.by_class else "finer step", self._many)
         if not self.possible:
             return "as fine as it can be"
         if not self.blocked:
             return f"{steps} would keep the promises, at a greater loss"
         worst = max(self.blocked, key=lambda name: self.blocked[name])
-        stopped = f"{worst} stops {figure(self.blocked[worst])} of {steps}"
+        stopped = f"{worst} stops {format_number(self.blocked[worst])} of {steps}"
         cheapest = next((step for step in self.steps if step.promise), None)
         if cheapest is None:
-            return f"{stopped}; {figure(self.possible - sum(self.blocked.values()))} would keep the promises"
+            return (
+                f"{stopped}; {format_number(self.possible - sum(self.blocked.values()))} would keep"
+                " the promises"
+            )
         if cheapest.reason:
             return f"{stopped}; {cheapest.reason}"
         gain = abs(cheapest.gain)
-        much = f"less than {LEAST_GAIN}" if 0 < gain < LEAST_GAIN else figure(gain)
+        much = f"less than {LEAST_GAIN}" if 0 < gain < LEAST_GAIN else format_number(gain)
         change = f"save {much}" if cheapest.gain >= 0 else f"lose {much} more"
         words = ("row", "rows") if self.rows_only else ("person", "people")
-        cost = f"{several(cheapest.cost, 'row')} ({several(cheapest.people, *words)} too exposed)"
+        cost = f"{pluralize(cheapest.cost, 'row')} ({pluralize(cheapest.people, *words)} too exposed)"
         return f"{stopped}; the cheapest would cost {cost} and {change}"
 
     @property
@@ -283,7 +286,7 @@ class Explanation(Printable):
     spare: int = 0
 
     def card(self) -> Card:
-        spare = f"{several(self.spare, 'row')} more may be suppressed"
+        spare = f"{pluralize(self.spare, 'row')} more may be suppressed"
         notes = (spare,) if self.spare else ()
         lines = [(name, explanation.sentence) for name, explanation in self.columns.items()]
         return Card("why not finer", lines, notes)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.policy.searches import LOSS_GROUP, known_losses
 from sfumato.system import plugins
 from sfumato.system.errors import WrongCall
-from sfumato.system.presentation.cards import figure, several
+from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.table.microdata import Column, Counts
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
 from sfumato.table.taxonomy import Nodes, Taxonomy
@@ -349,15 +349,17 @@ class ColumnShape:
         if self.everything is not None and self.lost:
             became = self.everything
         elif self.groups == self.kept == self.values:
-            became = "as it is" if not self.start else f"{several(self.groups, 'group')} at its finest level"
+            became = (
+                "as it is" if not self.start else f"{pluralize(self.groups, 'group')} at its finest level"
+            )
         else:
             raw = "a raw value" if self.kept == 1 else "raw values"
             finest = raw if not self.start else "at its finest level"
-            became = several(self.groups, "group")
-            became += f", {figure(self.kept)} of them {finest}" if self.kept else ""
+            became = pluralize(self.groups, "group")
+            became += f", {format_number(self.kept)} of them {finest}" if self.kept else ""
         last = self.height + self.start
         level = "" if self.level is None else f" (level {self.level + self.start} of {last})"
-        return (self.column, f"{several(self.values, 'value')} →", became + level)
+        return (self.column, f"{pluralize(self.values, 'value')} →", became + level)
 
 
 def lost_columns(recoding: Recoding) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from sfumato.search.contract import MOST_LEVEL_VECTORS
 from sfumato.search.loss import lost_columns
 from sfumato.system.errors import BadPolicy, SfumatoError
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import figure, several
+from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.table.arrays import written
 from sfumato.table.microdata import Microdata, Role
 from sfumato.table.recoding import Recoding
@@ -78,10 +78,10 @@ class OfferedChange:
 
     def sentence(self, before: float) -> str:
         """Returns the offer in words, beside what is lost without it."""
-        much = several(self.rows, "more row") if self.column is None else f"a coarser {self.column}"
+        much = pluralize(self.rows, "more row") if self.column is None else f"a coarser {self.column}"
         bought = f"restore {_listed(self.restored)}"
         if not self.restored:
-            bought = f"bring the loss from {figure(before)} to {figure(self.loss)}"
+            bought = f"bring the loss from {format_number(before)} to {format_number(self.loss)}"
         return f"{much} would {bought} ({self.key}: {self.value})"
 
 
@@ -98,12 +98,12 @@ class Outlook:
     def line(self) -> str:
         """The outlook in a sentence."""
         told = (
-            f"none of {several(self.columns, 'column')} is lost"
+            f"none of {pluralize(self.columns, 'column')} is lost"
             if self.columns
             else "no column could be lost"
         )
         if self.lost:
-            told = f"{len(self.lost)} of {several(self.columns, 'column')} {_are(len(self.lost))} lost"
+            told = f"{len(self.lost)} of {pluralize(self.columns, 'column')} {_are(len(self.lost))} lost"
             told += "" if len(self.lost) == self.columns else f": {_listed(self.lost)}"
         return told if self.offer is None else f"{told}; {self.offer.sentence(self.loss)}"
 

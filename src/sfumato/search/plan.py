@@ -33,9 +33,9 @@ from sfumato.system.memory import Memory, coarser_start
 from sfumato.system.presentation.cards import (
     Card,
     Printable,
-    figure,
+    format_number,
     json_ready,
-    several,
+    pluralize,
     verdict_document,
     verdict_lines,
 )
@@ -94,7 +94,8 @@ def check_people(table: Microdata, promises: Promises) -> None:
             people = 0 if promise.several_values else table.people_with_several_values(name)
             if people:
                 raise BadData(
-                    f"{several(people, 'person has', 'people have')} several values of {name}, and {promise}"
+                    f"{pluralize(people, 'person has', 'people have')} several values of {name}, and"
+                    f" {promise}"
                     " is sound only where everybody has one.",
                     where=f"column {name}",
                     remedy="Bound how many people have a value (confidence-bounding or alpha-k-anonymity),"
@@ -119,7 +120,7 @@ def _refuse_several_rows(table: Microdata, promises: Promises) -> None:
 
 
 def _people_with_several_rows(table: Microdata) -> str:
-    return f"{several(table.people_with_several_rows, 'person has', 'people have')} several rows"
+    return f"{pluralize(table.people_with_several_rows, 'person has', 'people have')} several rows"
 
 
 # Two phases: first the keys are generalized, then terms are removed where a class still says too much.
@@ -355,11 +356,11 @@ class Plan(Printable):
         if self.optimal:
             best = f" (no {kind} loses less)"
         elif self.bound is not None:
-            best = f" (no {kind} is below {figure(self.bound)})"
+            best = f" (no {kind} is below {format_number(self.bound)})"
         notes = (
-            f"{several(self.classes, 'class', 'classes')}, {self._smallest}",
-            f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
-            f"{self.policy.protect.loss} {figure(self.loss)}{best}",
+            f"{pluralize(self.classes, 'class', 'classes')}, {self._smallest}",
+            f"{pluralize(self.suppressed, 'row')} of {format_number(self.rows)} suppressed",
+            f"{self.policy.protect.loss} {format_number(self.loss)}{best}",
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
             self.outlook.line,
@@ -396,9 +397,9 @@ class Plan(Printable):
     @property
     def _smallest(self) -> str:
         if self.recoding.table.profiles:
-            return f"everybody among {figure(self.smallest)} people or more with the same rows"
+            return f"everybody among {format_number(self.smallest)} people or more with the same rows"
         counted = "rows" if self.recoding.table.rows_only else "people"
-        return f"the smallest of {figure(self.smallest)} {counted}"
+        return f"the smallest of {format_number(self.smallest)} {counted}"
 
     def __repr__(self) -> str:
         return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"

@@ -14,7 +14,7 @@ from sfumato.search.controls import broken_control
 from sfumato.search.suppression import recoded
 from sfumato.system.errors import BadData, BrokenPromise
 from sfumato.system.json_object import JsonMapping
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.classes import Classes, judged_groups
@@ -162,7 +162,7 @@ def _broken(table: Microdata, cuts: Cuts, promises: Promises, recoding: Recoding
         sentences += [_shortfall(verdict, rows_only=table.rows_only) for verdict in broken]
         if recoding.suppressed > allowed:
             sentences.append(
-                f"{several(recoding.suppressed, 'row')} would have to be suppressed, {allowed:,} may be"
+                f"{pluralize(recoding.suppressed, 'row')} would have to be suppressed, {allowed:,} may be"
             )
         elif control := broken_control(recoding, aim):
             sentences.append(control)
@@ -175,7 +175,7 @@ def _broken(table: Microdata, cuts: Cuts, promises: Promises, recoding: Recoding
 
 def _shortfall(verdict: Verdict, *, rows_only: bool) -> str:
     """Returns which promise fails, for how many, and what was reached."""
-    who = several(verdict.people, "row") if rows_only else several(verdict.people, "person", "people")
+    who = pluralize(verdict.people, "row") if rows_only else pluralize(verdict.people, "person", "people")
     reached = "" if verdict.measured is None else f" (reached {verdict.measured}, asked {verdict.limit})"
     return f"{verdict.promise} fails for {who}{reached}"
 

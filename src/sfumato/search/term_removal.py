@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.policy.columns import TermRule
 from sfumato.search.suppression import merged_classes, nearest_class, one_class_per_box
 from sfumato.system.errors import Infeasible, SfumatoError
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrays import written
 from sfumato.table.classes import Classes
@@ -86,9 +86,9 @@ class TermReport:
         ]
         if self.infeasible:
             joined = sum(n for n, s in zip(self.made_of, self.status, strict=True) if s == MERGED)
-            after = f"{several(self.dropped, 'row')} left out" if self.dropped else f"{joined} merged"
+            after = f"{pluralize(self.dropped, 'row')} left out" if self.dropped else f"{joined} merged"
             late = f", {self.untold} of them found by the search" if self.untold else ""
-            lines.append(f"infeasible: {several(self.infeasible, 'class', 'classes')}{late}; {after}")
+            lines.append(f"infeasible: {pluralize(self.infeasible, 'class', 'classes')}{late}; {after}")
         return tuple(lines)
 
     def as_dict(self) -> dict[str, object]:
@@ -689,7 +689,7 @@ def _refused(phase: Phase, lost: Numbers, how: str) -> Infeasible:
         )
     few = [recoding.texts(j) for j in range(len(recoding.table.keys))]
     names = [", ".join(str(texts[which[c]]) for texts, which in few) for c in lost[:MOST_NAMED].tolist()]
-    where = f"{several(rows, 'row')} in {several(len(lost), 'class', 'classes')}"
+    where = f"{pluralize(rows, 'row')} in {pluralize(len(lost), 'class', 'classes')}"
     return Infeasible(f"{promised} cannot be kept {how} for {where}", remedy=remedy, values=names)
 
 

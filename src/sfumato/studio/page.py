@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from sfumato.studio.security import RequestTooLarge
 from sfumato.studio.state import NOTHING, PolicyConflict, PolicyFile, PolicyState
 from sfumato.system.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
-from sfumato.system.presentation.cards import figure, several
+from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.system.presentation.visible_text import visible
 from sfumato.system.progress import as_shown
 
@@ -110,7 +110,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=_shown, figure=figure, several=several)
+    made.filters.update(visible=_shown, figure=format_number, several=pluralize)
     made.globals.update(t=texts(), steps=STEPS)
     return made
 

@@ -16,7 +16,7 @@ from sfumato.studio.question import policy_within
 from sfumato.studio.state import PolicyFile
 from sfumato.system.errors import BadPolicy, WrongCall, short
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.table.microdata import Role
 
 PLAIN_ROLES = (Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
@@ -205,7 +205,7 @@ def marked_secret(name: str, labels: Sequence[str], *, secret: bool) -> Edit:
             change(words)
             words["protect"] = {**words["protect"], **WHOLE_TABLE}
 
-        done = f"{several(len(labels), 'node')} of {short(name)} {'secret' if secret else 'not secret'}"
+        done = f"{pluralize(len(labels), 'node')} of {short(name)} {'secret' if secret else 'not secret'}"
         try:
             made = with_words(start, change)
         except BadPolicy:
@@ -242,7 +242,7 @@ def knowledge_changed(column: str, rows: Sequence[tuple[str, str]]) -> Edit:
                 }
 
         made = with_words(policy, change)
-        did = f"knowledge of {short(column)}: {several(len(table), 'label')}"
+        did = f"knowledge of {short(column)}: {pluralize(len(table), 'label')}"
         return PolicyEdit(made, did, _words_in_python("promises", made.to_dict()))
 
     return edit

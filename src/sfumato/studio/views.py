@@ -45,7 +45,7 @@ from sfumato.studio.table_view import ChartView
 from sfumato.system.disk import LARGEST_NOTE, read_document
 from sfumato.system.errors import BadData, BadInput, SfumatoError, WrongCall, short
 from sfumato.system.json_object import JsonObject, read_json
-from sfumato.system.presentation.cards import Lines, figure
+from sfumato.system.presentation.cards import Lines, format_number
 from sfumato.system.progress import Progress, one_step
 from sfumato.table.microdata import Role
 from sfumato.table.survey import ColumnSurvey
@@ -558,7 +558,7 @@ def _version(receipt: Receipt) -> VersionView:
     return VersionView(
         record.recipient or "",
         tuple((v["promise"], v["holds"], str(v["measured"]), str(v["limit"])) for v in record.verdicts),
-        tuple((name, figure(record.figures[name])) for name in shown if name in record.figures),
+        tuple((name, format_number(record.figures[name])) for name in shown if name in record.figures),
         tuple(beside_lines(record.figures)),
         tuple(remarks_on(record.weaker, record.despite, record.imported)),
         "" if told is None else str(told["sentence"]),
@@ -649,8 +649,8 @@ def _trace_view_view(found: Trace) -> TraceView:
         None
         if charge is None
         else ChargeView(
-            figure(charge.probability),
-            figure(charge.outside.probability),
+            format_number(charge.probability),
+            format_number(charge.outside.probability),
             charge.outside.probability >= 1,
             (*charge.assumptions, *charge.outside.assumptions),
         ),

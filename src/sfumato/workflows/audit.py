@@ -21,7 +21,7 @@ from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, is_address, is_database
 from sfumato.system.errors import BadData, BrokenPromise, RefusedByHistory, WrongCall
 from sfumato.system.memory import Memory
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.source import AnyTable, Source
@@ -280,9 +280,9 @@ def judged_in_chain(
     for promise in policy.promises:
         if promise.looks_back:
             verdict, left_open = chain_verdict(documents, promise.judge_data(), settled)
-            reason = f"beside {several(len(documents) - 1, 'earlier release')}"
+            reason = f"beside {pluralize(len(documents) - 1, 'earlier release')}"
             if left_open:
-                not_settled = f"{several(left_open, 'target')} not settled from the tables alone"
+                not_settled = f"{pluralize(left_open, 'target')} not settled from the tables alone"
                 reason += f"; proved on the data, {not_settled}"
             verdicts.append(replace(verdict, reason=reason))
             most = max(most, left_open)

@@ -33,7 +33,7 @@ from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan
 from sfumato.system.errors import RefusedByHistory, SfumatoError, WrongCall
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.verdict import Finding, PromiseStrength, Verdict
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows.audit import PLAIN, WrittenForm, check_counts, judged_in_chain
@@ -79,7 +79,7 @@ class LedgerFloors(Printable):
 
     def card(self) -> Card:
         """Returns the result in a few lines."""
-        chains = several(len(self.floors), "chain")
+        chains = pluralize(len(self.floors), "chain")
         title = f"{chains}: every release keeps what the first one promised"
         if not self.holds:
             title = f"{chains}: a release promises LESS than the first one of its chain"
@@ -316,7 +316,8 @@ def chain_check(
         if not policy.promises.looks_back:
             if history:
                 raise RefusedByHistory(
-                    f"chain {record.chain} has {several(len(history), 'earlier release')}, and no promise of"
+                    f"chain {record.chain} has {pluralize(len(history), 'earlier release')}, and no"
+                    " promise of"
                     f" the policy is about {'it' if len(history) == 1 else 'them'}",
                     remedy="Add the promise continuous, or, for other people, start a new chain.",
                 )

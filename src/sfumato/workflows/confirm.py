@@ -33,7 +33,7 @@ from sfumato.policy.taxonomies.files import as_csv
 from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyTaxonomy
 from sfumato.system.disk import read_document
 from sfumato.system.errors import BadPolicy, Problem, WrongCall, did_you_mean, short
-from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.source import AnyTable, Source
 from sfumato.table.survey import Survey
@@ -204,7 +204,7 @@ class ArxTransfer(Printable):
     def _tree_of(self, column: ArxColumn) -> str:
         if column.name in self.files:
             levels = max(len(row) for row in column.rows)
-            return f"{self.files[column.name]}: {several(len(column.rows), 'value')}, {levels} levels"
+            return f"{self.files[column.name]}: {pluralize(len(column.rows), 'value')}, {levels} levels"
         return f"hierarchy refused: {column.refused}" if column.refused else "no hierarchy"
 
     def _notes(self) -> Iterator[str]:
@@ -226,7 +226,7 @@ def take_over_arx_project(project: Path, into: Path) -> ArxTransfer:
     taken = [policy, *(into / name for name in names.values())]
     if there := sum(path.exists() for path in taken):
         raise WrongCall(
-            f"{several(there, 'file')} that would be written exist already",
+            f"{pluralize(there, 'file')} that would be written exist already",
             remedy="Name another folder with --into.",
         )
     text = _policy_text(read, names)

@@ -20,7 +20,7 @@ from sfumato.policy.policy import Policy
 from sfumato.search.loss import LostCells
 from sfumato.search.plan import Plan, make_plan
 from sfumato.system.errors import Infeasible, SfumatoError
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import DataFile, SourceForm
 from sfumato.table.form_of_source import RowSource, first_reader
@@ -234,11 +234,12 @@ def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence)
 
 def _cost(trial: Trial) -> str:
     """Returns what a plan costs, in a sentence without a value."""
-    kept, rows = 1 - trial.lost.share, several(trial.plan.rows, "row")
+    kept, rows = 1 - trial.lost.share, pluralize(trial.plan.rows, "row")
     lost = f"; lost for everybody: {', '.join(trial.lost.columns)}" if trial.lost.columns else ""
     return (
         f"Planned on {rows} by {trial.plan.search}: {float(kept):.0%} of the cells of"
-        f" {several(trial.keys, 'key column')} still tell something, {several(trial.plan.suppressed, 'row')}"
+        f" {pluralize(trial.keys, 'key column')} still tell something,"
+        f" {pluralize(trial.plan.suppressed, 'row')}"
         f" suppressed{lost}."
     )
 
@@ -259,7 +260,7 @@ def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Tria
         if best.lost.share <= LOST_SHARE:
             break
     what = (
-        f"{len(trial.lost.columns)} of {several(trial.keys, 'key column')} and"
+        f"{len(trial.lost.columns)} of {pluralize(trial.keys, 'key column')} and"
         f" {float(trial.lost.share):.0%} of their cells are lost under this draft"
     )
     if left_out:

@@ -22,7 +22,7 @@ from sfumato.policy.policy import Policy
 from sfumato.system.disk import Address, private_folder
 from sfumato.system.errors import BadPolicy, SfumatoError, short
 from sfumato.system.memory import PROGRAM_BYTES, in_words, machine_memory
-from sfumato.system.presentation.cards import Card, Printable, figure, json_ready, several
+from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, SourceForm
 from sfumato.table.form_of_source import RowSource, source_form
@@ -236,9 +236,10 @@ class TrialRun:
 
     def __str__(self) -> str:
         told = (
-            f"{several(self.rows - self.suppressed, 'row')} as {self.format}, {self.suppressed:,} suppressed"
+            f"{pluralize(self.rows - self.suppressed, 'row')} as {self.format}, {self.suppressed:,}"
+            " suppressed"
         )
-        return f"{told}, loss {figure(self.loss)}; judged from its bytes and removed"
+        return f"{told}, loss {format_number(self.loss)}; judged from its bytes and removed"
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ class TableCheckup(Printable):
             return "the file can be read"
         if self.sound:
             return "protect will publish this file"
-        return f"protect will refuse this: {several(self.errors, 'error')}"
+        return f"protect will refuse this: {pluralize(self.errors, 'error')}"
 
     def _file(self) -> str:
         how = [
@@ -292,13 +293,13 @@ class TableCheckup(Printable):
             for key, word in self.form.words.items()
             if key != "query"
         ]
-        size = f"{several(self.survey.rows, 'row')}, {several(len(self.survey.columns), 'column')}"
+        size = f"{pluralize(self.survey.rows, 'row')}, {pluralize(len(self.survey.columns), 'column')}"
         return ", ".join([self.kind, size, *how])
 
     def _columns(self) -> Iterator[tuple[str, ...]]:
         for name, column in self.survey.columns.items():
             values = (
-                several(column.distinct, "value")
+                pluralize(column.distinct, "value")
                 if column.complete
                 else f"{column.distinct:,} values or more"
             )

@@ -15,7 +15,7 @@ from sfumato.releases.ledger.record import ReleaseRecord, memory_bytes
 from sfumato.releases.names import checked_name
 from sfumato.releases.receipt import Receipt
 from sfumato.system.errors import BadData, BadPolicy, RefusedByHistory
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.fingerprint import with_fingerprint
 from sfumato.table.release_summary import reading_trees
@@ -102,7 +102,7 @@ def _check_rows(version: HandedOutVersion, policy: Policy, *, lacking: bool) -> 
     """Raise where rows are lacking and nobody vouches for it, or a promise is about who was in a release."""
     if not version.lacks:
         return
-    count = f"{several(version.lacks, 'row')} of the original ({version.recoding.table.rows:,})"
+    count = f"{pluralize(version.lacks, 'row')} of the original ({version.recoding.table.rows:,})"
     if not lacking:
         raise BadData(
             f"the version lacks {count}: it cannot be told from a leak",

@@ -22,7 +22,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.search.plan import make_plan
 from sfumato.system.errors import Infeasible, SfumatoError, short
-from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.microdata import Role
 from sfumato.workflows.declare import REFUSED, DraftEvidence, tried
@@ -141,7 +141,7 @@ def _for_recipients(
     if refused is not None and not most:
         raise refused
     raise Infeasible(
-        f"this table has versions for {several(most, 'recipient')}, not for {intent.recipients}",
+        f"this table has versions for {pluralize(most, 'recipient')}, not for {intent.recipients}",
         where="--recipients",
         remedy=f"Say --recipients {max(1, most)}; or let several of them share a version; or give columns"
         " taxonomies with more levels, so that there are more versions to choose from.",
@@ -182,7 +182,7 @@ def _note(policy: Policy, intent: Intent) -> str:
     rule = f"none, so {intent.preset} is proposed" if intent.rule == NO_RULE else intent.rule
     again = "the same people again" if intent.frequency is Frequency.AGAIN else "once"
     answers = [f"a row is {row}", f"for {AUDIENCE_WORDS[intent.audience]}", again]
-    answers += [several(intent.recipients, "recipient")] if intent.audience is not Audience.PUBLIC else []
+    answers += [pluralize(intent.recipients, "recipient")] if intent.audience is not Audience.PUBLIC else []
     answers += [f"rule: {rule}", f"to stay exact: {', '.join(intent.exact) or 'nothing'}"]
     return "\n".join(line for line in (f"Your answers: {'; '.join(answers)}.", policy.note) if line)
 

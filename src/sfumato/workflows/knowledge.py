@@ -12,7 +12,7 @@ from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.models.quasi_sensitive.knowledge_file import Prevalence, Record, by_document, propose
 from sfumato.models.quasi_sensitive.promise import TermFinder
 from sfumato.system.errors import BadData, WrongCall
-from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.table.microdata import Coding, Role, SetForm, terms_of
 from sfumato.table.source import AnyTable
 from sfumato.table.taxonomy import Label, Taxonomy
@@ -41,7 +41,7 @@ class ProposedKnowledge(Printable):
             ("terms", f"{len(known.terms)}"),
             ("records", f"{self.records}"),
         ]
-        left = several(self.labels_left_out, "label has", "labels have")
+        left = pluralize(self.labels_left_out, "label has", "labels have")
         notes = (f"{left} no term with enough support, and no row.",) if self.labels_left_out else ()
         return Card("knowledge", lines, notes=notes)
 

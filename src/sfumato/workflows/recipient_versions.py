@@ -32,7 +32,7 @@ from sfumato.releases.names import same_name
 from sfumato.search.plan import Plan, aim_of, check_people, is_kept_by_terms, plan_of_cuts, with_original
 from sfumato.search.suppression import recoded
 from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, WrongCall
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Microdata
@@ -308,7 +308,8 @@ class RecipientVersions:
         if lacking and self.rule.coalition is not Coalition.NONE:
             raise RefusedByHistory(
                 f"release {lacking[0].sequence} of chain {lacking[0].chain} was imported and lacks"
-                f" {several(int(lacking[0].figures['suppressed']), 'row')} of its table: what it tells beside"
+                f" {pluralize(int(lacking[0].figures['suppressed']), 'row')} of its table: what it tells"
+                " beside"
                 " another version is not judged",
                 where="recipients.coalition",
                 remedy="Promise coalition: none, which says nothing of versions put together.",
@@ -323,7 +324,8 @@ class RecipientVersions:
         served = {h.recipient for h in self.held}
         if not self.policy.promises.looks_back and (again := [n for n in names if n in served]):
             raise RefusedByHistory(
-                f"{several(len(again), 'recipient has a version', 'recipients have versions')} of this table"
+                f"{pluralize(len(again), 'recipient has a version', 'recipients have versions')} of this"
+                " table"
                 " already, and no promise of the policy is about holding two",
                 remedy="Hand them the same folder again, or promise continuous.",
             )
@@ -372,7 +374,7 @@ class RecipientVersions:
         if len(chosen) < count:
             capacity = self.capacity()
             raise Infeasible(
-                f"{several(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
+                f"{pluralize(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
                 remedy=remedy_for_several(least_tolerance_for(self._versions(self.patterns), count)),
             )
         return chosen

@@ -44,7 +44,7 @@ from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, digest_of, is_address, private_folder, read_document
 from sfumato.system.errors import BadData, SfumatoError, WrongCall
 from sfumato.system.json_object import JsonMapping, read_json
-from sfumato.system.presentation.cards import figure, json_ready, several
+from sfumato.system.presentation.cards import format_number, json_ready, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_rows import form_of
 from sfumato.table.source import AnyTable
@@ -71,7 +71,7 @@ def table_in(folder: Path) -> Path:
     versions = sorted(path.parent.name for path in folder.glob(f"*/{manifest.MANIFEST}"))
     if versions and not (folder / manifest.MANIFEST).exists():
         raise BadData(
-            f"the folder holds {several(len(versions), 'version')}, each in a folder of its own",
+            f"the folder holds {pluralize(len(versions), 'version')}, each in a folder of its own",
             where=folder.name,
             remedy=f"Name one of them, such as {folder.name}/{versions[0]}.",
         )
@@ -201,7 +201,7 @@ def of_plan(plan: Plan, original: AnyTable | None, progress: Progress) -> Intern
             "suppressed": f"{plan.suppressed:,}",
             "classes": f"{plan.classes:,}",
             "smallest": f"{plan.smallest:,} {counted}",
-            "loss": f"{plan.policy.protect.loss} {figure(plan.loss)}",
+            "loss": f"{plan.policy.protect.loss} {format_number(plan.loss)}",
             "search": plan.search or plan.policy.protect.search,
             "versions": software(),
         },
@@ -224,11 +224,11 @@ def of_plan_document(document: JsonMapping, policy: Policy) -> InternalEvidence:
             "suppressed": f"{int(document['suppressed']):,}",
             "classes": f"{int(document['classes']):,}",
             "smallest": f"{int(document['smallest']):,}",
-            "loss": f"{document['measure']} {figure(float(document['loss']))}",
+            "loss": f"{document['measure']} {format_number(float(document['loss']))}",
             "search": str(document.get("found_by", document["search"])),
             "versions": software(),
         }
-        columns = tuple((name, several(len(labels), "group")) for name, labels in cuts.items())
+        columns = tuple((name, pluralize(len(labels), "group")) for name, labels in cuts.items())
     except (KeyError, TypeError, ValueError, AttributeError):
         raise BadData("this is no plan", remedy="`sfumato protect --json` prints one.") from None
     return InternalEvidence("a plan", promises, policy, policy.digest, columns=columns, figures=figures)
@@ -255,14 +255,18 @@ def of_record(record: ReleaseRecord, policy: Policy | None, signer: str) -> Inte
         record.verdicts,
     )
     figures = {name: record.figures[name] for name in ("rows", "suppressed", "classes", "loss")}
-    told = {name: figure(value) for name, value in figures.items() if isinstance(value, int | float)}
-    remarks = [f"{figure_words(name)}: {figure(value)}" for name, value in _beside(record).items()]
+    told = {name: format_number(value) for name, value in figures.items() if isinstance(value, int | float)}
+    remarks = [f"{figure_words(name)}: {format_number(value)}" for name, value in _beside(record).items()]
     return InternalEvidence(
         f"release {record.sequence} of chain {record.chain}",
         tuple(_line(verdict, policy) for verdict in record.verdicts),
         policy,
         record.policy,
-        figures={**told, "smallest": figure(record.figures.get("k")), "versions": _versions(record.versions)},
+        figures={
+            **told,
+            "smallest": format_number(record.figures.get("k")),
+            "versions": _versions(record.versions),
+        },
         certified=certified,
         remarks=(*remarks_on(record.weaker, record.despite), *remarks),
     )

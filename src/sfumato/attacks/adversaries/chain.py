@@ -12,10 +12,10 @@ import numpy as np
 from sfumato.attacks.adversaries.composition import Composition, Differencing
 from sfumato.attacks.adversaries.posterior_belief import PosteriorBelief, sought_columns
 from sfumato.attacks.correspondence import Correspondence, Method, correspondence
-from sfumato.models.attack_contract import SEVERAL_RELEASES, Attack, PublishedTable, crowd, register
+from sfumato.models.attack_contract import SEVERAL_RELEASES, Attack, PublishedTable, format_people, register
 from sfumato.models.continuous.attack import Minimality
 from sfumato.policy.policy import Policy, against_register, asks_of_several
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import UNASKED, AttackLimits, Finding
 from sfumato.table.microdata import Microdata
 from sfumato.table.release_summary import Imprint, in_order_of_newest
@@ -64,7 +64,7 @@ class CorrespondenceAttack:
         people = int(sizes[broken].sum())
         kept = target.least
         unsure = target.open if target.certain or target.seen else max(target.open, target.few)
-        where = f"; {crowd(people)} in classes where that is below {k}" if people else ""
+        where = f"; {format_people(people)} in classes where that is below {k}" if people else ""
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -79,7 +79,7 @@ class CorrespondenceAttack:
                 "asked": k,
                 "exact": str(target.certain),
             },
-            not_tried=f"whether {several(unsure, 'target keeps', 'targets keep')} {k} candidates"
+            not_tried=f"whether {pluralize(unsure, 'target keeps', 'targets keep')} {k} candidates"
             if unsure
             else "",
         )

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.models.attack_contract import SEVERAL_RELEASES, PublishedTable, crowd, register
+from sfumato.models.attack_contract import SEVERAL_RELEASES, PublishedTable, format_people, register
 from sfumato.models.continuous.chain import Chain, ClassTable, match_blocks
 from sfumato.models.continuous.kernels import NO_OVERLAP, least_overlaps
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import UNASKED, VALUES, AttackLimits, Finding
 from sfumato.table.microdata import Counts
 from sfumato.table.release_summary import Imprint
@@ -65,11 +65,11 @@ class Composition:
         least = int(common[there].min(initial=NO_OVERLAP)) if there.any() else 0
         few, single = there & (common < asked), there & (common == 1)
         people = int(one.sizes[few].sum())
-        parts = [f"at worst {several(least, 'common value')}" if there.any() else "nobody can be in both"]
+        parts = [f"at worst {pluralize(least, 'common value')}" if there.any() else "nobody can be in both"]
         if single.any():
-            parts.append(f"one alone for some of {crowd(int(one.sizes[single].sum()))}")
+            parts.append(f"one alone for some of {format_people(int(one.sizes[single].sum()))}")
         if (few & ~single).any():
-            parts.append(f"fewer than {asked} for some of {crowd(people)}")
+            parts.append(f"fewer than {asked} for some of {format_people(people)}")
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -123,15 +123,15 @@ class Differencing:
         least = int(total[some].min(initial=np.iinfo(np.int64).max)) if some.any() else 0
         certain = int(total[alike].sum())
         best = Fraction(1, least) if least else Fraction(0)
-        parts = [f"{crowd(int(total.sum()))} new"]
+        parts = [f"{format_people(int(total.sum()))} new"]
         if some.any():
-            parts[0] += f" in {several(int(some.sum()), 'region')}"
+            parts[0] += f" in {pluralize(int(some.sum()), 'region')}"
         if some.sum() > 1:
             parts[0] += f", at least {least} in each"
         if few.any():
             parts.append(f"fewer than {k} in {int(few.sum())} of them")
         if certain:
-            parts.append(f"values certain for {crowd(certain)}")
+            parts.append(f"values certain for {format_people(certain)}")
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",

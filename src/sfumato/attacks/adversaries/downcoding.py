@@ -39,7 +39,7 @@ from sfumato.attacks.known_search import (
     Republish,
     publication_of,
 )
-from sfumato.models.attack_contract import PublishedTable, crowd, register
+from sfumato.models.attack_contract import PublishedTable, format_people, register
 from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.microdata import Codes
 
@@ -405,7 +405,7 @@ class Downcoding:
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
             sentence=f"{name}: the next finer value is guessed right {after:.1%} of the time{about},"
-            f" {before:.1%} without knowing the search; newly sure of {crowd(sure)}",
+            f" {before:.1%} without knowing the search; newly sure of {format_people(sure)}",
             confidence=best,
             people=sure,
             breach=breach,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.class_worlds import LEAST_KEPT, ClassWorlds, ListedClass, drawn_people, error_of
 from sfumato.attacks.known_search import ALL_WORLDS, SINGLE_CLASSES, KnownSearch, PublishedBoxes, Register
 from sfumato.attacks.value_worlds import DealtValues, Spread, ValueLists, ValueWorlds, weigh_values
-from sfumato.models.attack_contract import PublishedTable, crowd
+from sfumato.models.attack_contract import PublishedTable, format_people
 from sfumato.system.verdict import CERTAINTY, VALUES, AttackLimits, Finding
 from sfumato.table.microdata import Codes, Counts, Microdata
 from sfumato.table.taxonomy import ANY
@@ -208,7 +208,7 @@ class ValueMinimality:
             adversary=f"someone who knows {self.knows}",
             sentence=f"{seen.name}: the value is guessed right {float(seen.mean_after):.1%} of the"
             f" time{about}, {float(seen.mean_before):.1%} without knowing the search; beyond what is allowed"
-            f" for {crowd(seen.beyond)}",
+            f" for {format_people(seen.beyond)}",
             confidence=seen.best,
             people=seen.beyond,
             breach=seen.exposed > 0 or seen.share_beyond > error,

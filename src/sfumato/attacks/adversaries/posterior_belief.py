@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.chain import count_published, read_chain
-from sfumato.models.attack_contract import SEVERAL_RELEASES, PublishedTable, crowd, register, worst_first
+from sfumato.models.attack_contract import (
+    SEVERAL_RELEASES,
+    PublishedTable,
+    format_people,
+    register,
+    worst_first,
+)
 from sfumato.models.continuous.chain import Chain, ClassTable, match_blocks
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import WrongCall
@@ -115,7 +121,7 @@ class PosteriorBelief:
         certain = allowed[CERTAINTY]
         breach = self.promised and (people > 0 or (best > certain[0] and certain[1] == PROMISED))
         tables = f"releases {where[0] + 1} and {where[1] + 1}"
-        where_few = f"; more than allowed for up to {crowd(people)}" if people else ""
+        where_few = f"; more than allowed for up to {format_people(people)}" if people else ""
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import PublishedTable, crowd, register
+from sfumato.models.attack_contract import PublishedTable, format_people, register
 from sfumato.system.errors import BadTaxonomy
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import VALUES, AttackLimits, Finding
 from sfumato.table.classes import histogram, positions
 from sfumato.table.microdata import Packing, sort_and_count
@@ -53,8 +53,8 @@ class ExactEnds:
         told = int(classes.sum())
         sentence = "no range ends at a value"
         if ends:
-            hold = several(int((classes > 0).sum()), "class tells", "classes tell")
-            sentence = f"{hold} the exact value of at least {crowd(told)}"
+            hold = pluralize(int((classes > 0).sum()), "class tells", "classes tell")
+            sentence = f"{hold} the exact value of at least {format_people(told)}"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -142,8 +142,10 @@ class Intersection:
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
             sentence=(
-                f"{crowd(len(people))} with several rows, at least {several(fewest, 'value')} of {column}"
-                f" possible for each; certain for {crowd(exposed)}, fewer than allowed for {crowd(broken)}"
+                f"{format_people(len(people))} with several rows, at least {pluralize(fewest, 'value')}"
+                f" of {column}"
+                f" possible for each; certain for {format_people(exposed)}, fewer than allowed for"
+                f" {format_people(broken)}"
             ),
             confidence=sure,
             people=broken,

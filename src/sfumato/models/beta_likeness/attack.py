@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.models.attack_contract import PublishedTable, crowd, register
+from sfumato.models.attack_contract import PublishedTable, format_people, register
 from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.classes import GainLimit, gain_of, readings_of
 
@@ -76,5 +76,5 @@ def _sentence(published: PublishedTable, limit: GainLimit, gain: Fraction, peopl
     allowed = f"{limit.beta}, or -ln of its share" if limit.enhanced else f"{limit.beta}"
     return (
         f"the belief in a value of {limit.column} grows by {float(gain):.3g} of what it was; "
-        f"{crowd(people)} by more than allowed ({allowed})"
+        f"{format_people(people)} by more than allowed ({allowed})"
     )

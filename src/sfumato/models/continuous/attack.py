@@ -15,14 +15,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import PublishedTable, crowd, register
+from sfumato.models.attack_contract import PublishedTable, format_people, register
 from sfumato.models.continuous.chain import Chain, ClassTable, ReleaseIndex, by_cut, match_blocks, positions
 from sfumato.models.continuous.kernels import NO_OVERLAP
 from sfumato.models.continuous.overlap import Overlap, candidates_of
 from sfumato.models.continuous.worlds import StepBudget, Worlds, undecided
 from sfumato.system.errors import BadData, WrongCall
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import UNASKED, AttackLimits, Finding
 from sfumato.table.keyed_hashes import are_known, leaf_marks
 from sfumato.table.microdata import Codes, Counts, Microdata, Packing, sort_and_count
@@ -260,7 +260,7 @@ class CrackedClass:
 
     def __str__(self) -> str:
         return (
-            f"release {self.release}, class {self.number}: {self.cracked} of {several(self.rows, 'row')}"
+            f"release {self.release}, class {self.number}: {self.cracked} of {pluralize(self.rows, 'row')}"
             f" ruled out for somebody who came with release {self.came}, {self.candidates} left"
         )
 
@@ -351,8 +351,8 @@ class Minimality:
         share, people, nodes = hidden_majorities(release, j, k)
         sentence = "no generalized value hides a majority"
         if nodes:
-            hide = f"{several(nodes, 'generalized value')} {'hides' if nodes == 1 else 'hide'} a majority"
-            sentence = f"{hide}; it is up to {share} of the class, for some of {crowd(people)}"
+            hide = f"{pluralize(nodes, 'generalized value')} {'hides' if nodes == 1 else 'hide'} a majority"
+            sentence = f"{hide}; it is up to {share} of the class, for some of {format_people(people)}"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",

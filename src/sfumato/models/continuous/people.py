@@ -24,7 +24,7 @@ from sfumato.models.continuous.overlap import Overlap, surviving_histograms
 from sfumato.models.continuous.worlds import StepBudget, Worlds
 from sfumato.models.contract import Adversary, Answer, ClassPromise, Cuts, IncrementalChecker, Promises
 from sfumato.system.errors import RefusedByHistory, WrongCall
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.table.classes import Classes, Histogram, WeightedClass, WeightedHistogram, histogram
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Codes, Counts, Microdata, Packing, sort_and_count
@@ -576,7 +576,7 @@ class RegisterWatch(IncrementalChecker):
         roots = {c.name: Cut.root(c.taxonomy) for c in self.history.table.keys}
         self._position = positions_of(self.history, roots)
         if not rule.positions_kept(rule.people_at(self._position)):
-            count = several(len(self.history.releases), "earlier release")
+            count = pluralize(len(self.history.releases), "earlier release")
             raise RefusedByHistory(
                 f"beside {count}, people whom nothing tells apart for somebody with everybody's key values"
                 " break a promise, also where the next release shows no key at all",

@@ -29,7 +29,7 @@ from sfumato.models.parameters import (
 )
 from sfumato.models.registry import register
 from sfumato.system.errors import HeldBack, RefusedByHistory, WrongCall
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import CANDIDATES, Bound, Evidence, Order, Verdict
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Microdata, Role
@@ -197,7 +197,8 @@ class Continuous(ParametrizedPromise, TablePromise):
         left = watch.left_before
         if left < self.k:
             raise RefusedByHistory(
-                f"the earlier releases together leave somebody {several(left, 'candidate')}; none that comes"
+                f"the earlier releases together leave somebody {pluralize(left, 'candidate')}; none that"
+                " comes"
                 f" later can give them {self.k}",
                 remedy=f"Promise k = {left}, or start a new chain with the later people.",
             )
@@ -223,7 +224,7 @@ class Continuous(ParametrizedPromise, TablePromise):
         decider = Decider(history, self.k, proved=self._is_proved)
         least = self._fewest(decider, release)
         holds: bool | None = least is None or least >= self.k
-        reason = f"beside {several(len(history.releases), 'earlier release')}"
+        reason = f"beside {pluralize(len(history.releases), 'earlier release')}"
         if len(history.releases) > 1:
             decided = decider.decide(release)
             holds = decided.holds
@@ -277,7 +278,7 @@ class Continuous(ParametrizedPromise, TablePromise):
         from sfumato.models.continuous.people import positions_of  # noqa: PLC0415  # compiled kernels
 
         rule = self._rule(history)
-        reason = f"the smallest position beside {several(len(history.releases), 'earlier release')}"
+        reason = f"the smallest position beside {pluralize(len(history.releases), 'earlier release')}"
         holds = rule.positions_kept(rule.people_at(positions_of(history, cuts)))
         if holds:
             tables = (*history.releases, release_under(history, cuts))
@@ -327,7 +328,7 @@ class Continuous(ParametrizedPromise, TablePromise):
         if history.releases and 0 < history.new < self.k:
             error = HeldBack if self.hold else RefusedByHistory
             raise error(
-                f"{several(history.new, 'person is', 'people are')} new; each must be one of {self.k}",
+                f"{pluralize(history.new, 'person is', 'people are')} new; each must be one of {self.k}",
                 remedy=f"Hold them back until {self.k - history.new} more have come.",
             )
 

@@ -15,7 +15,7 @@ from sfumato.models.contract import PolicyWithPromises
 from sfumato.models.freeform.breaches import breaches, worst
 from sfumato.models.freeform.inference import FreeformLimit, Inference, NodeTable, node_table_of_labels
 from sfumato.system.errors import BadData, WrongCall
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.source import open_source
@@ -50,7 +50,7 @@ class FreeformFinding(Finding):
         whoever = f"Whoever knows that {seen}" if seen else "Anybody"
         return (
             f"{whoever} infers that {column} is {value}: right for {right} of"
-            f" {several(self.support, 'person', 'people')} (threat {self.threat})."
+            f" {pluralize(self.support, 'person', 'people')} (threat {self.threat})."
         )
 
 
@@ -184,7 +184,7 @@ def _finding(
         adversary=f"someone who knows {FreeformAttack.knows}",
         sentence=(
             f"{whoever} can infer {target}: right for {one.held:,} of"
-            f" {several(one.support, 'person', 'people')}, threat {one.threat}"
+            f" {pluralize(one.support, 'person', 'people')}, threat {one.threat}"
         ),
         confidence=one.confidence,
         people=people,

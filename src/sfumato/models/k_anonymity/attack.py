@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import Integers, PublishedTable, crowd, exceeding, register
+from sfumato.models.attack_contract import Integers, PublishedTable, exceeding, format_people, register
 from sfumato.system.verdict import RECOGNITION, AttackLimits, Finding
 from sfumato.table.taxonomy import Label
 
@@ -96,7 +96,7 @@ def _best_guess(
         sentence=_sentence(
             published,
             f"best guess right{bound} 1 time in {highest.denominator:,}; "
-            f"{crowd(people)} above {limit} ({source})",
+            f"{format_people(people)} above {limit} ({source})",
         ),
         confidence=highest,
         people=people,

@@ -9,7 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.models.attack_contract import Integers, PublishedTable, crowd, exceeding, largest, register
+from sfumato.models.attack_contract import (
+    Integers,
+    PublishedTable,
+    exceeding,
+    format_people,
+    largest,
+    register,
+)
 from sfumato.system.verdict import ABSENCE, CERTAINTY, VALUES, AttackLimits, Finding
 from sfumato.table.classes import Classes
 
@@ -113,6 +120,6 @@ def _sentence(published: PublishedTable, column: str, confidence: Fraction, expo
         return f"nothing is published, so {column} stays unknown"
     often = "every time in some groups" if confidence == 1 else f"{confidence} of the time at best"
     return (
-        f"{column} guessed right {often}; certain for {crowd(exposed)}, "
-        f"easier than allowed for {crowd(people)}"
+        f"{column} guessed right {often}; certain for {format_people(exposed)}, "
+        f"easier than allowed for {format_people(people)}"
     )

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import PublishedTable, SeeksLabels, crowd, register
+from sfumato.models.attack_contract import PublishedTable, SeeksLabels, format_people, register
 from sfumato.models.contract import Prior
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge, LabelCloseness, Links, posterior
 from sfumato.models.quasi_sensitive.labels import links_of, prior_of
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.classes import Classes, Histogram
 from sfumato.table.microdata import JointColumn, terms_of
@@ -91,7 +91,8 @@ class IndirectLabel(SeeksLabels):
         sure = max((f.confidence for f in told), default=Fraction(0))
         return self._finding(
             f"terms of {limit.column} lead to a label with a belief of up to {float(sure):.3g}; "
-            f"{crowd(people)} in {int(broken.sum())} of {len(broken)} classes beyond what is promised",
+            f"{format_people(people)} in {int(broken.sum())} of {len(broken)} classes beyond what is"
+            " promised",
             confidence=sure,
             people=people,
             breach=bool(broken.any()),
@@ -115,7 +116,7 @@ class IndirectLabel(SeeksLabels):
         before = dict(prior.shares).get(name, Fraction(0))
         people = int(best.people[label])
         return self._finding(
-            f"{crowd(people)} can be linked to {name} with a belief of {float(after):.3g}, "
+            f"{format_people(people)} can be linked to {name} with a belief of {float(after):.3g}, "
             f"before: {float(before):.3g}",
             confidence=after,
             people=people,
@@ -131,7 +132,7 @@ class IndirectLabel(SeeksLabels):
         count = int(held.counts[links.number[held.values] == 0].sum())
         if count:
             yield self._finding(
-                f"{crowd(count)} with terms of {limit.column} that no label has together:"
+                f"{format_people(count)} with terms of {limit.column} that no label has together:"
                 " they link to nothing",
                 confidence=Fraction(0),
                 people=count,
@@ -354,12 +355,13 @@ class TermMinimality(SeeksLabels):
             sums[0] += times * len(rows) * max(believed)
             sums[1] += times * len(rows) * max(told)
         left = len(held.start) - 1 - looked
-        aside = f"{several(left, 'class', 'classes')} with too many worlds to list; allow more --steps"
+        aside = f"{pluralize(left, 'class', 'classes')} with too many worlds to list; allow more --steps"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
             sentence=f"terms that are gone from {limit.column} lead to a label with a belief of up to"
-            f" {float(after):.3g}, as published: {float(before):.3g}; {crowd(beyond)} in {broken} of {looked}"
+            f" {float(after):.3g}, as published: {float(before):.3g}; {format_people(beyond)} in {broken}"
+            f" of {looked}"
             " classes beyond what is promised",
             confidence=after,
             people=beyond,

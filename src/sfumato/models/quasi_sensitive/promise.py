@@ -55,7 +55,7 @@ from sfumato.models.quasi_sensitive.knowledge_file import (
 )
 from sfumato.models.registry import register
 from sfumato.system.errors import BadData, BadPolicy
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import Evidence, Measure, Order, Verdict
 from sfumato.table.classes import Classes, Histogram, WeightedClass
 from sfumato.table.microdata import Counts, DerivesPromises, JointColumn, Microdata, PartForm, Role
@@ -323,7 +323,7 @@ class LabelPromise(ParametrizedPromise, ClassPromise):
         mixed = sum(separator in term for term in self.knowledge.terms) if separator else 0
         if mixed:
             found.append(
-                f"{several(mixed, 'term')} of the knowledge with the separator of {self.of} inside,"
+                f"{pluralize(mixed, 'term')} of the knowledge with the separator of {self.of} inside,"
                 " which no row can hold: choose another separator"
             )
         return found
@@ -340,7 +340,7 @@ class LabelPromise(ParametrizedPromise, ClassPromise):
     def unlinked(self, links: Links, held: Histogram) -> str:
         """A sentence about rows that link to nothing."""
         count = int(held.counts[links.number[held.values] == 0].sum())
-        return f"{several(count, 'row links', 'rows link')} to no label" if count else ""
+        return f"{pluralize(count, 'row links', 'rows link')} to no label" if count else ""
 
 
 NEAR = 1e-9
@@ -583,7 +583,8 @@ class QuasiSensitiveCloseness(LabelPromise):
         links, held = self.links(whole)
         if rows := int(held.counts[links.number[held.values] == 0].sum()):
             raise BadData(
-                f"{several(rows, 'row links', 'rows link')} to no label in all of {self.of}, and {self} says"
+                f"{pluralize(rows, 'row links', 'rows link')} to no label in all of {self.of}, and {self}"
+                " says"
                 " nothing of them.",
                 where=f"column {self.reads[0]}",
                 remedy="Correct the knowledge, leave such rows out, or promise diversity instead.",

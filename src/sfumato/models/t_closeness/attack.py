@@ -11,9 +11,9 @@ import numpy as np
 from sfumato.models.attack_contract import (
     Integers,
     PublishedTable,
-    crowd,
     equal_to,
     exceeding,
+    format_people,
     largest,
     register,
 )
@@ -114,5 +114,5 @@ def _sentence(
         return f"nothing is published, so no belief about {column} changes"
     return (
         f"belief in a value of {column} grows up to {float(gain):.3g} times; classes are up to "
-        f"{float(distance):.3g} from the table, {crowd(people)} above {limit} ({source})"
+        f"{float(distance):.3g} from the table, {format_people(people)} above {limit} ({source})"
     )

@@ -21,7 +21,7 @@ from sfumato.releases.ledger.vault import opened_kept, opened_marks, stored_mark
 from sfumato.releases.names import same_name
 from sfumato.system.errors import RefusedByHistory
 from sfumato.system.json_object import JsonMapping
-from sfumato.system.presentation.cards import several
+from sfumato.system.presentation.cards import pluralize
 from sfumato.table.keyed_hashes import KnownMarks
 
 # Closed chains: what the ledger no longer knows, and therefore holds no further release against.
@@ -66,7 +66,7 @@ def check_open(connection: Connection, chain: str) -> None:
         known = sum(lost.get("chain") is not None for lost in body["lost"])
         if unknown := body["to"] - body["after"] - known:
             raise RefusedByHistory(
-                f"entry {number} of the ledger says that {several(unknown, 'entry', 'entries')} of it got "
+                f"entry {number} of the ledger says that {pluralize(unknown, 'entry', 'entries')} of it got "
                 "lost, and nobody knows what was released by them",
                 remedy=NEW_LEDGER,
             )
@@ -188,7 +188,7 @@ def check_elsewhere(connection: Connection, records: Sequence[ReleaseRecord]) ->
                 if record.table and _is_same_table(record, one, salts, redactions):
                     raise _refusal(record, one, "the same table")
                 if met := shared.get(one.number):
-                    raise _refusal(record, one, f"{several(met, 'person', 'people')} of this table")
+                    raise _refusal(record, one, f"{pluralize(met, 'person', 'people')} of this table")
 
 
 def enter_people(connection: Connection, number: int, record: ReleaseRecord) -> None:

@@ -35,7 +35,7 @@ from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.staging import StepHook, no_hook
 from sfumato.system.errors import LedgerConflict, SfumatoError, Unfinished, WrongCall
 from sfumato.system.json_object import JsonMapping, JsonObject
-from sfumato.system.presentation.cards import Card, Printable, several
+from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.table.keyed_hashes import Marks, are_known
 
 ERASURE_STEPS = (
@@ -261,7 +261,7 @@ class Retirement(Printable):
     def card(self) -> Card:
         """Returns what was deleted, and what is lost by it."""
         title = f"chain {self.chain} is closed, by entry {self.number} of the ledger"
-        releases = several(self.releases, "release")
+        releases = pluralize(self.releases, "release")
         lines = [(releases, "what was remembered of them, and the marks of their people, are deleted")]
         return Card(title, lines, LOST_BY_IT)
 
@@ -403,13 +403,13 @@ def remaining_dangers(record: ReleaseRecord, records: Sequence[ReleaseRecord]) -
     told.append("files, copies and caches are not removed: delete them where they are")
     later = [other for other in records if other.chain == record.chain and other.number > record.number]
     after = [other for other in later if other.event != record.event]
-    held = f"; so far {several(len(after), 'later release')} beside it" if after else ""
+    held = f"; so far {pluralize(len(after), 'later release')} beside it" if after else ""
     told.append(f"it stays in chain {record.chain}: later releases are held against it as before{held}")
     if event := [o for o in records if record.event and o.event == record.event and o is not record]:
         names = ", ".join(sorted(other.recipient or "–" for other in event))
         told.append(f"other versions of the same table are out there, and count where put together: {names}")
     if together := _same_hands(record, records):
-        told.append(f"its recipient may also hold {several(together, 'other release')} of this ledger")
+        told.append(f"its recipient may also hold {pluralize(together, 'other release')} of this ledger")
     if broken := [str(v["promise"]) for v in record.verdicts if v["holds"] is not True]:
         told.append(f"what it did not keep, it does not keep now: {', '.join(broken)}")
     told.append("its certificate still verifies: hand out the notice of withdrawal (--out)")

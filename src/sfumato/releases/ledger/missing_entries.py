@@ -25,7 +25,7 @@ from sfumato.releases.names import same_name
 from sfumato.system.disk import LARGEST_NOTE, read_document
 from sfumato.system.errors import BadData, BadLedger
 from sfumato.system.json_object import JsonMapping, JsonObject, read_json
-from sfumato.system.presentation.cards import Card, several
+from sfumato.system.presentation.cards import Card, pluralize
 
 # Anchors: where a ledger ended, signed, kept outside of it.
 #
@@ -142,7 +142,7 @@ class MissingEntries:
 
     def card(self) -> Card:
         """Returns the result in a few lines."""
-        lacks = f"it ends with entry {self.after}, and lacks {several(self.count, 'entry', 'entries')}"
+        lacks = f"it ends with entry {self.after}, and lacks {pluralize(self.count, 'entry', 'entries')}"
         title = lacks if self else f"it ends with entry {self.after}; nothing that is known of is missing"
         return Card(title, [(sentence,) for sentence in self.sentences])
 

@@ -24,7 +24,7 @@ from sfumato.releases.ledger.tables import ENTRIES, HEAD
 from sfumato.releases.ledger.vault import unsigned_entries, unsigned_marks, unsigned_secrets, vault_of
 from sfumato.system.errors import BadLedger
 from sfumato.system.json_object import JsonMapping, JsonObject
-from sfumato.system.presentation.cards import Card, several
+from sfumato.system.presentation.cards import Card, pluralize
 
 ENTRIES_PER_PAGE = 500
 """So many entries are read at a time."""
@@ -103,12 +103,12 @@ class Verification:
         """Returns the result in a few lines."""
         if not self.holds:
             return Card("the ledger is NOT what it was", [(str(fault),) for fault in self.faults])
-        lines = [(several(self.entries, "entry", "entries"), "each as it was sealed")]
+        lines = [(pluralize(self.entries, "entry", "entries"), "each as it was sealed")]
         where = "in the ledger, or lost as it says" if self.lost else "in the ledger"
         if self.certificates:
-            lines.append((several(self.certificates, "certificate"), where))
+            lines.append((pluralize(self.certificates, "certificate"), where))
         if self.anchors:
-            lines.append((several(self.anchors, "anchor"), where))
+            lines.append((pluralize(self.anchors, "anchor"), where))
         source = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
         lines.append((f"key {self.public_key[:16]}…", source))
         title = "the ledger is whole, but for what it says it lost" if self.lost else "the ledger is whole"
@@ -205,9 +205,11 @@ def _redactions(connection: Connection) -> Redactions:
 def _remarks(connection: Connection, *, closed: bool) -> tuple[str, ...]:
     """Says what notices tell: what was withdrawn, and which chains are closed; and what was not opened."""
     withdrawn = len(entries.notices(connection, WITHDRAWAL))
-    told = [f"{several(withdrawn, 'release')} withdrawn, and still counted"] if withdrawn else []
+    told = [f"{pluralize(withdrawn, 'release')} withdrawn, and still counted"] if withdrawn else []
     if erased := sum(int(body["people"]) for _, body in entries.notices(connection, ERASURE)):
-        told.append(f"{several(erased, 'person', 'people')} erased from what is kept; published counts stay")
+        told.append(
+            f"{pluralize(erased, 'person', 'people')} erased from what is kept; published counts stay"
+        )
     told += [f"chain {one.chain} is closed: {one.why}" for one in closed_chains.closed_chains(connection)]
     return (*told, *((NOT_OPENED,) if closed else ()))
 

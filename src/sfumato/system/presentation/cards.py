@@ -192,26 +192,27 @@ class Printable:
         return self.card()._repr_html_()
 
 
-def figure(value: Measure | None) -> str:
+def format_number(value: Measure | None) -> str:
     """A number for people: thousands apart, short fractions as they are, four digits of the rest.
 
-    >>> figure(12345), figure(Fraction(1, 5)), figure(Fraction(1, 3001)), figure(0.123456789), figure(None)
+    >>> values = (12345, Fraction(1, 5), Fraction(1, 3001), 0.123456789, None)
+    >>> tuple(format_number(value) for value in values)
     ('12,345', '1/5', '0.0003332', '0.1235', '–')
     """
     if value is None:
         return "–"
     if isinstance(value, Fraction) and value.denominator <= LARGEST_DENOMINATOR:
-        return figure(value.numerator) if value.denominator == 1 else str(value)
+        return format_number(value.numerator) if value.denominator == 1 else str(value)
     if isinstance(value, int):
         return f"{value:,}"
     size = float(value)
     return f"{size:.4g}" if abs(size) < 10_000 else f"{size:,.0f}"
 
 
-def several(count: int, one: str, many: str = "") -> str:
+def pluralize(count: int, one: str, many: str = "") -> str:
     """A count with its noun.
 
-    >>> several(1, "row"), several(2000, "class", "classes")
+    >>> pluralize(1, "row"), pluralize(2000, "class", "classes")
     ('1 row', '2,000 classes')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
@@ -225,10 +226,10 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
         if v.holds is None:
             lines.append((v.promise, v.word, "", "", v.reason))
             continue
-        line = [v.promise, v.word, f"{figure(v.measured)} measured", f"{figure(v.limit)} asked"]
+        line = [v.promise, v.word, f"{format_number(v.measured)} measured", f"{format_number(v.limit)} asked"]
         if v.holds is False and v.classes:
             line.append(
-                f"{several(v.people, 'person', 'people')} in {several(v.classes, 'class', 'classes')}"
+                f"{pluralize(v.people, 'person', 'people')} in {pluralize(v.classes, 'class', 'classes')}"
             )
         elif v.reason:
             line.append(v.reason)
