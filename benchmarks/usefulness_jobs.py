@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import sfumato as sf
 from sfumato.reports.paired_tables import PairedColumn, PairedTables, read_tables
 from sfumato.search.plan import Plan
-from sfumato.system.errors import SfumatoError, WrongCall
+from sfumato.system.errors import SfumatoError, UsageError
 from sfumato.table.source import open_source
 
 K = 5
@@ -76,7 +76,7 @@ def compare(data: str, safe: str, policy: str, target: str, line: str) -> Figure
     """What was published, beside the original: cells lost, a model, a line."""
     try:
         told = sf.compare(data, safe, policy, target=target or None)
-    except WrongCall:  # the target is generalized, or there is no scikit-learn
+    except UsageError:  # the target is generalized, or there is no scikit-learn
         told = sf.compare(data, safe, policy)
     tables = read_tables(open_source(data), open_source(safe), sf.Policy.load(policy))
     return {

@@ -111,7 +111,7 @@ class TestErrors:
         every = error_messages.messages()
         assert len(every) > 300
         texts = {message.text: message for message in every}
-        assert texts["there is no preset of this name."].kind == "WrongCall"
+        assert texts["there is no preset of this name."].kind == "UsageError"
         assert "charts need two more packages" in texts
         assert any(message.kind == "BadPolicy" and "did_you_mean" not in message.text for message in every)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sfumato.search.contract import Aim, Outcome, Search
     from sfumato.search.contract import find as find_search
     from sfumato.search.loss import MeasuredRecoding
-    from sfumato.system.errors import BadData, BadPolicy, Infeasible, SfumatoError, WrongCall
+    from sfumato.system.errors import BadData, BadPolicy, Infeasible, SfumatoError, UsageError
     from sfumato.system.verdict import (
         CANDIDATES,
         CERTAINTY,
@@ -131,11 +131,11 @@ __all__ = [
     "Tally",
     "Taxonomy",
     "Truth",
+    "UsageError",
     "ValueCounts",
     "Verdict",
     "WeightedClass",
     "WeightedHistogram",
-    "WrongCall",
     "check_attack",
     "check_engine",
     "check_loss",
@@ -209,7 +209,7 @@ _MODULES = {
     "Verdict": "sfumato.system.verdict",
     "WeightedClass": "sfumato.table.classes",
     "WeightedHistogram": "sfumato.table.classes",
-    "WrongCall": "sfumato.system.errors",
+    "UsageError": "sfumato.system.errors",
     "check_attack": "sfumato.testing",
     "check_engine": "sfumato.testing",
     "check_loss": "sfumato.testing",

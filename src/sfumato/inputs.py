@@ -32,7 +32,7 @@ from sfumato.policy.taxonomies.files import HierarchyFile
 from sfumato.search.plan import Plan
 from sfumato.search.reuse_plan import Transformation
 from sfumato.system.disk import read_document
-from sfumato.system.errors import BadData, BadPolicy, SfumatoError, WrongCall, refuse
+from sfumato.system.errors import BadData, BadPolicy, SfumatoError, UsageError, refuse
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
@@ -115,7 +115,7 @@ def _read_imprint(file: Path) -> Imprint:
 def bind_earlier(policy: Policy, earlier: Sequence[Imprint]) -> Policy:
     """Returns the policy with promises that know the earlier releases; raises if none asks for them."""
     if earlier and not policy.promises.looks_back:
-        raise WrongCall(
+        raise UsageError(
             "no promise of the policy is about earlier releases",
             remedy="Add the promise continuous, or leave the earlier releases out.",
         )
@@ -275,7 +275,7 @@ def policy_of_roles(
     unless `l` or `t` is given.
     """
     if not names.roles and not numbers:
-        raise WrongCall(
+        raise UsageError(
             "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
         )
     from sfumato.discovery.identifiers import findings  # a policy needs none

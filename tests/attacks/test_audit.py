@@ -14,7 +14,7 @@ from judge.test_file import MADE, TABLE
 from sfumato.attacks.audit import audit
 from sfumato.models.k_anonymity.attack import Linkage
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.verdict import CERTAINTY, RECOGNITION, SHIFT, VALUES
 
 COLUMNS = (*KEYS, "disease", "visits")
@@ -192,7 +192,7 @@ def test_attacks_by_name_and_with_knowledge():
     known = Linkage(population={("a", "x"): 100, ("b", "x"): 50})
     findings = audit(frame(TABLE), policy(MADE), attacks=(known,)).findings
     assert next(f for f in findings if f.adversary.startswith("journalist")).confidence == Fraction(1, 50)
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         audit(frame(TABLE), policy(MADE), attacks=("telepathy",))
 
 

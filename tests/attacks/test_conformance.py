@@ -10,7 +10,7 @@ import pytest
 from sfumato.models.attack_contract import Attack, known, make
 from sfumato.models.k_anonymity.attack import Linkage
 from sfumato.models.l_diversity.attack import Homogeneity
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.verdict import Finding
 from sfumato.testing.attacks import CANARY, check_attack
 
@@ -28,7 +28,7 @@ def test_linkage_with_a_population_conforms():
 
 
 def test_an_unknown_attack_is_a_wrong_call():
-    with pytest.raises(WrongCall, match="homogeneity"):
+    with pytest.raises(UsageError, match="homogeneity"):
         make("no-such-attack")
 
 

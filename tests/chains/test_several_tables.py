@@ -41,7 +41,7 @@ from sfumato.models.contract import Adversary, Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.table.cut import Cut
 
 TREES = [two("a0", "a1"), two("b0", "b1")]
@@ -108,7 +108,7 @@ def test_ten_ill_people_in_a_corner_are_not_hidden_by_what_others_might_be_there
     assert not corner.meet_keeps(versions(TEN_ILL))
     assert not corner.keeps(versions(TEN_ILL))
     assert not corner.keeps_pairs(versions(TEN_ILL))
-    with pytest.raises(WrongCall, match="register alone"):
+    with pytest.raises(UsageError, match="register alone"):
         pool(TEN_ILL, promise, Adversary.TARGET)
 
 
@@ -155,7 +155,7 @@ def test_people_and_beliefs_are_never_judged_by_different_rules():
     assert pool(case, KAnonymity(3), Adversary.TARGET).keeps(versions(case))
     both = Promises((KAnonymity(3), CONFIDENT))
     data = table(case.trees, case.people)
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         Pool(data, both, Adversary.TARGET)
     assert not Pool(data, both).keeps(versions(case)), "k by positions, too"
 

@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from oracles.quasi_identifiers import exposed
 from sfumato.discovery.discovery import growth
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.presentation.charts import Chart, draw
 
 
@@ -70,6 +70,6 @@ def test_any_chart_can_be_drawn():
 @pytest.mark.parametrize("package", ["altair", "vl_convert"])
 def test_without_the_extra_it_says_what_to_install(scan, tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(WrongCall, match=r"pip install 'sfumato\[charts\]'"):
+    with pytest.raises(UsageError, match=r"pip install 'sfumato\[charts\]'"):
         sf.draw(scan, tmp_path / "charts")
     assert not (tmp_path / "charts").exists()

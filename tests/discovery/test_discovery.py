@@ -17,7 +17,7 @@ from discovery.people import cells
 from oracles.quasi_identifiers import exposed, is_quasi_identifier, minimal_sets, random_table
 from sfumato.discovery.discovery import percent
 from sfumato.discovery.quasi_identifiers.coded import Reading
-from sfumato.system.errors import BadData, SfumatoError, WrongCall
+from sfumato.system.errors import BadData, SfumatoError, UsageError
 
 READINGS = [{"mode": "any"}, {"mode": "all"}, {"fraction": "1/3"}, {"count": 3}, {"mode": "distinct"}]
 
@@ -68,16 +68,16 @@ def test_a_search_that_was_stopped_says_so_and_stays_right(seed, stop):
     [{}, {"mode": "any", "count": 2}, {"fraction": 0.5, "count": 1}, {"mode": "some"}, {"fraction": 2}],
 )
 def test_exactly_one_reading_and_no_default(words):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         sf.discover(pl.DataFrame({"a": ["x", "y"]}), k=2, **words)
 
 
 def test_wrong_calls():
     people = pl.DataFrame({"a": ["x", "y"]})
     for words in ({"k": 0}, {"k": True}, {"k": 2, "max_size": -1}, {"k": 2, "deadline": -1.0}):
-        with pytest.raises(WrongCall):
+        with pytest.raises(UsageError):
             sf.discover(people, mode="any", **words)
-    with pytest.raises(WrongCall, match="no such column"):
+    with pytest.raises(UsageError, match="no such column"):
         sf.discover(people, k=2, mode="any", without=["b"])
     with pytest.raises(TypeError):
         sf.discover(people, mode="any")

@@ -10,7 +10,7 @@ from discovery.people import cells
 from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import PRESETS
-from sfumato.system.errors import Infeasible, Origin, WrongCall
+from sfumato.system.errors import Infeasible, Origin, UsageError
 from sfumato.table.microdata import Role
 
 KINDS = cells()
@@ -101,7 +101,7 @@ def test_k_is_at_least_what_was_searched_with_and_at_most_the_people():
 
 
 def test_an_unknown_preset():
-    with pytest.raises(WrongCall, match="Did you mean ema"):
+    with pytest.raises(UsageError, match="Did you mean ema"):
         sf.discover(sf.demo.hospital(10), k=2, mode="any").suggest("emma")
 
 

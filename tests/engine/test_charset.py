@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.data_file import SourceForm
 from sfumato.table.reading.csv import detected_encoding
 from sfumato.table.source import open_source
@@ -107,7 +107,7 @@ def test_an_encoding_that_is_named_is_obeyed_in_silence(tmp_path):
     path.write_bytes("Ort\nKöln\n".encode("cp850"))
     source, notes = notes_of(path, encoding="cp850")
     assert (values(source, "Ort"), notes) == (("Köln",), [])
-    with pytest.raises(WrongCall, match="unknown name"):
+    with pytest.raises(UsageError, match="unknown name"):
         sf.DataFile(path, encoding="klingon")
 
 
@@ -139,7 +139,7 @@ def test_what_a_policy_expects_holds_unless_the_bytes_say_otherwise(tmp_path):
 def test_a_csv_file_has_no_sheet_and_no_query(tmp_path, key):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n1,2\n")
-    with pytest.raises(WrongCall, match=f"a CSV file has no {key}"):
+    with pytest.raises(UsageError, match=f"a CSV file has no {key}"):
         open_source(sf.DataFile(path, **{key: "x"}))
     assert open_source(path, expected=SourceForm(**{key: "x"})).columns == ("a", "b")
 

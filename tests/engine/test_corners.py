@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kinds import MAKERS, make_source, read
-from sfumato.system.errors import BadData, BadTaxonomy, WrongCall
+from sfumato.system.errors import BadData, BadTaxonomy, UsageError
 from sfumato.system.memory import Memory
 from sfumato.table import dictionary
 from sfumato.table.cut import Cut
@@ -144,7 +144,7 @@ def test_another_table_is_refused():
 def test_nothing_left_to_publish():
     source = open_source(pa.table({"a": ["x"]}))
     recoding = next(recodings(source.count(codings(["a"]))))
-    with pytest.raises(WrongCall, match="no column"):
+    with pytest.raises(UsageError, match="no column"):
         source.recode(recoding, drop=["a"])
     with pytest.raises(BadData, match="no column 'b'"):
         source.recode(recoding, drop=["b"])
@@ -196,7 +196,7 @@ class SourceOfAnotherPackage:
 
 
 def test_a_source_of_another_package_says_how_much_memory_it_may_use():
-    with pytest.raises(WrongCall, match="SourceOfAnotherPackage lacks the member `memory`"):
+    with pytest.raises(UsageError, match="SourceOfAnotherPackage lacks the member `memory`"):
         open_source(SourceOfAnotherPackage())
     source = SourceOfAnotherPackage(memory=Memory.of("4GB"))
     assert open_source(source) is source

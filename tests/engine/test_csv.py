@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.reading.csv import CsvOptions, CsvReader
 from sfumato.table.source import open_source
 from sfumato.testing.engines import codings, decoded
@@ -133,13 +133,13 @@ def test_options(file):
     assert rows(latin, CsvOptions(encoding="latin-1"))[1] == [("é", "1,2")]
     assert rows(file(b"a;b,c\n1;2,3\n"), CsvOptions(delimiter=","))[0] == ("a;b", "c")
     for wrong in ({"delimiter": ",,"}, {"delimiter": '"'}, {"delimiter": "é"}, {"encoding": "no-such"}):
-        with pytest.raises(WrongCall):
+        with pytest.raises(UsageError):
             CsvOptions(**wrong)
 
 
 def test_gzip_and_endings(file):
     assert rows(file(gzip.compress(b"a,b\n1,2\n"), "t.csv.gz"))[1] == [("1", "2")]
-    with pytest.raises(WrongCall, match="names no format"):
+    with pytest.raises(UsageError, match="names no format"):
         open_source(file(b"", "t.docx"))
     with pytest.raises(BadData, match="no such file"):
         open_source("nowhere.csv")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kinds import FOLDER
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.reading import csv as utf8
 from sfumato.table.reading.csv import CsvOptions
 from sfumato.table.source import open_source
@@ -73,7 +73,7 @@ def test_a_cell_may_be_as_long_as_one_allows(tmp_path):
     ):
         open_source(path).survey()
     assert open_source(path, csv=CsvOptions(longest_cell=1 << 21)).survey().rows == 1
-    with pytest.raises(WrongCall, match="at least one byte"):
+    with pytest.raises(UsageError, match="at least one byte"):
         CsvOptions(longest_cell=0)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from engine.files_of_rows import KINDS, QUERY, write
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.reading import loaded_file as extras
 from sfumato.table.source import open_source
 
@@ -75,11 +75,11 @@ def test_a_sheet_is_chosen_by_name_and_not_guessed(tmp_path):
     made.create_sheet("Zweites").append(["b"])
     made["Zweites"].append([1])
     made.save(path)
-    with pytest.raises(WrongCall, match="2 sheets") as refusal:
+    with pytest.raises(UsageError, match="2 sheets") as refusal:
         opened(path)[0].columns  # noqa: B018
     assert "Sheet, Zweites" in refusal.value.remedy
     assert opened(path, sheet="Zweites")[0].columns == ("b",)
-    with pytest.raises(WrongCall, match="no such sheet"):
+    with pytest.raises(UsageError, match="no such sheet"):
         opened(path, sheet="Drittes")[0].columns  # noqa: B018
     policy = sf.declare(sf.DataFile(path, sheet="Zweites"))
     assert policy.source.words == {"sheet": "Zweites"}
@@ -220,7 +220,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(tmp_path, monkeypatch
             raise ImportError(name)
 
         monkeypatch.setattr(extras, "import_module", absent)
-        with pytest.raises(WrongCall, match="not installed") as refusal:
+        with pytest.raises(UsageError, match="not installed") as refusal:
             opened(path)[0].survey()
         assert f"sfumato[{extra}]" in refusal.value.remedy
         monkeypatch.undo()
@@ -228,10 +228,10 @@ def test_a_library_that_is_missing_is_named_with_its_extra(tmp_path, monkeypatch
 
 def test_a_database_is_asked_without_a_password_in_sight_and_cannot_be_changed(tmp_path, monkeypatch):
     path = write("sqlite", ROWS, tmp_path)
-    with pytest.raises(WrongCall, match="asked a query"):
+    with pytest.raises(UsageError, match="asked a query"):
         open_source(path)
     for address in ("postgresql://me:secret@host/care", "postgresql://host/care?password=secret"):
-        with pytest.raises(WrongCall, match="password") as refusal:
+        with pytest.raises(UsageError, match="password") as refusal:
             open_source(sf.DataFile(address, query="SELECT 1"))
         assert "secret" not in str(refusal.value)
     with pytest.raises(BadData, match="refuses the query"):

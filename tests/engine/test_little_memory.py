@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine.kinds import MAKERS
 from sfumato.system import memory
 from sfumato.system.disk import PREFIX
-from sfumato.system.errors import BadData, NotEnoughMemory, WrongCall
+from sfumato.system.errors import BadData, NotEnoughMemory, UsageError
 from sfumato.system.memory import Memory, in_words, machine_memory
 from sfumato.table import publication as published_columns
 from sfumato.table import row_buffer
@@ -184,11 +184,11 @@ def test_limits_as_people_write_them():
     assert Memory.of("2GiB").limit == 2 << 30
     assert Memory.of(10**9).limit == 10**9
     for wrong in ("four", "4 apples", "-4GB", "", "4i"):
-        with pytest.raises(WrongCall, match="number and a unit"):
+        with pytest.raises(UsageError, match="number and a unit"):
             Memory.of(wrong)
-    with pytest.raises(WrongCall, match="below what the program takes"):
+    with pytest.raises(UsageError, match="below what the program takes"):
         Memory.of("1MB")
-    with pytest.raises(WrongCall, match="does not exist"):
+    with pytest.raises(UsageError, match="does not exist"):
         Memory.of("4GB", spill="nowhere")
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.cell_text import canonical
 from sfumato.table.published_texts import rounded_number
 from sfumato.table.source import open_source, with_digits
@@ -109,5 +109,5 @@ def test_a_source_that_hands_out_no_rows_is_refused():
     class Elsewhere:
         kind, columns = "spark", ("n",)
 
-    with pytest.raises(WrongCall, match="numbers of a spark table are not rounded here"):
+    with pytest.raises(UsageError, match="numbers of a spark table are not rounded here"):
         with_digits(Elsewhere(), {"n": 1})

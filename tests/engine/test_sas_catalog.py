@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from engine.sas_files import BITS, LABELS, codes, lay_out, unpacked, write_spss
-from sfumato.system.errors import BadData, NotEnoughMemory, WrongCall
+from sfumato.system.errors import BadData, NotEnoughMemory, UsageError
 from sfumato.system.memory import Memory, resident
 from sfumato.table.form_of_source import source_form
 from sfumato.table.reading.statistics import LARGEST_CATALOG, labels_in
@@ -171,10 +171,10 @@ def test_a_catalogue_is_for_files_of_sas(tmp_path):
     _, formats = lay_out(tmp_path)
     (tmp_path / "t.csv").write_text("a\n1\n")
     for path in (write_spss(tmp_path / "t.sav"), tmp_path / "t.csv"):
-        assert "has no catalog" in refused(path, formats, WrongCall)
+        assert "has no catalog" in refused(path, formats, UsageError)
         expected = open_source(path, expected=sf.DataFile(path, catalog=formats).form)
         assert expected.digest() == open_source(path).digest()
-    with pytest.raises(WrongCall, match="holds labels and no table"):
+    with pytest.raises(UsageError, match="holds labels and no table"):
         open_source(formats)
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.cell_text import canonical
 from sfumato.table.microdata import Missing
 from sfumato.table.source import open_source
@@ -168,7 +168,7 @@ def test_duckdb_tables_of_the_same_name_are_not_published():
     _, out = _published(con.sql("select * from (values ('x', 1), ('y', 2)) t(key, whole)"))
     assert out.fetchall() == [("*", 1), ("*", 2)]
     con.execute("create table sfumato_published_rows as select 'raw' as key, 9 as whole")
-    with pytest.raises(WrongCall, match="of its own"):
+    with pytest.raises(UsageError, match="of its own"):
         _published(con.sql("select * from (values ('x', 1), ('y', 2)) t(key, whole)"))
     con.close()
 
@@ -220,7 +220,7 @@ def test_names_that_are_no_names():
 
 
 def test_what_is_no_table():
-    with pytest.raises(WrongCall, match="no table"):
+    with pytest.raises(UsageError, match="no table"):
         open_source([1, 2])
     with pytest.raises(BadData, match="no column"):
         open_source(TYPED).count(codings(["nowhere"]))

@@ -8,7 +8,7 @@ import pytest
 
 from engine.test_little_memory import many_rows
 from engine.test_term_sets import BITS, TEXT, planned
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.table import publication as published_columns
 from sfumato.table.cut import Cut
@@ -132,7 +132,7 @@ def test_rows_are_read_when_the_first_version_needs_them_and_gone_after_the_last
         assert reader.passes == 1
         write(recoding, tmp_path / "one.csv", None)
         assert reader.passes == (1 if drop else 2)
-        with pytest.raises(WrongCall, match="the last version"):
+        with pytest.raises(UsageError, match="the last version"):
             write(recoding, tmp_path / "two.csv", None)
     assert not (tmp_path / "two.csv").exists()
 

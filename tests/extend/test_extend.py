@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato import extend
 from sfumato.models import registry as promises
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 
 PEOPLE = pl.DataFrame({"zip": ["1", "1", "2", "2", "2", "2"], "job": ["a", "b", "a", "b", "a", "b"]})
 COLUMNS = {"zip": {"role": "quasi"}, "job": {"role": "sensitive"}}
@@ -150,7 +150,7 @@ def test_a_part_written_for_version_0_1_is_told_where_the_names_are(install, old
     said = str(refused.value)
     assert "past of the distribution outdated cannot be loaded" in said
     assert "not there in this version" in said and "sfumato.extend" in said
-    with pytest.raises(WrongCall, match=r"sfumato\.extend"):
+    with pytest.raises(UsageError, match=r"sfumato\.extend"):
         sf.attack(
             "past",
             PEOPLE,

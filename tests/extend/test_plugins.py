@@ -18,7 +18,7 @@ from sfumato.policy import searches
 from sfumato.policy.policy import Policy
 from sfumato.policy.schema import schema
 from sfumato.search.contract import find
-from sfumato.system.errors import BadPolicy, BrokenPromise, WrongCall
+from sfumato.system.errors import BadPolicy, BrokenPromise, UsageError
 from sfumato.testing.searches import check_loss
 
 PROMISE = """
@@ -169,8 +169,8 @@ def test_what_is_broken_names_its_distribution_when_asked_for(install, tmp_path)
         (BadPolicy, "rotten", lambda: Policy.from_dict(words({"rot": {}}))),
         (BadPolicy, "rotten", lambda: promises.make("rot", {})),
         (BadPolicy, "mouldy", lambda: Policy.from_dict(words(search="rot"))),
-        (WrongCall, "mouldy", lambda: find("rot")),
-        (WrongCall, "rotten", lambda: attacks.make("rot")),
+        (UsageError, "mouldy", lambda: find("rot")),
+        (UsageError, "rotten", lambda: attacks.make("rot")),
         (BrokenPromise, "mouldy", lambda: recheck(path, Policy.from_dict(words({"crowd": {"k": 2}})))),
     ]
     for error, distribution, ask in asked:
@@ -192,8 +192,8 @@ def test_nothing_replaces_what_is_built_in(install):
     asked = [
         (BadPolicy, lambda: promises.make("k-anonymity", {"k": 2})),
         (BadPolicy, lambda: Policy.from_dict(words(search="lattice"))),
-        (WrongCall, lambda: find("lattice")),
-        (WrongCall, lambda: attacks.make("linkage")),
+        (UsageError, lambda: find("lattice")),
+        (UsageError, lambda: attacks.make("linkage")),
     ]
     for error, ask in asked:
         with pytest.raises(error, match="the distribution usurper would replace"):
@@ -206,20 +206,20 @@ COLUMNS = {"zip": {"role": "sensitive"}, "age": {"role": "quasi"}}
 
 
 def test_a_decorator_replaces_nothing_either():
-    with pytest.raises(WrongCall, match="there is a promise k-anonymity already"):
+    with pytest.raises(UsageError, match="there is a promise k-anonymity already"):
         promises.register("k-anonymity")(type("Other", (), {}))
-    with pytest.raises(WrongCall, match="there is a promise l-diversity already"):
+    with pytest.raises(UsageError, match="there is a promise l-diversity already"):
         promises.register("l-diversity")(type("Kindless", (), {}))
     from sfumato.verify.registry import second_judge
 
-    with pytest.raises(WrongCall, match="k-anonymity has a second judge already"):
+    with pytest.raises(UsageError, match="k-anonymity has a second judge already"):
         second_judge("k-anonymity")(lambda *_: None)
 
 
 def test_two_packages_with_one_name(install):
     install("gossip", ATTACK, {"sfumato.attacks": {"rumour": "gossip:Rumour"}})
     install("tattle", ATTACK, {"sfumato.attacks": {"rumour": "tattle:Rumour"}})
-    with pytest.raises(WrongCall, match="tattle bears the same name as one of gossip"):
+    with pytest.raises(UsageError, match="tattle bears the same name as one of gossip"):
         attacks.make("rumour")
 
 

@@ -20,7 +20,7 @@ from sfumato.releases import targets as store
 from sfumato.releases.issue import recover
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.staging import STEPS, STORE_STEPS
-from sfumato.system.errors import LedgerConflict, WrongCall
+from sfumato.system.errors import LedgerConflict, UsageError
 
 store.RETRIES = 0
 
@@ -131,7 +131,7 @@ def same_target(stage):
     def work(who):
         try:
             release(stage.ledger(), target, chain=f"c{who}", aside=stage.folder)
-        except (LedgerConflict, WrongCall) as late:
+        except (LedgerConflict, UsageError) as late:
             return late.exit_code
         return 0
 

@@ -28,7 +28,7 @@ from sfumato.releases.names import LONGEST_NAME, checked_name
 from sfumato.releases.targets import FolderTarget
 from sfumato.studio.state import PolicyFile
 from sfumato.system import disk
-from sfumato.system.errors import BadData, BadInput, BadLedger, BadPolicy, WrongCall
+from sfumato.system.errors import BadData, BadInput, BadLedger, BadPolicy, UsageError
 from sfumato.system.json_object import read_json
 from sfumato.table.frames import open_json
 from sfumato.table.source import open_source
@@ -122,7 +122,7 @@ def test_a_state_of_the_policy_that_somebody_changed_is_none(tmp_path, harm):
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **harm}), encoding="utf-8")
     (path.parent / "1\N{SUPERSCRIPT TWO}.json").write_text("{}", encoding="utf-8")
     assert [state.text for state in policy.history()] == ["c", "a"]
-    with pytest.raises(WrongCall, match="nothing to undo"):
+    with pytest.raises(UsageError, match="nothing to undo"):
         policy.undo(version=policy.version)
 
 
@@ -137,7 +137,7 @@ def test_a_policy_in_the_studio_that_is_no_text(tmp_path, page):
 
 def test_a_target_whose_name_is_not_utf8(tmp_path):
     """Neither the ledger nor a certificate can name it."""
-    with pytest.raises(WrongCall, match="not written in UTF-8"):
+    with pytest.raises(UsageError, match="not written in UTF-8"):
         FolderTarget(tmp_path / os.fsdecode(b"out\xff")).check()
 
 
@@ -145,7 +145,7 @@ def test_a_target_whose_name_is_not_utf8(tmp_path):
 def test_files_whose_names_are_not_utf8_are_neither_written_nor_judged(tmp_path, ending):
     """The database of the judge takes no such paths."""
     path = tmp_path / os.fsdecode(b"o\xff" + ending.encode())
-    with pytest.raises(WrongCall, match="not written in UTF-8"):
+    with pytest.raises(UsageError, match="not written in UTF-8"):
         check_target(path)
     check_target(tmp_path / f"\N{LATIN SMALL LETTER A WITH DIAERESIS}{ending}")
     table, plain = pl.DataFrame({"a": ["x", "x"]}), tmp_path / f"plain{ending}"
@@ -168,14 +168,14 @@ def test_keys_from_standard_input_have_an_end(monkeypatch):
 
 @pytest.mark.parametrize("url", ["sqlite:////", "sqlite:///.", "postgresql://here:port/x", "sqlite:///"])
 def test_urls_that_name_no_ledger(url):
-    with pytest.raises(WrongCall, match=r"a ledger is|the ledger is named"):
+    with pytest.raises(UsageError, match=r"a ledger is|the ledger is named"):
         Ledger(url)
 
 
 def test_names_of_chains_have_an_end():
     """An index of PostgreSQL takes no longer ones, and messages name them."""
     assert checked_name("x" * LONGEST_NAME, "chain")
-    with pytest.raises(WrongCall, match="more than 255 characters"):
+    with pytest.raises(UsageError, match="more than 255 characters"):
         checked_name("x" * (LONGEST_NAME + 1), "chain")
 
 

@@ -22,7 +22,7 @@ from sfumato.policy.taxonomies.files import read_bytes
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.overrides import read_override
 from sfumato.system import disk
-from sfumato.system.errors import LONGEST_MESSAGE, BadData, BadInput, BadPolicy, NotEnoughMemory, WrongCall
+from sfumato.system.errors import LONGEST_MESSAGE, BadData, BadInput, BadPolicy, NotEnoughMemory, UsageError
 from sfumato.system.memory import address_space_left, is_out_of_memory
 from sfumato.workflows.protect_file import protect_file
 
@@ -134,7 +134,7 @@ def test_an_output_never_replaces_what_it_is_made_from(place, what, link):
         target.symlink_to(file)
     else:
         target.hardlink_to(file)
-    with pytest.raises(WrongCall, match="would replace"):
+    with pytest.raises(UsageError, match="would replace"):
         protect_file("hospital.csv", policy, target, overwrite=True)
     assert file.read_bytes() == before
 
@@ -144,7 +144,7 @@ def test_no_output_replaces_a_ledger_or_a_key(program, place):
     for name in ("ledger.db", "ledger.db.key"):
         (place / f"{name}.csv").symlink_to(place / name)
         before = (place / name).read_bytes()
-        with pytest.raises(WrongCall, match="would replace"):
+        with pytest.raises(UsageError, match="would replace"):
             protect_file("hospital.csv", "ladders.yaml", place / f"{name}.csv", overwrite=True)
         told = program.run(["declare", "hospital.csv", "-o", name, "--overwrite"])
         assert told.returncode == 2 and "would replace" in told.stderr
@@ -155,7 +155,7 @@ def test_no_output_replaces_a_ledger_or_a_key(program, place):
 def test_a_private_file_never_replaces_what_is_needed():
     shutil.copy("ladders.yaml", "safe.csv.reference.json")
     before = Path("safe.csv.reference.json").read_bytes()
-    with pytest.raises(WrongCall, match="would replace the policy"):
+    with pytest.raises(UsageError, match="would replace the policy"):
         protect_file("hospital.csv", "safe.csv.reference.json", "safe.csv")
     assert Path("safe.csv.reference.json").read_bytes() == before
 

@@ -11,7 +11,7 @@ import pytest
 from faults.conftest import report
 from faults.made_up import check_all, release
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.system.errors import LedgerConflict, Unfinished, WrongCall
+from sfumato.system.errors import LedgerConflict, Unfinished, UsageError
 
 
 def test_files_must_not_grow(stage):
@@ -101,7 +101,7 @@ def test_what_is_there_is_never_replaced(place, kind):
     url, out = place
     target = out / "one"
     {"folder": target.mkdir, "file": target.touch, "link": lambda: target.symlink_to("elsewhere")}[kind]()
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         release(Ledger(url), target)
 
 

@@ -12,7 +12,7 @@ from quick_demo import write_quick_demo
 from sfumato.releases.issue import forget, recover, recover_into
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.staging import staged_in
-from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
+from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, UsageError
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def _release(url, into, number, codes):
         try:
             release(ledger, into, chain=f"c{number}", table=f"{number}")
             codes.put(0)
-        except (WrongCall, LedgerConflict) as error:
+        except (UsageError, LedgerConflict) as error:
             codes.put(error.exit_code)
 
 
@@ -98,12 +98,12 @@ def test_a_blocked_release_stands_in_nobodys_way(tmp_path, ledger):
 def test_a_blocked_release_gets_another_name(tmp_path, ledger):
     out = tmp_path / "out"
     name = blocked(ledger, out)
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         recover_into(ledger, name, out / "q1")
     found = recover_into(ledger, name, out / "q1-again")
     assert found.outcome == "finished" and recover(ledger) == ()
     assert (out / "q1-again" / "certificate.json").is_file()
-    with pytest.raises(WrongCall, match="no such release"):
+    with pytest.raises(UsageError, match="no such release"):
         recover_into(ledger, name, out / "again")
 
 
@@ -127,7 +127,7 @@ def test_what_is_not_in_the_ledger_is_not_put_in_place(tmp_path, ledger):
     folder = staged_in(tmp_path / "out", "e" * 32, becomes="q1")
     folder.mkdir()
     ledger.stage("e" * 32, host="", folder=folder, target=tmp_path / "out" / "q1")
-    with pytest.raises(WrongCall, match="not in the ledger"):
+    with pytest.raises(UsageError, match="not in the ledger"):
         recover_into(ledger, "e" * 32, tmp_path / "out" / "q2")
     assert [one.outcome for one in recover(ledger)] == ["rolled back"]
 
@@ -148,7 +148,7 @@ def test_long_names(tmp_path, ledger, length):
         assert release(ledger, into).record.sequence == 1
         assert check_all(f"sqlite:///{tmp_path}/ledger.db", None, tmp_path / "out") == 1
     else:
-        with pytest.raises(WrongCall, match=f"{length} bytes long") as refused:
+        with pytest.raises(UsageError, match=f"{length} bytes long") as refused:
             release(ledger, into)
         assert "n" * 41 not in str(refused.value)
         assert not ledger.staged() and not ledger.history()
@@ -161,7 +161,7 @@ def test_a_path_too_long_for_what_is_written_below_it(tmp_path, ledger):
         deep = deep / ("d" * min(200, 4095 - 30 - len(os.fsencode(deep))))
     deep.mkdir(parents=True)
     into = deep / ("n" * (4090 - len(os.fsencode(deep))))
-    with pytest.raises((WrongCall, OSError)):
+    with pytest.raises((UsageError, OSError)):
         release(ledger, into)
     assert not ledger.history()
     assert [one.outcome for one in recover(ledger)] == []
@@ -178,6 +178,6 @@ def test_odd_targets_by_the_command_line(program, tmp_path, monkeypatch, into):
 
 
 def test_a_name_below_that_is_too_long_is_refused_before_anything_is_entered(tmp_path, ledger):
-    with pytest.raises((WrongCall, OSError)):
+    with pytest.raises((UsageError, OSError)):
         issue(ledger, planned(place="p" * 256, recipient="p" * 256), into=tmp_path / "out" / "q1")
     assert not ledger.history() and recover(ledger) == ()

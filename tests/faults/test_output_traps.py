@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import feather
 
-from sfumato.system.errors import BadData, SfumatoError, WrongCall
+from sfumato.system.errors import BadData, SfumatoError, UsageError
 from sfumato.table.cut import Cut
 from sfumato.table.reading.csv import CsvOptions
 from sfumato.table.recoding import Recoding
@@ -245,21 +245,21 @@ def test_the_target_is_never_overwritten_unasked(tmp_path):
     source, recoding = publish(pa.table(cells(5)))
     path = tmp_path / "o.csv"
     path.write_text("precious")
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         source.write(recoding, path)
     assert path.read_text() == "precious"
     source.write(recoding, path, overwrite=True)
     assert path.read_text() != "precious"
     link = tmp_path / "link.csv"
     link.symlink_to(path)
-    with pytest.raises(WrongCall, match="symbolic link"):
+    with pytest.raises(UsageError, match="symbolic link"):
         source.write(recoding, link, overwrite=True)
-    with pytest.raises(WrongCall, match="folder does not exist"):
+    with pytest.raises(UsageError, match="folder does not exist"):
         source.write(recoding, tmp_path / "nowhere" / "o.csv")
-    with pytest.raises(WrongCall, match="names no format"):
+    with pytest.raises(UsageError, match="names no format"):
         source.write(recoding, tmp_path / "o.docx")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         source.write(recoding, tmp_path / "folder.csv", overwrite=True)
 
 
@@ -294,7 +294,7 @@ def test_an_interrupted_write_leaves_no_file_behind(tmp_path):
 
 def test_someone_else_may_take_the_name_meanwhile(tmp_path):
     path = tmp_path / "o.csv"
-    with pytest.raises(WrongCall, match="exists already"), atomic_file(path) as file:
+    with pytest.raises(UsageError, match="exists already"), atomic_file(path) as file:
         file.write(b"ours")
         path.write_bytes(b"theirs")
     assert path.read_bytes() == b"theirs" and len(list(tmp_path.iterdir())) == 1

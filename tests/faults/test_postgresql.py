@@ -24,7 +24,7 @@ from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.encryption import reading_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.staging import STEPS
-from sfumato.system.errors import BadLedger, Unfinished, WrongCall
+from sfumato.system.errors import BadLedger, Unfinished, UsageError
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_an_auditor_reads_and_cannot_write(place, cluster):
     public = Ledger(url, key=key).public_key
     assert auditor.verify(key=public).holds
     assert [record.sequence for record in auditor.history("main")] == [1]
-    with pytest.raises(WrongCall, match="reading only"):
+    with pytest.raises(UsageError, match="reading only"):
         auditor.unstage("x")
     cluster.sql("REVOKE SELECT ON staged FROM auditor", name=name)
     with pytest.raises(BadLedger, match="does not let this role"):
@@ -257,7 +257,7 @@ def test_the_programs_of_an_auditor(place, cluster, capsys, monkeypatch):
 
 
 def test_a_ledger_in_postgresql_needs_a_key(place):
-    with pytest.raises(WrongCall, match="needs a key"):
+    with pytest.raises(UsageError, match="needs a key"):
         Ledger(place[0])
 
 

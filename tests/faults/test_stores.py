@@ -17,7 +17,7 @@ from sfumato.releases.issue import recover
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
-from sfumato.system.errors import BadData, LedgerConflict, OutOfReach, SfumatoError, Unfinished, WrongCall
+from sfumato.system.errors import BadData, LedgerConflict, OutOfReach, SfumatoError, Unfinished, UsageError
 
 
 class Place:
@@ -185,18 +185,18 @@ def test_a_store_that_looks_at_no_conditions_is_refused(place):
 def test_what_is_there_is_never_replaced(place):
     place.release()
     before = certificates(place.out)
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         place.release(chain="other")
     assert certificates(place.out) == before
     place.store("two").put("notes.txt", b"mine")
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         place.release("two")
     assert place.store("two").get("notes.txt") == b"mine"
 
 
 @pytest.mark.parametrize(("step", "name"), [("noted", "data.csv"), ("noted", "x"), ("uploaded", "x")])
 def test_what_somebody_else_puts_there_meanwhile_is_left_alone(place, step, name):
-    with pytest.raises(WrongCall, match="taken"):
+    with pytest.raises(UsageError, match="taken"):
         place.release(at=at(step, lambda: place.store().put(name, b"mine")))
     assert objects(place.out) == [f"one/{name}"]
     assert place.store().get(name) == b"mine"

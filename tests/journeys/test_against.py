@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from journeys.test_chain import ALONE, FIRST, PEOPLE, POLICY
-from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.system.errors import RefusedByHistory, UsageError
 from sfumato.workflows import protect_file as protect_file_module
 from sfumato.workflows.protect_file import protect_file
 
@@ -118,9 +118,9 @@ def test_a_history_that_is_not_there(sfumato, extra, code, said):
 
 
 def test_a_policy_that_does_not_look_back_cannot_be_planned_beside_others(home):
-    with pytest.raises(WrongCall, match="no promise"):
+    with pytest.raises(UsageError, match="no promise"):
         protect_file(PEOPLE, ALONE, home / "x.csv", against=LEDGER)
-    with pytest.raises(WrongCall, match="given twice"):
+    with pytest.raises(UsageError, match="given twice"):
         sf.protect(PEOPLE, POLICY, earlier=[sf.protect(FIRST, POLICY).imprint], against=LEDGER)
     assert not (home / "x.csv").exists()
 

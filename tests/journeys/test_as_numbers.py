@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 
 CELLS = {
     "age": ["[20, 30)", "23", "*", "90+", None, "<18"],
@@ -87,7 +87,7 @@ def test_numbers_lie_around_the_values(ages, search):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        ({"form": "middle"}, WrongCall, "no form middle"),
+        ({"form": "middle"}, UsageError, "no form middle"),
         ({"columns": ["zip"]}, BadData, "neither numbers nor intervals"),
         ({"columns": ["wage"]}, BadData, "no column 'wage'"),
     ],

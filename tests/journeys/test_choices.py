@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.demo.hospital import write
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.workflows.choices import counted_choices, risk_map
 
 HIDDEN = ("patient_id", "name", "symptoms", "born", "income", "admitted")
@@ -73,5 +73,5 @@ def test_refusals_reach_whoever_asks(hospital):
         counted_choices(data, policy.with_(k=500)).solutions()
     columns = {**WORDS["columns"], "sex": {"role": "quasi", "never-suppress": ["f"]}}
     spared = sf.Policy.from_dict({**WORDS, "columns": columns}, policy.folder)
-    with pytest.raises(WrongCall, match="some rows must not be suppressed"):
+    with pytest.raises(UsageError, match="some rows must not be suppressed"):
         counted_choices(data, spared).lattice()

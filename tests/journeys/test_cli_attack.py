@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from attacks.chain.test_table_chain import FIRST, SECOND, WORDS
 from sfumato.models.attack_contract import built_in
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 HOLDERS = ("correspondence", "differencing", "composition", "minimality")
 PLAIN = {
@@ -37,7 +37,7 @@ def test_one_release_alone_gives_who_holds_several_nothing_to_strike(sfumato, na
     assert (said.code, said.out) == (2, "")
     assert f"{name} has nothing to strike: it needs" in said.err
     assert "a ledger to hold the table against" in said.err
-    with pytest.raises(WrongCall, match="nothing to strike"):
+    with pytest.raises(UsageError, match="nothing to strike"):
         sf.attack(name, SECOND, WORDS)
 
 
@@ -98,9 +98,9 @@ def test_releases_in_python_are_a_list_or_one_by_one():
     audit = sf.attack("correspondence", [FIRST, SECOND], WORDS)
     assert len(audit.breaches) == 2
     for few in (["one.csv"], [], "one.csv"):
-        with pytest.raises(WrongCall, match="needs two or more releases"):
+        with pytest.raises(UsageError, match="needs two or more releases"):
             sf.attack.correspondence(few, policy=WORDS)
-    with pytest.raises(WrongCall, match="followed by a policy and nothing else"):
+    with pytest.raises(UsageError, match="followed by a policy and nothing else"):
         sf.attack.correspondence([FIRST], SECOND, policy=WORDS)
 
 

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 import sfumato as sf
-from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.system.errors import RefusedByHistory, UsageError
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_people_are_counted_through_a_private_witness(sfumato, clinic, monkeypat
 def test_a_target_that_cannot_be_is_refused_before_a_ledger_is_made(sfumato, home):
     said = sfumato(*RELEASE, "not/there")
     assert (said.code, said.err.splitlines()[0]) == (2, "not: the folder of the target does not exist")
-    with pytest.raises(WrongCall, match="not: the folder"):
+    with pytest.raises(UsageError, match="not: the folder"):
         sf.release("data.csv", "policy.yaml", ledger="sqlite:///ledger.db", into="not/there")
     (home / "taken").mkdir()
     assert sfumato(*RELEASE, "taken").err.startswith("taken: the target exists already")

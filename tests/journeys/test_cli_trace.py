@@ -12,7 +12,7 @@ import sfumato as sf
 from journeys.conftest import Said
 from sfumato.cli.main import run
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.system.errors import BadInput, WrongCall
+from sfumato.system.errors import BadInput, UsageError
 from tracing.clinic import POLICY, hand_out
 
 
@@ -126,7 +126,7 @@ def test_bad_ledgers(folder, tmp_path):
 
 
 def test_the_original_needs_its_policy(clinic):
-    with pytest.raises(WrongCall, match="go together"):
+    with pytest.raises(UsageError, match="go together"):
         sf.trace({"age": 1}, ledger=clinic.url, original=clinic.original)
 
 

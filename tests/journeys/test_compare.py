@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 
 POLICY = {
     "columns": {
@@ -156,7 +156,7 @@ def test_prices_say_where_no_table_would_be_left():
     ],
 )
 def test_wrong_calls_say_what_to_do(pair, call, message):
-    with pytest.raises(WrongCall, match=message) as raised:
+    with pytest.raises(UsageError, match=message) as raised:
         sf.compare(*pair, **call)
     assert raised.value.remedy
 
@@ -189,7 +189,7 @@ def test_prices_of_a_policy_that_looks_back():
 
 @pytest.mark.usefixtures("without_sklearn")
 def test_a_target_needs_the_package(pair):
-    with pytest.raises(WrongCall, match="one more package") as raised:
+    with pytest.raises(UsageError, match="one more package") as raised:
         sf.compare(*pair, POLICY, target="ill")
     assert "sfumato[utility]" in raised.value.remedy
 

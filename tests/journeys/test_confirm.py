@@ -15,7 +15,7 @@ from sfumato.policy.confirmation import read_entries, without_entries
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
 from sfumato.policy.strictness import statement_of, weaker_parts
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.table.microdata import Role
 from sfumato.workflows.confirm import check_policy, confirm_file
 from sfumato.workflows.protect_file import protect_file
@@ -106,7 +106,7 @@ def test_in_python_too(folder):
         sf.release(table(), policy, ledger=f"sqlite:///{folder}/l.db", into=folder / "one")
     some = policy.confirm_columns("weight")
     assert list(some.confirm) == ["visits"]
-    with pytest.raises(WrongCall, match="does not wait"):
+    with pytest.raises(UsageError, match="does not wait"):
         some.confirm_columns("weight")
     with pytest.raises(BadPolicy, match="a column waits"):
         protect_file(table(), some, folder / "safe.csv")

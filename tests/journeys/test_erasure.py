@@ -20,7 +20,7 @@ from sfumato.releases.ledger.notices import salted_table
 from sfumato.releases.ledger.records import ERASURE
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_marks, stored_memory
-from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, UsageError
 from sfumato.table.keyed_hashes import label_marks
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import open_source
@@ -114,7 +114,7 @@ def test_rows_told_by_batches_are_counted_as_erased(go, url):
 
 def test_rows_told_by_batches_need_the_table(go, url):
     go(MAY, TOLD, "may")
-    with pytest.raises(WrongCall, match="tells by batches which rows were released"):
+    with pytest.raises(UsageError, match="tells by batches which rows were released"):
         erase([WHO], ledger=url)
     erase([WHO], ledger=url, data=table(MAY), policy=TOLD)
     with pytest.raises(RefusedByHistory, match="of which 1 were erased, and the table has 24"):
@@ -123,7 +123,7 @@ def test_rows_told_by_batches_need_the_table(go, url):
 
 def test_batches_alone_take_the_column_of_keys_from_the_call(go, url):
     go(MAY, BY_BATCH, "may")
-    with pytest.raises(WrongCall, match="a column that tells people apart"):
+    with pytest.raises(UsageError, match="a column that tells people apart"):
         erase([WHO], ledger=url, data=table(MAY), policy=policy(**BY_BATCH))
     found = erase([WHO], ledger=url, data=table(MAY), policy=policy(**BY_BATCH), column="who")
     assert found.releases == (("main", 1),)
@@ -160,18 +160,18 @@ def test_numbers_of_rows_stand_for_keys_where_there_are_any(go, url, tmp_path):
     number = 1 + [row[0] for row in MAY].index(WHO)
     found = erase(rows=[number], ledger=url, data=table(MAY), policy=policy(**BY_KEY))
     assert found.people == 1 and traces(tmp_path) == []
-    with pytest.raises(WrongCall, match="rows are numbers in a table"):
+    with pytest.raises(UsageError, match="rows are numbers in a table"):
         erase(rows=[1], ledger=url)
 
 
 def test_whoever_is_not_there_is_not_erased(go, url):
     go(MAY, BY_KEY, "may")
     head = Ledger(url, readonly=True).head
-    with pytest.raises(WrongCall, match="1 of 2 people are in nothing") as caught:
+    with pytest.raises(UsageError, match="1 of 2 people are in nothing") as caught:
         erase([WHO, "nobody at all"], ledger=url)
     assert "nobody" not in str(caught.value).replace("nobody else", "")
     assert Ledger(url, readonly=True).head == head
-    with pytest.raises(WrongCall, match="somebody has to be named"):
+    with pytest.raises(UsageError, match="somebody has to be named"):
         erase([], ledger=url)
 
 

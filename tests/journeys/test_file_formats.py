@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from engine.files_of_rows import QUERY, write
 from journeys.canaries import everything_in, files_with
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 
 CANARY = "Zuleika"
 ROWS = [
@@ -223,5 +223,5 @@ def test_an_ending_that_is_not_written_is_refused(sfumato, folder, ending):
     answer = sfumato("protect", data, "-p", "policy.yaml", "-o", f"safe.{ending}")
     assert answer.code == 2
     assert ".xlsx" in answer.err
-    with pytest.raises(WrongCall, match="format"):
+    with pytest.raises(UsageError, match="format"):
         sf.release(data, "policy.yaml", ledger="sqlite:///l.db", into="out", format="ods")

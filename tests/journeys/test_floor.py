@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.releases.certificate import examine
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.overrides import WeakerOverride, read_override
-from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.workflows.chain_check import ledger_floors
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -165,14 +165,14 @@ class TestOverride:
     )
     def test_it_is_for_one_policy_chain_and_time_by_one_who_may(self, go, tmp_path, keys, changes, key, why):
         rules = self.start(go, keys)
-        with pytest.raises(WrongCall, match=why):
+        with pytest.raises(UsageError, match=why):
             go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[key], **changes)])
         assert not (tmp_path / "two").exists()
 
     def test_who_is_listed_by_the_weaker_policy_alone_may_not(self, go, keys):
         self.start(go, keys)
         rules = policy("k2", overriders=[key.public for key in keys])
-        with pytest.raises(WrongCall, match="the first policy of the chain does not let"):
+        with pytest.raises(UsageError, match="the first policy of the chain does not let"):
             go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[1])])
 
     def test_the_key_of_the_ledger_will_not_do(self, go, tmp_path):
@@ -180,7 +180,7 @@ class TestOverride:
         own = Key.load(tmp_path / "ledger.db.key")
         go(SURVEY, policy("k40", overriders=[own.public]), "one", to="registry")
         rules = policy("k2", overriders=[own.public])
-        with pytest.raises(WrongCall, match="key of the ledger"):
+        with pytest.raises(UsageError, match="key of the ledger"):
             go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, own)])
 
     def test_what_was_changed_is_not_believed(self, go, tmp_path, keys):
@@ -200,10 +200,10 @@ class TestOverride:
 
     def test_it_is_refused_where_there_is_nothing_to_override(self, go, keys):
         rules = policy("k40", overriders=[keys[0].public])
-        with pytest.raises(WrongCall, match="no release yet"):
+        with pytest.raises(UsageError, match="no release yet"):
             go(SURVEY, rules, "one", to="registry", overrides=[self.sign(rules, keys[0])])
         go(SURVEY, rules, "one", to="registry")
-        with pytest.raises(WrongCall, match="promises no less"):
+        with pytest.raises(UsageError, match="promises no less"):
             go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[0])])
 
     def test_a_clock_that_was_set_back_does_not_revive_it(self, tmp_path, keys):
@@ -215,13 +215,13 @@ class TestOverride:
         sf.release(SURVEY, first, ledger=opened, into=tmp_path / "one", to="registry")
         days[0] = datetime(2029, 12, 1, tzinfo=UTC)
         ended = self.sign(rules, keys[0], until="2030-01-01")
-        with pytest.raises(WrongCall, match="ended on 2030-01-01"):
+        with pytest.raises(UsageError, match="ended on 2030-01-01"):
             sf.release(SURVEY, rules, ledger=opened, into=tmp_path / "two", to="b", overrides=[ended])
 
     def test_two_at_a_time_are_refused(self, go, keys):
         rules = self.start(go, keys)
         both = [self.sign(rules, keys[0]), self.sign(rules, keys[0], reason="fire")]
-        with pytest.raises(WrongCall, match="two overrides"):
+        with pytest.raises(UsageError, match="two overrides"):
             go(SURVEY, rules, "two", to="university", overrides=both)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import BadData, BadPolicy, HeldBack, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, BadPolicy, HeldBack, RefusedByHistory, UsageError
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows import chain_check
 
@@ -110,7 +110,7 @@ def test_a_new_chain_can_be_started():
 
 def test_policies_that_a_chain_cannot_follow():
     first = sf.protect(upto("2026-01"), WORDS).imprint
-    with pytest.raises(WrongCall, match="no promise"):
+    with pytest.raises(UsageError, match="no promise"):
         sf.protect(upto("2026-01"), {**WORDS, "promises": [{"k-anonymity": {"k": 2}}]}, earlier=[first])
     for change, said in (
         ({"protect": {"suppress": 0, "search": "mondrian"}}, "cannot keep it"),

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.draft.draft import Audience, Frequency, Intent, RowMeaning
 from sfumato.policy.presets import PRESETS
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.workflows.declare import DraftEvidence
 from sfumato.workflows.init import init
 
@@ -172,9 +172,9 @@ def test_a_column_that_must_stay_exact_and_cannot():
     with pytest.raises(Infeasible) as refused:
         init(evidence, wanted)
     assert "The cheapest change that would do" in refused.value.remedy
-    with pytest.raises(WrongCall, match="identifier"):
+    with pytest.raises(UsageError, match="identifier"):
         init(evidence, Intent(RowMeaning.PERSON, Audience.PUBLIC, exact=("patient_id",)))
-    with pytest.raises(WrongCall, match="no column zap") as refused:
+    with pytest.raises(UsageError, match="no column zap") as refused:
         init(evidence, Intent(RowMeaning.PERSON, Audience.PUBLIC, exact=("zap",)))
     assert "zip" in refused.value.remedy
 
@@ -218,7 +218,7 @@ def test_every_rule_gives_its_number_or_the_proposed_one(rule, audience):
     ],
 )
 def test_answers_that_contradict_each_other(given, reason):
-    with pytest.raises(WrongCall, match=reason):
+    with pytest.raises(UsageError, match=reason):
         Intent(**{"rows": RowMeaning.PERSON, "audience": Audience.PUBLIC, **given})
 
 

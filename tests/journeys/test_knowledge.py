@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.models.quasi_sensitive.knowledge_file import load
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from strategies import cases
 
 RECORDS = st.lists(
@@ -117,7 +117,7 @@ def test_the_command_writes_what_policies_read(tmp_path, capsys):
 
 @pytest.mark.parametrize("wrong", [{}, {"terms": "a", "text": "b"}, {"terms": "a", "support": 0}])
 def test_a_call_that_says_too_little_or_too_much_is_refused(wrong):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         sf.knowledge(pl.DataFrame({"label": ["x"], "a": ["y"], "b": ["z"]}), label="label", **wrong)
 
 

@@ -16,7 +16,7 @@ from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.search.contract import Aim, find
 from sfumato.search.reuse_plan import Transformation, search_like
-from sfumato.system.errors import BadData, BrokenPromise, WrongCall
+from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from strategies import all_cuts, taxonomies
 
 POLICY = {
@@ -139,7 +139,7 @@ def test_what_is_no_plan_is_refused(content, reason, tmp_path):
 
 def test_versions_for_recipients_are_not_taken_over(tmp_path):
     first = sf.protect(people(1), searched("lattice"))
-    with pytest.raises(WrongCall, match="not taken over"):
+    with pytest.raises(UsageError, match="not taken over"):
         sf.release(
             people(2),
             searched("lattice", recipients={"coalition": "none"}),

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from journeys.test_import_version import PEOPLE, POLICY
 from sfumato.cli.main import app
-from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, UsageError
 
 YEARS, MONTHS = {"gender": 0, "birthdate": 2, "zip": 2}, {"gender": 1, "birthdate": 1, "zip": 2}
 
@@ -50,7 +50,7 @@ def test_a_policy_with_patterns_is_written_and_read_back(tmp_path):
         ({"u1": {"gender": 0, "birthdate": 0, "zip": 0}, "u2": YEARS}, Infeasible),
         ({"u1": MONTHS, "u2": MONTHS}, RefusedByHistory),
         ({"u1": {"gender": 1, "birthdate": 2, "zip": 2}, "u2": YEARS}, RefusedByHistory),
-        ({"u1": {"gender": 7, "birthdate": 0, "zip": 0}, "u2": YEARS}, WrongCall),
+        ({"u1": {"gender": 7, "birthdate": 0, "zip": 0}, "u2": YEARS}, UsageError),
         ({"u1": {"gender": 1, "birthdate": 2}, "u2": YEARS}, BadPolicy),
         ({"u1": {**MONTHS, "job": 1}, "u2": YEARS}, BadPolicy),
     ],

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.table.microdata import Role
 
 
@@ -79,9 +79,9 @@ def test_a_policy_and_something_else():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        ({}, WrongCall, "neither a policy nor a role"),
+        ({}, UsageError, "neither a policy nor a role"),
         ({"k": 2, "quasi": ["agee"]}, BadPolicy, "no column agee"),
-        ({"k": 2, "quasi": ["age"], "sensitive": "age"}, WrongCall, "as quasi and as sensitive"),
+        ({"k": 2, "quasi": ["age"], "sensitive": "age"}, UsageError, "as quasi and as sensitive"),
         ({"k": 0, "quasi": ["age"]}, BadPolicy, "k"),
     ],
 )
@@ -134,13 +134,13 @@ def test_promises_follow_the_roles():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"searching": "best"}, WrongCall, "no searching"),
+        ({"searching": "best"}, UsageError, "no searching"),
         ({"search": "bestt"}, BadPolicy, "bestt|search"),
         ({"suppress": "much"}, BadPolicy, "fraction|suppress"),
         ({"quasi": "jobb"}, BadPolicy, "no column jobb"),
         ({"at_most": {"jobb": 1}}, BadPolicy, "no column jobb"),
-        ({"at_most": {"age": "fine"}}, WrongCall, "at_most is a level"),
-        ({"fixed": ["age"]}, WrongCall, "fixed takes names"),
+        ({"at_most": {"age": "fine"}}, UsageError, "at_most is a level"),
+        ({"fixed": ["age"]}, UsageError, "fixed takes names"),
     ],
 )
 def test_a_change_that_no_policy_has_is_refused(change, error, message):
@@ -150,7 +150,7 @@ def test_a_change_that_no_policy_has_is_refused(change, error, message):
 
 def test_l_needs_a_sensitive_column():
     plain = POLICY.with_(insensitive="ill")
-    with pytest.raises(WrongCall, match="there is none"):
+    with pytest.raises(UsageError, match="there is none"):
         plain.with_(l=2)
 
 
@@ -195,5 +195,5 @@ def test_tables_without_an_index_keep_their_order(kind):
 def test_a_file_has_no_index_to_keep(tmp_path):
     people().to_csv(tmp_path / "people.csv", index=False)
     plan = sf.protect(tmp_path / "people.csv", k=5, quasi=["age"])
-    with pytest.raises(WrongCall, match="no index"):
+    with pytest.raises(UsageError, match="no index"):
         plan.apply(tmp_path / "people.csv", keep_index=True)

@@ -15,7 +15,7 @@ from sfumato.recipients.versions import ShownDetail
 from sfumato.releases.certificate import examine
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.overrides import Override
-from sfumato.system.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, UsageError
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import classes_under
 from sfumato.table.release_summary import Imprint
@@ -174,15 +174,15 @@ def test_nobody_gets_a_second_version_of_a_table(go, tmp_path):
 @pytest.mark.parametrize(
     ("to", "error"),
     [
-        (["a", "a"], WrongCall),
-        (["a", "A"], WrongCall),
-        (["a", "b/c"], WrongCall),
-        (["a", ".."], WrongCall),
-        (["a", "nul"], WrongCall),
-        (["a", " "], WrongCall),
-        (["a", "b\u200b"], WrongCall),
-        (["a", "a\n"], WrongCall),
-        (["a", "b" * 200], WrongCall),
+        (["a", "a"], UsageError),
+        (["a", "A"], UsageError),
+        (["a", "b/c"], UsageError),
+        (["a", ".."], UsageError),
+        (["a", "nul"], UsageError),
+        (["a", " "], UsageError),
+        (["a", "b\u200b"], UsageError),
+        (["a", "a\n"], UsageError),
+        (["a", "b" * 200], UsageError),
         ([f"r{i}" for i in range(400)], Infeasible),
     ],
 )
@@ -277,11 +277,11 @@ class TestOverride:
     @pytest.mark.parametrize(
         ("change", "error"),
         [
-            ({"chain": "other"}, WrongCall),
-            ({"policy": "0" * 64}, WrongCall),
-            ({"recipient": "somebody"}, WrongCall),
-            ({"until": "2001-01-01"}, WrongCall),
-            ({"k": 6}, WrongCall),
+            ({"chain": "other"}, UsageError),
+            ({"policy": "0" * 64}, UsageError),
+            ({"recipient": "somebody"}, UsageError),
+            ({"until": "2001-01-01"}, UsageError),
+            ({"k": 6}, UsageError),
         ],
     )
     def test_it_is_for_one_policy_chain_recipient_and_time(self, go, tmp_path, change, error):
@@ -302,12 +302,12 @@ class TestOverride:
         own = Key.load(tmp_path / "ledger.db.key")
         rules = policy(k=6, overriders=[own.public])
         mine = Override(rules.digest, "main", "rescue", 2, "flood", "me", "2099-12-31").sign(own)
-        with pytest.raises(WrongCall, match="key of the ledger"):
+        with pytest.raises(UsageError, match="key of the ledger"):
             go(people(), rules, "out", ["rescue"], overrides=[mine])
 
     def test_it_must_be_listed_and_whole(self, go, tmp_path):
         rules = policy(k=6)
-        with pytest.raises(WrongCall, match="does not let the author"):
+        with pytest.raises(UsageError, match="does not let the author"):
             go(people(), rules, "out", ["rescue"], overrides=[self.sign(tmp_path, rules)])
         rules = self.rules(tmp_path)
         words = {**self.sign(tmp_path, rules).as_dict(), "k": 1}

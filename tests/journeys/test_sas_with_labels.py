@@ -11,7 +11,7 @@ import sfumato as sf
 from engine.sas_files import lay_out, write_spss
 from journeys.test_file_formats import run_all
 from sfumato.studio.question import policy_within
-from sfumato.system.errors import SfumatoError, WrongCall
+from sfumato.system.errors import SfumatoError, UsageError
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_init_remembers_the_catalogue(sfumato):
 def test_a_policy_that_names_no_catalogue_of_its_folder(sfumato, folder):
     go(sfumato, DECLARE, CONFIRM)
     policy = folder / "rules" / "policy.yaml"
-    with pytest.raises(WrongCall, match="the catalogue of labels lies outside"):
+    with pytest.raises(UsageError, match="the catalogue of labels lies outside"):
         policy_within(policy.read_text(encoding="utf-8"), policy)
     policy.write_text(policy.read_text(encoding="utf-8").replace("../", ""), encoding="utf-8")
     answer = sfumato("protect", "visits.sas7bdat", "-p", policy, "-o", "safe.csv")

@@ -13,7 +13,7 @@ from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
-from sfumato.system.errors import BadData, OutOfReach, WrongCall
+from sfumato.system.errors import BadData, OutOfReach, UsageError
 from sfumato.workflows.doctor import doctor
 from sfumato.workflows.protect_file import protect_file
 
@@ -89,9 +89,9 @@ def test_a_file_that_the_manifest_does_not_name_is_no_part(place, capsys):
 
 
 def test_what_does_not_go_to_a_store_says_so(place):
-    with pytest.raises(WrongCall, match="not written to a store"):
+    with pytest.raises(UsageError, match="not written to a store"):
         protect_file("hospital.csv", "policy.yaml", f"{place}/safe.csv")
-    with pytest.raises(WrongCall, match="not read from a store"):
+    with pytest.raises(UsageError, match="not read from a store"):
         sf.protect(f"{place}/data.csv", "policy.yaml")
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from sfumato.cli.main import app
 from sfumato.policy.other_tools import ArxProject
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import BadInput, SfumatoError, WrongCall
+from sfumato.system.errors import BadInput, SfumatoError, UsageError
 from sfumato.table.source import open_source
 from sfumato.workflows.confirm import take_over_arx_project
 from strategies import cases
@@ -118,7 +118,7 @@ def test_a_hierarchy_that_is_no_tree_is_told(tmp_path):
 def test_nothing_is_replaced(tmp_path):
     path = project(tmp_path / "p.deid")
     take_over_arx_project(path, tmp_path / "out")
-    with pytest.raises(WrongCall, match="exist already"):
+    with pytest.raises(UsageError, match="exist already"):
         take_over_arx_project(path, tmp_path / "out")
 
 
@@ -171,7 +171,7 @@ def test_damaged_projects_are_read_or_refused(tmp_path_factory, data):
 
 
 def test_a_project_that_is_handed_in_as_a_table_is_told_apart(tmp_path):
-    with pytest.raises(WrongCall, match="no table") as refused:
+    with pytest.raises(UsageError, match="no table") as refused:
         open_source(project(tmp_path / "p.deid"))
     assert "sfumato policy arx" in refused.value.remedy
 

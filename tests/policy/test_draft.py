@@ -17,7 +17,7 @@ from sfumato.policy.presets import PRESETS, broken_rules, preset
 from sfumato.policy.taxonomies.dates import Dates
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.policy.taxonomies.texts import Flat, Prefix
-from sfumato.system.errors import BadData, BadTaxonomy, Origin, WrongCall
+from sfumato.system.errors import BadData, BadTaxonomy, Origin, UsageError
 from sfumato.table.microdata import Role
 from sfumato.table.taxonomy import ANY
 
@@ -90,7 +90,7 @@ def test_presets_set_k_and_are_never_lowered():
         assert next(iter(draft(data, preset=name).promises)).k == chosen.k
     few = survey(a=["x", "y", "x"])
     assert next(iter(draft(few).promises)).k == 3 and next(iter(draft(few, preset="ema").promises)).k == 12
-    with pytest.raises(WrongCall, match="Did you mean ema"):
+    with pytest.raises(UsageError, match="Did you mean ema"):
         draft(data, preset="emaa")
 
 

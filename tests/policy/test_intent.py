@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.draft.draft import Audience, Frequency, Intent, RowMeaning, intended
-from sfumato.system.errors import BrokenPromise, SfumatoError, WrongCall
+from sfumato.system.errors import BrokenPromise, SfumatoError, UsageError
 from sfumato.table.microdata import Role
 from sfumato.workflows.declare import DraftEvidence
 from sfumato.workflows.init import init
@@ -52,7 +52,7 @@ def test_every_combination_is_a_policy_or_a_refusal(evidence):
         try:
             intent = Intent(**answers)
             policy = intended(drafted(intent.preset), intent)
-        except WrongCall as refused:
+        except UsageError as refused:
             assert refused.remedy or "never published" in refused.message, (answers, refused.message)
             continue
         made += 1
@@ -85,13 +85,13 @@ def test_what_is_written_can_be_followed(evidence):
             break
         try:
             intent = Intent(**answers)
-        except WrongCall:
+        except UsageError:
             continue
         tried += 1
         try:
             first = init(evidence, intent)
         except SfumatoError as refused:
-            assert isinstance(refused, WrongCall | BrokenPromise) and str(refused)
+            assert isinstance(refused, UsageError | BrokenPromise) and str(refused)
             continue
         plan = sf.protect(evidence.source, first.policy)
         assert all(verdict.holds for verdict in plan.verdicts)

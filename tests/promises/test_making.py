@@ -12,7 +12,7 @@ from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.registry import known, make, schema
 from sfumato.models.t_closeness.promise import TCloseness
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.system.verdict import Evidence
 from sfumato.table.taxonomy import Taxonomy
 
@@ -163,7 +163,7 @@ def test_reference_values_outside_the_taxonomy():
 
 def test_classes_without_the_column_are_a_wrong_call():
     classes = plain.classes_of(Taxonomy.flat(["a"]), [{0: 1}], column="other")
-    with pytest.raises(WrongCall, match="no histogram of s"):
+    with pytest.raises(UsageError, match="no histogram of s"):
         DistinctLDiversity("s", 2).holds_on(classes)
 
 

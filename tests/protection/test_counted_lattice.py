@@ -21,7 +21,7 @@ from sfumato.search.counted_lattice import count_lattice
 from sfumato.search.lattice import lattice
 from sfumato.search.loss import MEASURES
 from sfumato.search.plan import aim_of
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 from strategies import cases, tables
@@ -134,16 +134,16 @@ def test_refusal_names_the_limit_that_would_do():
 )
 def test_questions_beyond_what_was_counted_are_refused(k, share):
     counted = count_lattice(ages(), policy_of(ages(), KAnonymity(2)))
-    with pytest.raises(WrongCall, match=r"k from 2 to 100 and limits up to 20%"):
+    with pytest.raises(UsageError, match=r"k from 2 to 100 and limits up to 20%"):
         counted.answer(k, share)
 
 
 def test_work_that_takes_too_long_is_refused(monkeypatch):
     monkeypatch.setattr(counted_lattice, "MOST_GROUPED", 10)
-    with pytest.raises(WrongCall, match=r"9 combinations of 40 different rows take too long"):
+    with pytest.raises(UsageError, match=r"9 combinations of 40 different rows take too long"):
         count_lattice(ages(), policy_of(ages(), KAnonymity(2)))
     monkeypatch.setattr(counted_lattice, "MOST_NODES", 8)
-    with pytest.raises(WrongCall, match=r"9 combinations of levels are too many to count"):
+    with pytest.raises(UsageError, match=r"9 combinations of levels are too many to count"):
         count_lattice(ages(), policy_of(ages(), KAnonymity(2)))
 
 
@@ -153,7 +153,7 @@ def test_rows_that_must_stay_are_not_counted():
     words = {"columns": {"age": {"role": "quasi", "never-suppress": ["3"]}, "zip": {"role": "quasi"}}}
     spared = Policy.from_dict({**words, "promises": [KAnonymity(2)]})
     assert counted_lattice.why_not_counted(policy) == ""
-    with pytest.raises(WrongCall, match=r"some rows must not be suppressed"):
+    with pytest.raises(UsageError, match=r"some rows must not be suppressed"):
         count_lattice(table, spared)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.search.loss import MEASURES, measure
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
@@ -201,10 +201,10 @@ def test_without_key_columns_only_sizes_count():
 def test_calls_that_make_no_sense():
     table = Microdata.of_codes([Column("q", Role.QUASI, Taxonomy.flat(["x", "y"]))], [np.zeros(3, np.int32)])
     recoding = Recoding.of_cuts(table, {"q": Cut.leaves(table.keys[0].taxonomy)})
-    with pytest.raises(WrongCall, match="unknown loss 'lost'"):
+    with pytest.raises(UsageError, match="unknown loss 'lost'"):
         measure("lost", recoding)
-    with pytest.raises(WrongCall, match="full-domain"):
+    with pytest.raises(UsageError, match="full-domain"):
         measure("height", recoding)
     for bad in (Fraction(-1), Fraction(0)):
-        with pytest.raises(WrongCall, match="weights"):
+        with pytest.raises(UsageError, match="weights"):
             measure("loss", recoding, weights={"q": bad})

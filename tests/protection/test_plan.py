@@ -15,7 +15,7 @@ from sfumato.search import contract as registry
 from sfumato.search import plan as planning
 from sfumato.search.contract import Aim, Outcome
 from sfumato.search.plan import make_plan, prove
-from sfumato.system.errors import Infeasible, SfumatoError, WrongCall
+from sfumato.system.errors import Infeasible, SfumatoError, UsageError
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from strategies import all_recodings, tables
@@ -125,5 +125,5 @@ def test_the_searches_by_name():
     assert registry.known()[:3] == ("top-down", "lattice", "mondrian")
     for name in registry.HOMES:
         assert callable(registry.find(name))
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         registry.find("sideways")

@@ -12,7 +12,7 @@ import pytest
 from sfumato.releases import files as output_file
 from sfumato.releases.files import check_target, publish
 from sfumato.system.disk import private_folder
-from sfumato.system.errors import BrokenPromise, WrongCall
+from sfumato.system.errors import BrokenPromise, UsageError
 
 
 def write(path):
@@ -81,7 +81,7 @@ def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "mkdir", refuse)  # root may write everywhere
-    with pytest.raises(WrongCall, match="cannot be written to"):
+    with pytest.raises(UsageError, match="cannot be written to"):
         publish(tmp_path / "safe.csv", write, str)
 
 
@@ -91,7 +91,7 @@ def test_somebody_else_may_have_been_faster(tmp_path):
     def judge(_):
         target.write_text("theirs", encoding="utf-8")
 
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         publish(target, write, judge)
     assert target.read_text(encoding="utf-8") == "theirs"
     assert [p.name for p in tmp_path.iterdir()] == ["safe.csv"]
@@ -100,19 +100,19 @@ def test_somebody_else_may_have_been_faster(tmp_path):
 def test_a_dangling_link_counts_as_there(tmp_path):
     target = tmp_path / "safe.csv"
     target.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         publish(target, write, str)
     assert target.is_symlink()
 
 
 @pytest.mark.parametrize("name", ["", "absent/safe.csv"])
 def test_a_folder_is_no_file(tmp_path, name):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         check_target(tmp_path / name)
 
 
 def test_the_source_is_never_replaced(tmp_path):
     raw = tmp_path / "raw.csv"
     raw.write_text("zip\n", encoding="utf-8")
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         check_target(tmp_path / "." / "raw.csv", source=raw, overwrite=True)

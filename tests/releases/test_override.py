@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.overrides import Override, WeakerOverride, read_override
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_it_is_valid_until_the_end_of_its_last_day(check, moment):
 
 @pytest.mark.parametrize("moment", [(2027, 1, 1), (2027, 1, 1, 0, 0, 1), (2027, 1, 2), (2099, 1, 1)])
 def test_it_has_ended_from_the_day_after_on(check, moment):
-    with pytest.raises(WrongCall, match="ended on 2026-12-31"):
+    with pytest.raises(UsageError, match="ended on 2026-12-31"):
         check(*moment)
 
 
@@ -55,7 +55,7 @@ def test_it_has_ended_from_the_day_after_on(check, moment):
     ],
 )
 def test_it_is_for_what_was_signed_by_one_who_may(check, changes):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         check(2026, 6, 1, **changes)
 
 

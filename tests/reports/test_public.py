@@ -17,7 +17,7 @@ from reports.test_report import NOON, text_of
 from sfumato.policy.policy import Policy
 from sfumato.reports import public
 from sfumato.reports.public import check_public, public_article
-from sfumato.system.errors import BadData, BrokenPromise, Infeasible, WrongCall
+from sfumato.system.errors import BadData, BrokenPromise, Infeasible, UsageError
 from sfumato.system.presentation.article import Cell, Listing, Section
 from sfumato.system.progress import silent
 from sfumato.workflows.protect_file import protect_file
@@ -160,7 +160,7 @@ def test_nothing_public_is_said_of_a_broken_promise(clinic):
 
 def test_a_plan_is_not_public(clinic):
     for of, more in ((clinic.plan, {}), ("2", {"ledger": clinic.ledger})):
-        with pytest.raises(WrongCall, match="published table"):
+        with pytest.raises(UsageError, match="published table"):
             sf.report(of, audience="public", **more)
 
 

@@ -17,7 +17,7 @@ from reports.conftest import CANARY, POLICY
 from sfumato.cli.main import run
 from sfumato.policy.policy import Policy
 from sfumato.reports.report import Criterion, concerns, criterion_of
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -117,21 +117,21 @@ def test_an_entry_of_the_ledger(clinic, by_name):
 
 
 def test_what_cannot_be_reported_on_is_refused(clinic, tmp_path):
-    with pytest.raises(WrongCall, match="policy"):
+    with pytest.raises(UsageError, match="policy"):
         sf.report(clinic.safe)
     with pytest.raises(BadData, match="no such file"):
         sf.report(tmp_path / "nowhere", clinic.policy)
-    with pytest.raises(WrongCall, match="number is that"):
+    with pytest.raises(UsageError, match="number is that"):
         sf.report(3)
     with pytest.raises(BadData, match="another policy"):
         sf.report(clinic.folder, {**POLICY, "promises": [{"k-anonymity": {"k": 2}}]})
     with pytest.raises(BadData, match="another policy"):
         sf.report("2", {**POLICY, "missing": "refuse"}, ledger=clinic.ledger)
-    with pytest.raises(WrongCall, match="internal or public"):
+    with pytest.raises(UsageError, match="internal or public"):
         sf.report(clinic.safe, clinic.policy, audience="secret")
-    with pytest.raises(WrongCall, match="iso27559 or wp29"):
+    with pytest.raises(UsageError, match="iso27559 or wp29"):
         sf.report(clinic.safe, clinic.policy, criteria="mine")
-    with pytest.raises(WrongCall, match="original is compared"):
+    with pytest.raises(UsageError, match="original is compared"):
         sf.report("2", ledger=clinic.ledger, original=clinic.people)
 
 
@@ -183,13 +183,13 @@ def test_files_of_the_owner_are_for_the_owner(internal, tmp_path):
     assert stat.S_IMODE(html.stat().st_mode) == stat.S_IMODE(pdf.stat().st_mode) == 0o600
     assert html.read_text(encoding="utf-8") == internal.html
     assert pdf.read_bytes().startswith(b"%PDF-")
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         internal.save(tmp_path / "report.html")
     assert internal.save(tmp_path / "report.html", overwrite=True) == (html,)
-    with pytest.raises(WrongCall, match="does not exist"):
+    with pytest.raises(UsageError, match="does not exist"):
         internal.save(tmp_path / "no" / "report")
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(WrongCall, match="folder"):
+    with pytest.raises(UsageError, match="folder"):
         internal.save(tmp_path / "folder.html")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.html", "report.html", "report.pdf"]
 

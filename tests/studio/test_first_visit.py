@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.studio import app as first_visit
 from sfumato.studio.security import Gate
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from studio.served import served, stand_in, wait_for
 from studio.stage import BASE, StudioClient
 
@@ -95,7 +95,7 @@ def test_where_a_folder_keeps_nobody_out_the_page_is_with_the_private_files(tmp_
         yield parent / "open"
 
     def read_only(*_, **__):
-        raise WrongCall("the folder cannot be written to")
+        raise UsageError("the folder cannot be written to")
 
     for made in (open_to_all, read_only):
         monkeypatch.setattr(first_visit, "private_folder", made)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.studio import state as module
 from sfumato.studio.state import NOTHING, PolicyConflict, PolicyFile
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from studio.stage import POLICY, StudioClient, post
 
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
@@ -29,11 +29,11 @@ def test_changes_are_undone_and_done_again(tmp_path):
         file.write(text, version=file.version, did=f"wrote {text}")
     assert file.undo(version=file.version) == "wrote three" and file.text == "two"
     assert file.undo(version=file.version) == "wrote two" and file.text == "one"
-    with pytest.raises(WrongCall, match="nothing to undo"):
+    with pytest.raises(UsageError, match="nothing to undo"):
         file.undo(version=file.version)
     assert file.redo(version=file.version) == "wrote two" and file.text == "two"
     assert file.redo(version=file.version) == "wrote three" and file.text == "three"
-    with pytest.raises(WrongCall, match="nothing to do again"):
+    with pytest.raises(UsageError, match="nothing to do again"):
         file.redo(version=file.version)
     assert [state.text for state in file.history()] == ["three", "two", "one", "two", "three", "two", "one"]
 
@@ -60,7 +60,7 @@ def test_undo_and_redo_are_those_of_an_editor(tmp_path_factory, steps):
             now, after = text, []
             file.write(text, version=file.version, did=text)
         else:
-            with pytest.raises(WrongCall):
+            with pytest.raises(UsageError):
                 (file.undo if step == "undo" else file.redo)(version=file.version)
         assert file.text == now
     assert {"start", now, *before, *after} <= {state.text for state in file.history()}
@@ -199,7 +199,7 @@ def test_a_damaged_history_costs_its_state_and_nothing_else(tmp_path):
     for text in ("one", "two", "three"):
         file.write(text, version=file.version, did=text)
     (tmp_path / ".policy.yaml.history" / "000002.json").write_text("{", encoding="utf-8")
-    with pytest.raises(WrongCall, match="nothing to undo"):
+    with pytest.raises(UsageError, match="nothing to undo"):
         file.undo(version=file.version)
     file.restore(1, version=file.version)
     assert file.text == "one" and file.undo(version=file.version) == "back to: one" and file.text == "three"

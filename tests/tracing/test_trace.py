@@ -12,7 +12,7 @@ from papers.schrittwieser_2011_tracing import SETS, TABLE_V, table_v
 from sfumato.recipients import collusion as coalition
 from sfumato.recipients.collusion import SmallestCoalition
 from sfumato.recipients.traced_versions import UNNAMED
-from sfumato.system.errors import BadData, BadInput, WrongCall
+from sfumato.system.errors import BadData, BadInput, UsageError
 from sfumato.table.taxonomy import Taxonomy
 from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 
@@ -189,7 +189,7 @@ def test_a_release_to_nobody_is_anybodys():
 def test_a_chain_can_be_looked_at_alone():
     ledger = grid((0, 1, 1)).give("elsewhere", GRID, at_levels(GRID, (0, 0, 0)), chain="other")
     assert ledger.trace(version((0, 1, 1)), chain="main").certain == ("P0",)
-    with pytest.raises(WrongCall, match="no such chain"):
+    with pytest.raises(UsageError, match="no such chain"):
         ledger.trace(version((0, 1, 1)), chain="never")
 
 
@@ -270,12 +270,12 @@ def test_a_ledger_without_patterns():
 
 @pytest.mark.parametrize("c_max", [0, 9, -1])
 def test_coalitions_have_a_size(c_max):
-    with pytest.raises(WrongCall, match="from 1 to 8"):
+    with pytest.raises(UsageError, match="from 1 to 8"):
         table_v().trace({"gender": "p"}, c_max=c_max)
 
 
 def test_columns_that_are_not_there():
-    with pytest.raises(WrongCall, match="no column 'sex'"):
+    with pytest.raises(UsageError, match="no column 'sex'"):
         table_v().trace({"gender": "p"}, columns={"sex": "gender"})
 
 

@@ -13,8 +13,8 @@ from sfumato.attacks.published_labels import (
     DOUBT,
     Objection,
     column_objections,
+    dependency_leak,
     foldings,
-    given_away,
     label_objections,
     surplus_objections,
     unique_columns,
@@ -466,7 +466,7 @@ def _unique(source: Source, policy: Policy, found: list[Objection], progress: Pr
     """Returns the source, whose first pass also finds insensitive columns that tell people apart, or keys."""
     unchanged = ColumnsBesideKeys.of(policy.columns, source.columns)
     source = show_first_texts(
-        source, unchanged.names, lambda rows: found.extend(given_away(policy, unchanged, rows))
+        source, unchanged.names, lambda rows: found.extend(dependency_leak(policy, unchanged, rows))
     )
     harmless = [
         name

@@ -18,7 +18,7 @@ from sfumato.models.freeform.inference import has_no_groups, is_written_down, no
 from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
 from sfumato.system.disk import read_document
-from sfumato.system.errors import BadData, SfumatoError, WrongCall
+from sfumato.system.errors import BadData, SfumatoError, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Finding, PromiseStrength, missing_strengths
 from sfumato.table.cut import Cut
@@ -41,7 +41,7 @@ def imprints_of(releases: Sequence[GivenRelease], policy: Policy | None) -> list
             r if isinstance(r, Imprint) else Imprint.from_json(read_document(Path(str(r)))) for r in releases
         ]
     if any(kept) or policy is None:
-        raise WrongCall(
+        raise UsageError(
             "published tables are compared with each other, by the taxonomies of a policy",
             remedy="Give a policy and tables, or imprints alone.",
         )
@@ -59,7 +59,9 @@ def read_chain(tables: Sequence[AnyTable], policy: Policy) -> list[Imprint]:
     Keys are placed in the trees that the policy writes down; a column without one shows values or `*`.
     """
     if forms_of(policy):
-        raise WrongCall("tables with term sets are not compared", remedy="Give the imprints of the releases.")
+        raise UsageError(
+            "tables with term sets are not compared", remedy="Give the imprints of the releases."
+        )
     counted = [_counted(table, policy) for table in tables]
     trees = {
         name: _tree(name, [t.column(name).taxonomy.leaf_labels for t in counted], policy)
@@ -86,7 +88,7 @@ def _tree(name: str, texts: Sequence[Sequence[Label]], policy: Policy) -> Taxono
         values = sorted((t for t in every if t != ANY), key=lambda t: (t is None, t or ""))
         return Taxonomy.flat(values or ["any value"])
     if rule is None or not is_written_down(rule):
-        raise WrongCall(
+        raise UsageError(
             f"the taxonomy of {name} grows from the data, so published texts have no place in it",
             remedy="Write the tree down in the policy, or give the imprints of the releases.",
         )

@@ -14,7 +14,7 @@ from sfumato.models.continuous.chain import Chain, ReleaseIndex
 from sfumato.models.continuous.kernels import NO_OVERLAP
 from sfumato.models.continuous.overlap import Overlap
 from sfumato.policy.policy import Policy, against_register
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import format_number
 from sfumato.table.microdata import Codes, Counts, Microdata
@@ -190,7 +190,7 @@ def correspondence(
     one time may be a bound ("at most").
     """
     if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
-        raise WrongCall(
+        raise UsageError(
             "unknown scope or method",
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
@@ -210,7 +210,7 @@ def correspondence(
     if scope != "realized":
         targets = [_bounded(overlap, t, scope, k) for t in times]
     elif data is None:
-        raise WrongCall("only the data holder can say who is where", remedy="Give the data, too.")
+        raise UsageError("only the data holder can say who is where", remedy="Give the data, too.")
     else:
         realized = RealizedTargets.of(releases, chain, data, since)
         targets = [_realized(overlap, t, realized, k) for t in times]

@@ -256,7 +256,7 @@ def published_labels_of(policy: Policy, name: str, values: Sequence[Label] = ())
 # Keys that other columns give away: rows show coarsely what an unchanged cell tells, as other rows show.
 
 
-def given_away(
+def dependency_leak(
     policy: Policy, columns: ColumnsBesideKeys, rows: Mapping[str, Sequence[Label]]
 ) -> Iterator[Objection]:
     """Yields the columns that are published unchanged and tell a key where it is published coarsely.

@@ -27,8 +27,8 @@ from sfumato.cli.options import (
     table_read_by,
     valued,
 )
-from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk, tell, warn
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.cli.terminal import FAILED, document, print_note, print_or_json, print_result, progress_bar, warn
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     with progress_bar() as progress:
         tables = [table_read_by(engine, one, form) for one in data]
         if len(tables) > 1 and (name in ("downcoding", "term-removal") or register is not None):
-            raise WrongCall(f"{name} looks at one table", remedy="Give one file.")
+            raise UsageError(f"{name} looks at one table", remedy="Give one file.")
         if name == "downcoding":
             audit = attack_.downcoding(tables[0], policy, steps=steps, seed=seed, progress=progress)
         elif name == "term-removal":
@@ -124,14 +124,14 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
             told["cracked"] = audit.beside.cracked.as_dict()
         document({"fails": "attacks" if audit.breaches else None, **told})
     else:
-        say(attack_card(audit.findings))
+        print_result(attack_card(audit.findings))
         say_cracked(audit, name)
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
-            talk(remark)
+            print_note(remark)
     if show_values:
         from sfumato.reports.report import values_of
 
-        talk("\n".join(values_of(audit.findings)))
+        print_note("\n".join(values_of(audit.findings)))
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
 
 
@@ -141,9 +141,9 @@ def say_cracked(audit: Audit, name: str) -> None:
         return
     cracked = audit.beside.cracked
     for one in cracked.classes[:MOST_PRINTED]:
-        say(str(one))
+        print_result(str(one))
     if len(cracked.classes) > MOST_PRINTED:
-        say(f"and {len(cracked.classes) - MOST_PRINTED} more classes: --json lists them")
+        print_result(f"and {len(cracked.classes) - MOST_PRINTED} more classes: --json lists them")
 
 
 # `sfumato knowledge`: a knowledge table from records, a term-document table or labelled text.
@@ -212,8 +212,8 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
     save(found.knowledge, out)
     if prevalence is not None:
         save_prevalence(found.prevalence, prevalence)
-    tell(found, as_json=as_json)
-    talk(f"wrote {out}; read it, then name it in the policy: knowledge: {out.name}")
+    print_or_json(found, as_json=as_json)
+    print_note(f"wrote {out}; read it, then name it in the policy: knowledge: {out.name}")
 
 
 def read_vocabulary(file: Path) -> tuple[str, ...]:
@@ -273,10 +273,10 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
             warn=warn,
             progress=progress,
         )
-    tell(result, as_json=as_json)
+    print_or_json(result, as_json=as_json)
     if show_values:
         from sfumato.reports.report import values_of
 
-        talk("\n".join(values_of(result.findings)))
+        print_note("\n".join(values_of(result.findings)))
     broken = result.holds is False or (strict and result.holds is None)
     raise typer.Exit(1 if broken else FAILED if result.failed else 0)

@@ -12,7 +12,7 @@ import typer
 
 from sfumato.cli.guide_page import complete_preset
 from sfumato.cli.options import AsJson, Data, Engine, HeaderLine, Overwrite, reads_data, table_read_by
-from sfumato.cli.terminal import document, progress_bar, say, talk, warn
+from sfumato.cli.terminal import document, print_note, print_result, progress_bar, warn
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
@@ -82,6 +82,6 @@ def declare(
         written = None if out is None else str(out)
         document({"policy": policy.to_dict(), "reasons": reasons, "written": written})
     elif out is None:
-        say(said)
+        print_result(said)
     else:
-        talk(said)
+        print_note(said)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.terminal import progress_bar, say, talk
+from sfumato.cli.terminal import print_note, print_result, progress_bar
 
 if TYPE_CHECKING:
     from sfumato.attacks.audit import Audit
@@ -41,7 +41,7 @@ def demo(
     from sfumato.workflows.audit import audit as audit_
     from sfumato.workflows.protect_file import protect_file as protect_file_
 
-    talk(f"making up {rows:,} patients in {folder}")
+    print_note(f"making up {rows:,} patients in {folder}")
     raw, policy, *_ = write(folder, rows, seed)
     safe, report = folder / "safe.csv", folder / "report.html"
     with progress_bar() as progress:
@@ -55,12 +55,12 @@ def demo(
         titled("after, safe.csv", after.card()),
     )
     for card in cards:
-        say(card)
-        say("")
+        print_result(card)
+        print_result("")
     raw_rows, safe_rows = examples(raw, plan)
-    say(side_by_side(raw_rows, safe_rows, titles=("Six people before", "The same six as published")))
+    print_result(side_by_side(raw_rows, safe_rows, titles=("Six people before", "The same six as published")))
     report_on(raw, safe, plan.policy, before, after).save(report, overwrite=True)
-    talk(f"\nthe files: {raw}, {policy}, {safe}, {report}")
+    print_note(f"\nthe files: {raw}, {policy}, {safe}, {report}")
 
 
 def report_on(raw: Path, safe: Path, policy: Policy, before: Audit, after: Audit) -> Report:

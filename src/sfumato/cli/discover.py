@@ -24,8 +24,8 @@ from sfumato.cli.options import (
     table_read_by,
     tell_drawn,
 )
-from sfumato.cli.terminal import progress_bar, talk, tell
-from sfumato.system.errors import WrongCall
+from sfumato.cli.terminal import print_note, print_or_json, progress_bar
+from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
@@ -163,9 +163,9 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     written = ""
     if suggest is not None:
         written = write_draft(draft_for(discovery.suggest(preset), suggest), suggest, data)
-    tell(discovery, as_json=as_json)
+    print_or_json(discovery, as_json=as_json)
     if written:
-        talk(written)
+        print_note(written)
     tell_drawn(drawn)
 
 
@@ -178,7 +178,7 @@ def _check_suggestion(
     if preset is not None:
         preset_of(preset)
         if suggest is None:
-            raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
+            raise UsageError("a preset is for a policy", remedy="Say where to write it with --suggest.")
     if suggest is not None:
         from sfumato.inputs import files_of_form
         from sfumato.releases.files import check_target

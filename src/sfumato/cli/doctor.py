@@ -11,8 +11,8 @@ import typer
 
 from sfumato.cli.guide_page import complete_policy
 from sfumato.cli.options import AsJson, HeaderLine, ShowValues, SpillFolder, reads_data, table_read_by
-from sfumato.cli.terminal import document, progress_bar, say, talk, tell
-from sfumato.system.errors import WrongCall
+from sfumato.cli.terminal import document, print_note, print_or_json, print_result, progress_bar
+from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 LedgerToReach = Annotated[
@@ -66,23 +66,23 @@ def doctor(
     """
     if data is None:
         if policy is not None:
-            raise WrongCall(
+            raise UsageError(
                 "a policy is held against a file",
                 remedy="Name the file, too; or check the policy alone: sfumato policy check POLICY.",
             )
         from sfumato.workflows.doctor import doctor as doctor_
 
         checkup = doctor_(ledger=ledger, store=store, spill=spill)
-        tell(checkup, as_json=as_json)
+        print_or_json(checkup, as_json=as_json)
         raise typer.Exit(0 if checkup.sound else 3)
     from sfumato.workflows.doctor import checkup_table
 
     with progress_bar() as progress:
         found = checkup_table(table_read_by(None, data, form), policy, header=header, progress=progress)
-    tell(found, as_json=as_json)
+    print_or_json(found, as_json=as_json)
     for diagnosis in found.diagnoses if show_values else ():
         if lines := (*diagnosis.values, *diagnosis.repair):
-            talk("\n".join([f"{diagnosis.where}, {diagnosis.name}:", *(f"  {line}" for line in lines)]))
+            print_note("\n".join([f"{diagnosis.where}, {diagnosis.name}:", *(f"  {line}" for line in lines)]))
     raise typer.Exit(0 if found.sound else 3)
 
 
@@ -112,11 +112,11 @@ def compile_(
         ready, compiled = ready + one.ready, compiled + one.compiled
         failed.extend(one.failed)
         if one.compiled:
-            talk(f"compiled {one.module}")
+            print_note(f"compiled {one.module}")
     where = "in the package" if into_package else "in numba's cache"
     if as_json:
         document({"ready": ready, "compiled": compiled, "failed": failed, "kept": where})
     else:
-        say(f"{ready} functions are ready {where}, {compiled} of them compiled now.")
+        print_result(f"{ready} functions are ready {where}, {compiled} of them compiled now.")
     for name in failed:
-        talk(f"{name} is compiled at its first call: its recorded signature no longer fits")
+        print_note(f"{name} is compiled at its first call: its recorded signature no longer fits")

@@ -14,10 +14,19 @@ import typer
 from sfumato.cli.declare import draft_for
 from sfumato.cli.guide_page import complete_column, complete_rule
 from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data, table_read_by
-from sfumato.cli.terminal import ask, ask_choice, can_ask, document, progress_bar, say, talk, warn
+from sfumato.cli.terminal import (
+    ask,
+    ask_choice,
+    can_ask,
+    document,
+    print_note,
+    print_result,
+    progress_bar,
+    warn,
+)
 from sfumato.draft.draft import MOST_RECIPIENTS, NO_RULE, USUAL_RULE, Audience, rule_of
 from sfumato.policy.presets import PRESETS
-from sfumato.system.errors import WrongCall, did_you_mean, short
+from sfumato.system.errors import UsageError, did_you_mean, short
 from sfumato.table.data_file import NO_FORM, SourceForm
 from sfumato.table.microdata import Role
 
@@ -130,13 +139,13 @@ def _column(question: str, names: Sequence[str], *, usual: str | None = None) ->
 
 def _known(name: str, names: Sequence[str]) -> str:
     if name not in names:
-        raise WrongCall(f"there is no column {short(name)}", remedy=did_you_mean(name, names))
+        raise UsageError(f"there is no column {short(name)}", remedy=did_you_mean(name, names))
     return name
 
 
 def _number(said: str) -> int:
     if not (said.isascii() and said.isdigit() and len(said) < 10 and 1 <= int(said) <= MOST_RECIPIENTS):
-        raise WrongCall(f"say a number from 1 to {MOST_RECIPIENTS:,}")
+        raise UsageError(f"say a number from 1 to {MOST_RECIPIENTS:,}")
     return int(said)
 
 
@@ -258,12 +267,12 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.workflows.init import init as init_
 
     if exact and nothing_exact:
-        raise WrongCall("--exact and --nothing-exact contradict each other", remedy="Leave one of them out.")
+        raise UsageError("--exact and --nothing-exact contradict each other", remedy="Leave one of them out.")
     columns = () if nothing_exact else tuple(exact) if exact else None
     given = GivenAnswers(row, person, since, audience, again, recipients, rule, columns)
     asking = can_ask() and not as_json
     if (lacking := given.open_flags()) and not asking:
-        raise WrongCall(
+        raise UsageError(
             f"nobody can be asked here, and {len(lacking)} of the answers are missing",
             remedy=f"Add {', '.join(lacking)}.",
         )
@@ -303,10 +312,10 @@ def _tell(first: FirstPolicy, data: str, out: Path, *, as_json: bool) -> None:
             }
         )
         return
-    say(first)
+    print_result(first)
     for warning in first.warnings:
         warn(warning)
-    talk(f"\nwrote {out}. Read it: only you know what others know about these people. Then:")
-    say("\n".join(f"  {command}" for command in commands))
+    print_note(f"\nwrote {out}. Read it: only you know what others know about these people. Then:")
+    print_result("\n".join(f"  {command}" for command in commands))
     if first.intent.since or (first.intent.person and first.policy.person is None):
-        talk("Next time: the same release command with the new table, and another folder.")
+        print_note("Next time: the same release command with the new table, and another folder.")

@@ -12,8 +12,8 @@ import typer
 from sfumato.cli.guide_page import complete_recipient
 from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, OneChain, OpeningKey, PolicyFile, PublicKey
 from sfumato.cli.streams import carry_interruptions
-from sfumato.cli.terminal import document, say, talk, tell
-from sfumato.system.errors import WrongCall
+from sfumato.cli.terminal import document, print_note, print_or_json, print_result
+from sfumato.system.errors import UsageError
 
 # `sfumato ledger`, the life of a ledger: withdrawals, retired chains, keys, anchors, what is missing.
 
@@ -61,10 +61,10 @@ def withdraw(
     if out is not None:
         check_target(out)
     withdrawal = withdraw_(Ledger(url, key=key), release, reason=reason, chain=chain)
-    tell(withdrawal, as_json=as_json)
+    print_or_json(withdrawal, as_json=as_json)
     if out is not None:
         write_new(out, certificate.certificate_bytes(certificate.certificate(withdrawal.entry)))
-        talk(f"wrote {out}")
+        print_note(f"wrote {out}")
 
 
 def retire(
@@ -84,13 +84,13 @@ def retire(
     from sfumato.releases.ledger.erasure import LOST_BY_IT
     from sfumato.releases.ledger.erasure import retire as retire_
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.system.errors import WrongCall
+    from sfumato.system.errors import UsageError
 
     if not yes:
-        raise WrongCall(
+        raise UsageError(
             f"retiring a chain cannot be undone: {'; '.join(LOST_BY_IT)}", remedy="Say --yes to do it."
         )
-    tell(retire_(Ledger(url, key=key), chain), as_json=as_json)
+    print_or_json(retire_(Ledger(url, key=key), chain), as_json=as_json)
 
 
 def anchor(url: LedgerUrl = DEFAULT, out: NewFile = None) -> None:
@@ -110,7 +110,7 @@ def anchor(url: LedgerUrl = DEFAULT, out: NewFile = None) -> None:
         document(made)
         return
     write_new(out, certificate.certificate_bytes(made))
-    talk(f"wrote {out}; keep it away from the ledger")
+    print_note(f"wrote {out}; keep it away from the ledger")
 
 
 def missing(
@@ -145,7 +145,7 @@ def missing(
     if as_json:
         document(found.as_dict())
     else:
-        say(found.card())
+        print_result(found.card())
     raise typer.Exit(1 if found else 0)
 
 
@@ -166,7 +166,7 @@ def reading_key(
     from sfumato.releases.ledger.ledger import Ledger
 
     reading_key_(Ledger(url, key=key).database).write(out)
-    talk(f"wrote {out}; whoever has it can open what the ledger keeps")
+    print_note(f"wrote {out}; whoever has it can open what the ledger keeps")
 
 
 def keys(url: LedgerUrl = DEFAULT) -> None:
@@ -179,7 +179,7 @@ def keys(url: LedgerUrl = DEFAULT) -> None:
     from sfumato.releases.ledger.keys import as_text
     from sfumato.releases.ledger.ledger import Ledger
 
-    say(as_text(Ledger(url, readonly=True).dated_keys).rstrip("\n"))
+    print_result(as_text(Ledger(url, readonly=True).dated_keys).rstrip("\n"))
 
 
 ledger = typer.Typer(
@@ -224,9 +224,9 @@ def verify(
     if as_json:
         document({**verification.as_dict(), "weaker": [release.as_dict() for release in weaker]})
     else:
-        say(verification.card())
+        print_result(verification.card())
         for release in weaker:
-            say(str(release))
+            print_result(str(release))
     raise typer.Exit(0 if verification.holds and (floors is None or floors.holds) else 1)
 
 
@@ -252,7 +252,7 @@ def floor(
     if as_json:
         document(floors.as_dict())
     else:
-        say(floors.card())
+        print_result(floors.card())
     raise typer.Exit(0 if floors.holds else 1)
 
 
@@ -297,7 +297,7 @@ def import_(
     if as_json:
         document(receipt.as_dict())
     else:
-        say(str(receipt))
+        print_result(str(receipt))
 
 
 @ledger.command()
@@ -336,7 +336,7 @@ def recover(
     from sfumato.releases.ledger.ledger import Ledger
 
     if (release is None) is (into is not None or forget) or (into is not None and forget):
-        raise WrongCall("--release goes with either --into or --forget")
+        raise UsageError("--release goes with either --into or --forget")
     opened = Ledger(url, key=key)
     if release is None:
         recovered = recovery.recover(opened, host=host)
@@ -350,8 +350,8 @@ def recover(
         for one in recovered:
             place = f"  on {one.host}" if one.host else ""
             why = f": {one.why}" if one.why else ""
-            say(f"{one.release}  {one.outcome}{why}  {one.target}{place}")
-        say("nothing is under way" if not recovered else f"looked after {len(recovered)}")
+            print_result(f"{one.release}  {one.outcome}{why}  {one.target}{place}")
+        print_result("nothing is under way" if not recovered else f"looked after {len(recovered)}")
     outcomes = {one.outcome for one in recovered}
     raise typer.Exit(1 if "lost" in outcomes else 4 if outcomes & {"out of reach", "blocked"} else 0)
 
@@ -373,7 +373,7 @@ def backup(
     from sfumato.releases.ledger.ledger import Ledger
 
     backup_(Ledger(url, key=key, readonly=True), file)
-    talk(f"wrote {file}; keep the key somewhere else")
+    print_note(f"wrote {file}; keep the key somewhere else")
 
 
 @ledger.command()
@@ -411,10 +411,10 @@ def restore(
     )
     verification = restored.verify()
     for remark in verification.remarks:
-        talk(remark)
+        print_note(remark)
     if verification.lost:
-        talk("who was erased after this backup was made is in it again: erase them again")
-    talk("restored")
+        print_note("who was erased after this backup was made is in it again: erase them again")
+    print_note("restored")
 
 
 @ledger.command()
@@ -429,7 +429,7 @@ def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
     """
     from sfumato.releases.ledger.ledger import Ledger
 
-    say(Ledger(url, key=key).rotate())
+    print_result(Ledger(url, key=key).rotate())
 
 
 # `sfumato certificate`: is this what was published?
@@ -474,5 +474,5 @@ def verify_certificate(
     if as_json:
         document(examination.as_dict())
     else:
-        say(examination.card())
+        print_result(examination.card())
     raise typer.Exit(0 if examination.holds is True else 1)

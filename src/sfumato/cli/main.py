@@ -30,7 +30,7 @@ from sfumato.cli.release import history, override, release
 from sfumato.cli.report import compare, report
 from sfumato.cli.streams import CarriedError, carry_interruptions, lost_output, needs_supervision, supervised
 from sfumato.cli.studio import studio
-from sfumato.cli.terminal import document, say, talk
+from sfumato.cli.terminal import document, print_note, print_result
 from sfumato.cli.trace import erase, trace
 from sfumato.system.errors import (
     BadData,
@@ -47,7 +47,7 @@ from sfumato.system.errors import (
     RefusedByHistory,
     SfumatoError,
     Unfinished,
-    WrongCall,
+    UsageError,
 )
 from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.plugins import compilation, silence_library_logs
@@ -93,7 +93,7 @@ def help_(
     if page is not None and asked is None:
         usage = None if find else _usage(ctx, page.split())
         if usage is None:
-            raise WrongCall("there is no such page or command.", remedy="`sfumato help` lists pages.")
+            raise UsageError("there is no such page or command.", remedy="`sfumato help` lists pages.")
         _show(usage, {"name": page, "page": "docs/reference/commands.md", "text": usage}, as_json=as_json)
     elif find is not None:
         _show_found(find, list(pages.values()) if asked is None else [asked], as_json=as_json)
@@ -144,13 +144,13 @@ def _show(text: str, content: dict[str, object], *, as_json: bool) -> None:
 
         pager(text)
     else:
-        say(text.rstrip("\n"))
+        print_result(text.rstrip("\n"))
 
 
 # The page of the guide that helps with an error, by the kind of the error.
 
 HELP_PAGES: Mapping[type[SfumatoError], str] = {
-    WrongCall: "docs/reference/commands.md",
+    UsageError: "docs/reference/commands.md",
     BadInput: "docs/reference/errors.md",
     BadData: "docs/how-to/files.md",
     BadTaxonomy: "docs/how-to/hierarchies.md",
@@ -228,7 +228,7 @@ def program(names: Sequence[str] = NAMES) -> typer.Typer:
 
 def _version(asked: bool) -> None:
     if asked:
-        say(f"sfumato {sfumato.__version__}")
+        print_result(f"sfumato {sfumato.__version__}")
         raise typer.Exit
 
 
@@ -264,7 +264,7 @@ def _run_watched() -> int:
     """Do what the program was asked for; signals are noted."""
     stop_request.watch()
     silence_library_logs()
-    compilation.tell = talk
+    compilation.tell = print_note
     return _told(run(sys.argv[1:]))
 
 
@@ -273,7 +273,7 @@ def _told(code: int) -> int:
     error = lost_output()
     if error is None:
         return code
-    talk(f"the results cannot be written to stdout ({error.strerror}); {what_became()}")
+    print_note(f"the results cannot be written to stdout ({error.strerror}); {what_became()}")
     return code or (0 if stop_request.published else BadInput.exit_code)
 
 
@@ -287,7 +287,7 @@ def run(arguments: Sequence[str]) -> int:
         if code == Interrupted.exit_code:  # Typer's answer to a signal that came while it read the arguments
             raise StopAsked
         if stop_request.asked:
-            talk("asked to stop too late: this call was finished")
+            print_note("asked to stop too late: this call was finished")
         _ignore_signals()
         return code if isinstance(code, int) else 0
     except SystemExit:
@@ -325,20 +325,20 @@ def as_ours(error: BaseException) -> SfumatoError:
     if isinstance(error, typer.TyperException):
         return _wrong_call(error)
     if not isinstance(error, OSError) and not is_out_of_memory(error) and os.environ.get("SFUMATO_DEBUG"):
-        talk("A traceback may hold values of your data:")
+        print_note("A traceback may hold values of your data:")
         traceback.print_exception(error)
     return as_shown(error)
 
 
 def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
     """Print what went wrong on stderr, and with --json also as the one document on stdout; the exit code."""
-    talk(f"{_place(error)}{error.message}")
+    print_note(f"{_place(error)}{error.message}")
     if error.remedy:
-        talk(error.remedy)
+        print_note(error.remedy)
     if page := help_page(error):
-        talk(f"This page helps: {page} (sfumato help {page_name(page)})")
+        print_note(f"This page helps: {page} (sfumato help {page_name(page)})")
     if error.values and "--show-values" in arguments:
-        talk("values: " + ", ".join(repr(value) for value in error.values))
+        print_note("values: " + ", ".join(repr(value) for value in error.values))
     if "--json" in arguments:
         document({"error": as_document(error)})
     return error.exit_code
@@ -364,9 +364,9 @@ def _place(error: SfumatoError) -> str:
     return f"{error.where}: " if error.where else ""
 
 
-def _wrong_call(error: typer.TyperException) -> WrongCall:
+def _wrong_call(error: typer.TyperException) -> UsageError:
     text = getattr(error, "format_message", lambda: str(error))()  # not every error of Typer has it
-    return WrongCall(text, remedy=_how_to_call(error))
+    return UsageError(text, remedy=_how_to_call(error))
 
 
 def _how_to_call(error: typer.TyperException) -> str:

@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperGroup
 
 from sfumato.cli.guide_page import complete_chain, complete_policy
-from sfumato.cli.terminal import talk
+from sfumato.cli.terminal import print_note
 from sfumato.system.disk import is_address, is_database
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm
 
 if TYPE_CHECKING:
@@ -214,18 +214,18 @@ def table_read_by(engine: str | None, data: str, form: SourceForm = NO_FORM) -> 
     if engine is None and is_address(data) and not is_database(data) and not form:
         return data
     if engine is None:
-        return DataFile(data, **_arguments(form), note=talk)
+        return DataFile(data, **_arguments(form), note=print_note)
     if engine != "spark":
-        raise WrongCall("there is no such engine", remedy="Say spark, or leave --engine out.")
+        raise UsageError("there is no such engine", remedy="Say spark, or leave --engine out.")
     if form:
-        raise WrongCall(
+        raise UsageError(
             f"Spark reads tables in its own way, without --{next(iter(form.words))}",
             remedy="Leave it out, or read the file without --engine.",
         )
     try:
         from sfumato.table.spark.source import spark_table
     except ImportError:
-        raise WrongCall(
+        raise UsageError(
             "Spark is not installed", remedy="Run `pip install 'sfumato[spark]'`, then `sfumato doctor`."
         ) from None
     return spark_table(data)
@@ -325,4 +325,4 @@ def draw_charts(result: Drawable, folder: Path | None) -> tuple[Path, ...]:
 def tell_drawn(files: tuple[Path, ...]) -> None:
     """Say which files were drawn, if any."""
     if files:
-        talk(f"drew {', '.join(str(file) for file in files)}")
+        print_note(f"drew {', '.join(str(file) for file in files)}")

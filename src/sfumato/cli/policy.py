@@ -11,7 +11,7 @@ import typer
 from sfumato.cli.guide_page import complete_preset, complete_waiting
 from sfumato.cli.options import ROWS, AsJson, Data, PolicyArgument, ShowValues, reads_data, table_read_by
 from sfumato.cli.streams import carry_interruptions
-from sfumato.cli.terminal import document, progress_bar, say, talk, tell
+from sfumato.cli.terminal import document, print_note, print_or_json, print_result, progress_bar
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 policy = typer.Typer(
@@ -69,16 +69,16 @@ def check(
         document({"sound": not errors, "ailments": [json_ready(diagnosis) for diagnosis in diagnoses]})
     else:
         for line in diagnosis_lines(diagnoses):
-            say(line)
-        say(pluralize(errors, "error") if errors else "the policy is sound")
+            print_result(line)
+        print_result(pluralize(errors, "error") if errors else "the policy is sound")
     if show_values:
         for diagnosis in diagnoses:
             for word, lines in (("values", diagnosis.values), ("proposed", diagnosis.repair)):
                 if lines:
-                    talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
-                    talk("\n".join(f"  {line}" for line in lines))
+                    print_note(f"{diagnosis.where}, {diagnosis.name}, {word}:")
+                    print_note("\n".join(f"  {line}" for line in lines))
     elif not as_json and any(diagnosis.repair for diagnosis in diagnoses):
-        talk("--show-values prints the values, and the lines to add")
+        print_note("--show-values prints the values, and the lines to add")
     raise typer.Exit(3 if errors else 0)
 
 
@@ -108,9 +108,9 @@ def confirm(
     if as_json:
         document({"waiting": list(waiting)})
     elif waiting:
-        say(f"still to be confirmed: {', '.join(waiting)}")
+        print_result(f"still to be confirmed: {', '.join(waiting)}")
     else:
-        say("every column is confirmed")
+        print_result("every column is confirmed")
 
 
 @policy.command()
@@ -130,11 +130,11 @@ def ready(
     from sfumato.workflows.confirm import ready_card, ready_list, ready_text
 
     if name is not None:
-        say(ready_text(name).rstrip("\n"))
+        print_result(ready_text(name).rstrip("\n"))
     elif as_json:
         document({"ready": ready_list()})
     else:
-        say(ready_card())
+        print_result(ready_card())
 
 
 @policy.command()
@@ -155,9 +155,9 @@ def arx(
     """
     from sfumato.workflows.confirm import POLICY, take_over_arx_project
 
-    tell(take_over_arx_project(project, into), as_json=as_json)
+    print_or_json(take_over_arx_project(project, into), as_json=as_json)
     if not as_json:
-        talk(f"next: sfumato policy check {into / POLICY}")
+        print_note(f"next: sfumato policy check {into / POLICY}")
 
 
 @policy.command()
@@ -190,4 +190,4 @@ def patterns(
         classified = patterns_(
             table_read_by(None, data, form), file, quality=quality, tolerance=tolerance, progress=progress
         )
-    tell(classified, as_json=as_json)
+    print_or_json(classified, as_json=as_json)

@@ -25,8 +25,16 @@ from sfumato.cli.options import (
     reads_data,
     table_read_by,
 )
-from sfumato.cli.terminal import document, foretell, is_terminal, progress_bar, say, talk, warn
-from sfumato.system.errors import WrongCall
+from sfumato.cli.terminal import (
+    document,
+    is_terminal,
+    print_estimate,
+    print_note,
+    print_result,
+    progress_bar,
+    warn,
+)
+from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
@@ -72,9 +80,12 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.system.memory import Memory
 
     if out is None and not dry_run:
-        raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
+        raise UsageError("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
     allowed, target = Memory.of(memory, spill=spill), None if dry_run else out
-    table, told_before = table_read_by(engine, data, form), foretell if compare or is_terminal() else None
+    table, told_before = (
+        table_read_by(engine, data, form),
+        print_estimate if compare or is_terminal() else None,
+    )
     with progress_bar() as progress:
         if target is None:
             from sfumato.workflows.protect import protect as protect_
@@ -122,25 +133,25 @@ def _content(plan: Plan, target: Path | None, *, explain: bool) -> dict[str, obj
 
 def _say_plan(plan: Plan, *, compare: bool, explain: bool, show_values: bool) -> None:
     """Print the plan, and if asked for what searches gave, and why and by which values no column is finer."""
-    say(plan)
+    print_result(plan)
     if compare:
-        say(plan.comparison())
+        print_result(plan.comparison())
     if explain:
-        say(plan.explain())
+        print_result(plan.explain())
     if explain and show_values:
-        talk("\n".join(plan.explain().values()))
+        print_note("\n".join(plan.explain().values()))
 
 
 def _say_where(plan: Plan, target: Path | None, against: str | None, *, dictionary: bool) -> None:
     """Print on stderr what was written, and what it is good for."""
-    talk("nothing was written" if target is None else f"published {target}")
+    print_note("nothing was written" if target is None else f"published {target}")
     if target is not None and dictionary:
         from sfumato.releases.dictionary import beside
 
-        talk(f"what it means: {', '.join(str(file) for file in beside(target).values())}")
+        print_note(f"what it means: {', '.join(str(file) for file in beside(target).values())}")
     if target is not None and against:
-        talk("the ledger does not know of it: what is handed on is made by `sfumato release`")
+        print_note("the ledger does not know of it: what is handed on is made by `sfumato release`")
     if target is not None and plan.reference is not None:
         from sfumato.policy.reference import reference_path
 
-        talk(f"kept for you alone, to judge it later: {reference_path(target)}")
+        print_note(f"kept for you alone, to judge it later: {reference_path(target)}")

@@ -27,7 +27,7 @@ from sfumato.cli.options import (
     reads_data,
     table_read_by,
 )
-from sfumato.cli.terminal import document, progress_bar, say, talk, warn
+from sfumato.cli.terminal import document, print_note, print_result, progress_bar, warn
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 Overrides = Annotated[
@@ -94,7 +94,9 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.workflows.release import release as release_
 
     if not dry_run and LedgerDatabase(ledger).on_a_shared_drive:
-        talk("the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that")
+        print_note(
+            "the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that"
+        )
     with progress_bar() as progress:
         receipt = release_(
             table_read_by(engine, data, form),
@@ -116,8 +118,8 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     if as_json:
         document(receipt.as_dict())
         return
-    say(receipt)
-    talk(f"published {into}" if receipt.published else "nothing was written")
+    print_result(receipt)
+    print_note(f"published {into}" if receipt.published else "nothing was written")
 
 
 def history(
@@ -146,7 +148,7 @@ def history(
         listed = [{**Receipt(r).as_dict(), "at": r.at, **m} for r, m in zip(records, more, strict=True)]
         document({"releases": listed})
     else:
-        say(history_card(records, withdrawn, erased))
+        print_result(history_card(records, withdrawn, erased))
 
 
 # `sfumato override`: a second person allows a smaller k, or a policy that promises less.
@@ -194,7 +196,7 @@ def override(
     Example:  sfumato override -p policy.yaml --to rescue --k 2 --reason flood --by "A. Berg"
     --until 2026-12-31 --key berg.key -o rescue.json
     """
-    from sfumato.system.errors import WrongCall
+    from sfumato.system.errors import UsageError
     from sfumato.workflows.release import sign_override, sign_weaker
 
     if weaker and to is None and k is None:
@@ -209,10 +211,10 @@ def override(
             " recipients.overriders, then sign again: this file is for the policy as it is now"
         )
     else:
-        raise WrongCall(
+        raise UsageError(
             "an override is for a recipient with a smaller k, or for a weaker policy",
             remedy="Name --to and --k, or --weaker alone.",
         )
     if as_json:
         document(signed.override.as_dict())
-    talk(f"wrote {out}{'' if signed.is_listed and not weaker else unlisted}")
+    print_note(f"wrote {out}{'' if signed.is_listed and not weaker else unlisted}")

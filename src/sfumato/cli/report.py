@@ -23,8 +23,8 @@ from sfumato.cli.options import (
     table_read_by,
     tell_drawn,
 )
-from sfumato.cli.terminal import progress_bar, say, talk, tell
-from sfumato.system.errors import WrongCall
+from sfumato.cli.terminal import print_note, print_or_json, print_result, progress_bar
+from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 OptionalPolicy = Annotated[
@@ -81,7 +81,7 @@ def report(
     if out.suffix != ".html":
         try:
             check_pdf()
-        except WrongCall as lacking:
+        except UsageError as lacking:
             if out.suffix == ".pdf":
                 raise
             without_pdf = f"{lacking.message}. {lacking.remedy}"
@@ -100,11 +100,11 @@ def report(
         )
     files = made.save(out, overwrite=overwrite)
     for file in files:
-        say(str(file))
+        print_result(str(file))
     if without_pdf:
-        talk(f"no PDF was written: {without_pdf}")
+        print_note(f"no PDF was written: {without_pdf}")
     if not public:
-        talk("internal: it holds figures of the original, and only you can read the files")
+        print_note("internal: it holds figures of the original, and only you can read the files")
 
 
 # `sfumato utility`: what a safe table still tells of the original.
@@ -161,5 +161,5 @@ def compare(
             progress=progress,
         )
         drawn = draw_charts(result, charts)
-    tell(result, as_json=as_json)
+    print_or_json(result, as_json=as_json)
     tell_drawn(drawn)

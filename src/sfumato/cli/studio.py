@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.terminal import say, talk
-from sfumato.system.errors import WrongCall
+from sfumato.cli.terminal import print_note, print_result
+from sfumato.system.errors import UsageError
 
 
 def studio(
@@ -35,16 +35,16 @@ def studio(
     except ImportError as missing:
         if (missing.name or "").startswith("sfumato"):
             raise
-        raise WrongCall(
+        raise UsageError(
             f"the studio needs the library {missing.name}, which is not installed",
             remedy="Run `pip install 'sfumato[studio]'`.",
         ) from None
 
     def tell(address: str) -> None:
-        talk("the studio is open on this computer alone; Ctrl-C ends it.")
-        talk(f"{'If no browser shows it, this' if browser else 'This'} address opens it, once:")
-        say(address)
+        print_note("the studio is open on this computer alone; Ctrl-C ends it.")
+        print_note(f"{'If no browser shows it, this' if browser else 'This'} address opens it, once:")
+        print_result(address)
 
-    run(folder, port=port, browser=browser, tell=tell, warn=talk)
+    run(folder, port=port, browser=browser, tell=tell, warn=print_note)
     with suppress(OSError):  # the terminal may have been closed
-        talk("the studio is closed, and what was dropped into it is wiped")
+        print_note("the studio is closed, and what was dropped into it is wiped")

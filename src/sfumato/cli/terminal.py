@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sfumato.cli.streams import takes_every_letter, write
-from sfumato.system.errors import Interrupted, WrongCall
+from sfumato.system.errors import Interrupted, UsageError
 from sfumato.system.presentation.cards import Card, Printable
 from sfumato.system.presentation.visible_text import escaped_json, visible
 from sfumato.system.progress import Progress, silent
@@ -29,7 +29,7 @@ class Told(Protocol):
     def as_dict(self) -> Mapping[str, object]: ...
 
 
-def say(result: str | Card | Printable) -> None:
+def print_result(result: str | Card | Printable) -> None:
     """Print a result on stdout; where somebody looks, its card with colours (unless NO_COLOR is set)."""
     if isinstance(result, str) or not sys.stdout.isatty():
         shown = visible(str(result), keep="\n\t")
@@ -45,28 +45,28 @@ def document(content: Mapping[str, object]) -> None:
     write(sys.stdout, escaped_json(text) + "\n")
 
 
-def tell(result: Told, *, as_json: bool) -> None:
+def print_or_json(result: Told, *, as_json: bool) -> None:
     """Print a result on stdout: its card, or its JSON document."""
     if as_json:
         document(result.as_dict())
     else:
-        say(result if isinstance(result, Printable) else str(result))
+        print_result(result if isinstance(result, Printable) else str(result))
 
 
 def warn(diagnosis: object) -> None:
     """Print a warning about the policy on stderr."""
-    talk(str(diagnosis))
+    print_note(str(diagnosis))
 
 
-def talk(text: str) -> None:
+def print_note(text: str) -> None:
     """Print a remark on stderr."""
     write(sys.stderr, visible(text, keep="\n\t") + "\n")
 
 
-def foretell(expected: Sequence[object]) -> None:
+def print_estimate(expected: Sequence[object]) -> None:
     """Print on stderr about how long each search will take."""
     if expected:
-        talk("before the search: " + "; ".join(str(one) for one in expected))
+        print_note("before the search: " + "; ".join(str(one) for one in expected))
 
 
 def is_terminal() -> bool:
@@ -118,11 +118,11 @@ def can_ask() -> bool:
 
 
 def ask(question: str, read: Callable[[str], Answer], *, usual: str | None = None) -> Answer:
-    """Returns the answer to a question as `read` understands it; it raises `WrongCall` where it does not.
+    """Returns the answer to a question as `read` understands it; it raises `UsageError` where it does not.
 
     An empty answer is the `usual` one. Raises `Interrupted` where no answer comes any more.
     """
-    talk(question)
+    print_note(question)
     while True:
         write(sys.stderr, "> " if usual is None else f"[{usual}] > ")
         line = sys.stdin.readline()
@@ -130,12 +130,12 @@ def ask(question: str, read: Callable[[str], Answer], *, usual: str | None = Non
             raise Interrupted("no answer came; nothing was written")
         said = line.strip() or usual
         if said is None:
-            talk("Please answer.")
+            print_note("Please answer.")
             continue
         try:
             return read(said)
-        except WrongCall as wrong:
-            talk(f"{wrong.message}. {wrong.remedy}" if wrong.remedy else f"{wrong.message}.")
+        except UsageError as wrong:
+            print_note(f"{wrong.message}. {wrong.remedy}" if wrong.remedy else f"{wrong.message}.")
 
 
 def ask_choice(question: str, choices: Mapping[str, str], *, usual: str) -> str:
@@ -150,7 +150,7 @@ def ask_choice(question: str, choices: Mapping[str, str], *, usual: str) -> str:
             return said
         if said.isascii() and said.isdigit() and 1 <= int(said) <= len(words):
             return words[int(said) - 1]
-        raise WrongCall(f"say a number from 1 to {len(words)}, or a word of the list")
+        raise UsageError(f"say a number from 1 to {len(words)}, or a word of the list")
 
     return ask(f"{question}\n{listed}", read, usual=usual)
 

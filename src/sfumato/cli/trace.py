@@ -26,8 +26,8 @@ from sfumato.cli.options import (
     table_read_by,
     tell_drawn,
 )
-from sfumato.cli.terminal import progress_bar, talk, tell
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.cli.terminal import print_note, print_or_json, progress_bar
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 LeakFile = Annotated[
@@ -76,7 +76,7 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
 
     pairs = [name.partition("=") for name in column or ()]
     if any(not mark for _, mark, _ in pairs):
-        raise WrongCall("a column is renamed by THEIRS=OURS", remedy="For example --column years=age.")
+        raise UsageError("a column is renamed by THEIRS=OURS", remedy="For example --column years=age.")
     with progress_bar() as progress:
         result = trace_(
             table_read_by(engine, leak, form),
@@ -90,9 +90,9 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
             progress=progress,
         )
         drawn = draw_charts(result, charts)
-    tell(result, as_json=as_json)
+    print_or_json(result, as_json=as_json)
     if show_values:
-        talk("\n".join(result.values()))
+        print_note("\n".join(result.values()))
     tell_drawn(drawn)
 
 
@@ -157,7 +157,7 @@ def erase(
 
     people, numbers = [*(person or []), *_lines_in(person_file, "--person-file")], _numbers_in(rows)
     if not yes:
-        raise WrongCall(
+        raise UsageError(
             "an erasure cannot be undone: marks are deleted, and who was erased is not known again",
             remedy="Say --yes to do it.",
         )
@@ -171,7 +171,7 @@ def erase(
         chain=chain,
         key=key,
     )
-    tell(found, as_json=as_json)
+    print_or_json(found, as_json=as_json)
 
 
 def _lines_in(file: str | None, option: str) -> list[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 
 # The catalogue of the made-up hospital: jobs, diseases, symptoms, syllables. All invented.
@@ -214,9 +214,9 @@ def hospital(
     True
     """
     if kind not in KINDS:
-        raise WrongCall("no such kind of dataframe", remedy=f"Pick one of {', '.join(KINDS)}.")
+        raise UsageError("no such kind of dataframe", remedy=f"Pick one of {', '.join(KINDS)}.")
     if rows < 0:
-        raise WrongCall("a table has at least 0 rows")
+        raise UsageError("a table has at least 0 rows")
     return nw.from_dict(columns(rows, seed), backend=kind).to_native()
 
 
@@ -430,7 +430,7 @@ def write(folder: str | Path, rows: int = 100_000, seed: int = 0) -> tuple[Path,
     """Writes hospital.csv, policy.yaml, job.csv and disease.csv into a folder; replaces earlier ones."""
     into = Path(folder)
     if into.exists() and not into.is_dir():
-        raise WrongCall("the place for the demo is a file", remedy="Name a folder.")
+        raise UsageError("the place for the demo is a file", remedy="Name a folder.")
     into.mkdir(parents=True, exist_ok=True)
     table = columns(rows, seed)
     with (into / "hospital.csv").open("w", encoding="utf-8", newline="") as file:

@@ -23,7 +23,7 @@ from sfumato.draft.draft import draft
 from sfumato.draft.evidence import ColumnFinding, TableEvidence
 from sfumato.kernels.sample_uniques import count_minimal_uniques
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import Card, Printable, decimals, format_number, json_ready, pluralize
@@ -116,7 +116,7 @@ def record_risk(
     """
     columns, rows = len(table.names), table.rows
     if max_size < 1:
-        raise WrongCall("max_size must be at least 1")
+        raise UsageError("max_size must be at least 1")
     size = min(max_size, columns)
     if memory is not None:
         sets = sum(comb(columns, s) for s in range(1, size))
@@ -173,7 +173,7 @@ def _ranks(columns: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _bitsets(sets: int, rows: int) -> NDArray[np.uint64]:
     words = (rows + 63) // 64
     if 8 * sets * words > MOST_BYTES:
-        raise WrongCall(
+        raise UsageError(
             f"{sets} sets of columns over {rows} rows need more than {MOST_BYTES >> 30} GiB",
             remedy="Lower max_size, or choose fewer columns.",
         )
@@ -720,7 +720,7 @@ def scan(
         raise BadData("the table has no columns")
     unknown = [name for name in without if name not in source.columns]
     if unknown:
-        raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+        raise UsageError(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
     chosen = method or SearchMethod()
     limits = chosen.limits(source.memory)
     names = [name for name in source.columns if name not in set(without)]

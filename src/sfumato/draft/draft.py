@@ -15,7 +15,7 @@ from sfumato.draft.functional_dependencies import (
     FlagColumns,
     companions,
     date_differences,
-    spread_categories,
+    one_hot_columns,
     telling_columns,
 )
 from sfumato.draft.roles import guess, is_undecided, without_undecided
@@ -29,7 +29,7 @@ from sfumato.policy.presets import PRESETS, Preset
 from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies.texts import Flat
-from sfumato.system.errors import BadData, BadPolicy, WrongCall, did_you_mean, short
+from sfumato.system.errors import BadData, BadPolicy, UsageError, did_you_mean, short
 from sfumato.table.data_file import NO_FORM, SourceForm
 from sfumato.table.microdata import Role
 from sfumato.table.spelling import meaning
@@ -117,7 +117,7 @@ def _look_at_several(
         columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
     flags = FlagColumns.of(columns, survey)
     if flags.names and first_texts is not None:
-        columns.update(spread_categories(flags, first_texts(flags.names)))
+        columns.update(one_hot_columns(flags, first_texts(flags.names)))
     if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
         columns.update(without_undecided(columns))
 
@@ -246,31 +246,31 @@ class Intent:
     def __post_init__(self) -> None:
         rule_of(self.rule)
         if not 1 <= self.recipients <= MOST_RECIPIENTS:
-            raise WrongCall(f"recipients are a number from 1 to {MOST_RECIPIENTS:,}")
+            raise UsageError(f"recipients are a number from 1 to {MOST_RECIPIENTS:,}")
         if self.audience is Audience.PUBLIC and self.recipients > 1:
-            raise WrongCall(
+            raise UsageError(
                 "what is public is one table for everybody, not a version for each of several recipients",
                 remedy="Say --recipients 1, or --audience partners.",
             )
         if self.frequency is Frequency.AGAIN:
             self._check_again()
         elif self.since is not None:
-            raise WrongCall("a column of deliveries is for tables that come again", remedy="Say --again.")
+            raise UsageError("a column of deliveries is for tables that come again", remedy="Say --again.")
         if self.rows is RowMeaning.EVENT and self.person is None:
-            raise WrongCall(
+            raise UsageError(
                 "which rows are whose has to be known where somebody has several",
                 remedy="Name the column that tells people apart: --person COLUMN.",
             )
 
     def _check_again(self) -> None:
         if self.rows is RowMeaning.EVENT:
-            raise WrongCall(
+            raise UsageError(
                 "nothing can be promised yet of several releases about people who have several rows each",
                 remedy="Bring each person's rows together in one row (--row person), or say --once: every"
                 " release is then safe alone, and nothing is promised of two together.",
             )
         if (self.person is None) == (self.since is None):
-            raise WrongCall(
+            raise UsageError(
                 "a release beside earlier ones has to know who was in them",
                 remedy="Name one column: --since COLUMN, which says with which delivery a row came, or"
                 " --person COLUMN, which tells people apart.",
@@ -283,10 +283,10 @@ class Intent:
         return USUAL_RULE[self.audience] if named == NO_RULE else named if isinstance(named, str) else None
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Raises `WrongCall` for a column that the table does not have."""
+        """Raises `UsageError` for a column that the table does not have."""
         for flag, name in self._named:
             if name not in names:
-                raise WrongCall(
+                raise UsageError(
                     f"the table has no column {short(name)}",
                     where=f"--{flag}",
                     remedy=did_you_mean(name, names, otherwise="`sfumato doctor DATA` lists its columns."),
@@ -312,7 +312,7 @@ class Intent:
 
 
 def rule_of(word: str) -> str | int:
-    """Returns the rule that a word names: a preset, a k, or `none`; raises `WrongCall` for anything else.
+    """Returns the rule that a word names: a preset, a k, or `none`; raises `UsageError` for anything else.
 
     >>> rule_of("ema"), rule_of("7"), rule_of("none")
     ('ema', 7, 'none')
@@ -321,19 +321,19 @@ def rule_of(word: str) -> str | int:
         return word
     if word.isascii() and word.isdigit() and len(word) < 10:
         if int(word) < 2:
-            raise WrongCall("a group of one person hides nobody", remedy="Name a k of 2 or more.")
+            raise UsageError("a group of one person hides nobody", remedy="Name a k of 2 or more.")
         return int(word)
     if word not in PRESETS:
         choices = [*PRESETS, NO_RULE]
         hint = did_you_mean(word, choices, otherwise=f"There is {', '.join(choices)}, or a number (k).")
-        raise WrongCall("there is no rule of this name", where="--rule", remedy=hint)
+        raise UsageError("there is no rule of this name", where="--rule", remedy=hint)
     return preset_of(word).name
 
 
 def intended(draft: Policy, intent: Intent) -> Policy:
     """Returns a draft as it follows from the answers; versions for recipients are chosen later.
 
-    Raises `WrongCall` where an answer contradicts what a column is.
+    Raises `UsageError` where an answer contradicts what a column is.
     """
     intent.check_columns(list(draft.columns))
     columns = dict(draft.columns)
@@ -359,7 +359,7 @@ def intended(draft: Policy, intent: Intent) -> Policy:
             confirm={n: why for n, why in draft.confirm.items() if columns[n].role is draft.columns[n].role},
         )
     except BadPolicy as wrong:
-        raise WrongCall(
+        raise UsageError(
             f"these answers do not go together: {wrong.message}", where=wrong.where, remedy=wrong.remedy
         ) from None
 
@@ -367,9 +367,9 @@ def intended(draft: Policy, intent: Intent) -> Policy:
 def _exact(name: str, rule: ColumnRule, intent: Intent) -> ColumnRule:
     """Returns the rule of a column whose values stay as they are, if they are published at all."""
     if name in (intent.person, intent.since):
-        raise WrongCall(f"column {short(name)} tells who somebody is, and is never published")
+        raise UsageError(f"column {short(name)} tells who somebody is, and is never published")
     if rule.role is Role.IDENTIFIER:
-        raise WrongCall(
+        raise UsageError(
             f"column {short(name)} is an identifier ({rule.reason}), and is never published",
             where="--exact",
             remedy="Leave it out here. If it identifies nobody, correct its role in the policy afterwards.",

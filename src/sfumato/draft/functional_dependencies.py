@@ -218,7 +218,7 @@ class FlagColumns:
         return (*self.known, *self.unknown)
 
 
-def spread_categories(flags: FlagColumns, rows: Mapping[str, Sequence[Label]]) -> dict[str, ColumnRule]:
+def one_hot_columns(flags: FlagColumns, rows: Mapping[str, Sequence[Label]]) -> dict[str, ColumnRule]:
     """Returns quasi-identifiers for columns that are never 1 where a quasi-identifier is.
 
     South, west and `nrcen` are one region in three columns: who knows two of them knows the third.

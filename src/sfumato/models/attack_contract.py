@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.system import plugins
-from sfumato.system.errors import SfumatoError, WrongCall
+from sfumato.system.errors import SfumatoError, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import AttackLimits, Finding
@@ -317,7 +317,7 @@ def built_in() -> tuple[str, ...]:
 def make(name: str) -> Attack:
     """The attack of this name, with no knowledge beyond the published table.
 
-    Raises `WrongCall` where there is none, or where the package that offers it cannot be used.
+    Raises `UsageError` where there is none, or where the package that offers it cannot be used.
 
     >>> make("linkage").seeks
     'which record is theirs'
@@ -325,7 +325,7 @@ def make(name: str) -> Attack:
     ours = _find(name)
     offered = plugins.find(GROUP, name, taken=() if ours is None else (name,))
     if ours is None and offered is None:
-        raise WrongCall(
+        raise UsageError(
             f"there is no attack {name!r}",
             remedy=f"Known attacks: {', '.join(known())}; and, on the command line, term-removal."
             " The attack is named first, then the file.",

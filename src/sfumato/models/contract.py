@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.system.json_object import InPlainWords
 from sfumato.system.verdict import AttackLimit, AttackLimits, Evidence, PromiseStrength, Verdict
 from sfumato.table.classes import Classes, WeightedClass
@@ -654,7 +654,7 @@ class Promises:
     def __post_init__(self) -> None:
         for member in self.members:
             if not isinstance(member, ClassPromise | TablePromise):
-                raise WrongCall(
+                raise UsageError(
                     f"{type(member).__name__} is no promise: nothing would judge it.",
                     remedy="Derive it from sfumato.extend.ClassPromise or TablePromise.",
                 )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.models.contract import ClassPromise, Promise, Truth
 from sfumato.system.disk import LARGEST_LIST, read_document
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.system.verdict import Measure, Order, PromiseStrength, Verdict, fingerprint
 from sfumato.table.arrays import fraction, written
 from sfumato.table.classes import Classes, Histogram
@@ -317,7 +317,7 @@ def histogram_of(classes: Classes, column: str) -> Histogram:
     """The histogram of a sensitive column, or a sentence about what is missing."""
     found = classes.histograms.get(column)
     if found is None:
-        raise WrongCall(
+        raise UsageError(
             f"the classes have no histogram of {column}", remedy="Count them with this column as sensitive."
         )
     return found

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from sfumato.models.contract import ClassPromise, ColumnOptions, Promise, TablePromise
 from sfumato.models.parameters import ParametrizedPromise, Schema
-from sfumato.system.errors import BadPolicy, WrongCall
+from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.system.plugins import offers
 from sfumato.table.microdata import Role
 
@@ -30,7 +30,7 @@ _makers: dict[str, dict[str | None, type[ParametrizedPromise]]] = {}
 _loaded: set[str] = set()
 """What is there as a whole: marked when all of it has registered, never before."""
 _thread = local()
-_refused: dict[str, WrongCall] = {}
+_refused: dict[str, UsageError] = {}
 
 M = TypeVar("M", bound=ParametrizedPromise)
 
@@ -38,12 +38,12 @@ M = TypeVar("M", bound=ParametrizedPromise)
 def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[M]]:
     """Offer a promise class under a policy key; of several kinds the first registered is the default.
 
-    Raises `WrongCall` where another class has that key: nothing replaces a promise in silence.
+    Raises `UsageError` where another class has that key: nothing replaces a promise in silence.
     """
 
     def offer(maker: type[M]) -> type[M]:
         if _taken(name, kind, maker):
-            raise WrongCall(f"there is a promise {name} already", where=".".join(_home(maker)))
+            raise UsageError(f"there is a promise {name} already", where=".".join(_home(maker)))
         _makers.setdefault(name, {})[kind] = maker
         return maker
 
@@ -79,7 +79,7 @@ def make(name: str, parameters: Mapping[str, object], folder: Path | None = None
     return kinds[chosen].from_parameters(parameters, folder)
 
 
-def refused(name: str) -> WrongCall | None:
+def refused(name: str) -> UsageError | None:
     """Why what another package offers under this policy key is not used, if so."""
     _load_all()
     return _refused.get(name)
@@ -214,7 +214,7 @@ def _load_plugins() -> None:
                 )
             if _taken(offer.name, maker.kind, maker):
                 raise offer.refusal("would replace another promise of this name")
-        except WrongCall as trouble:
+        except UsageError as trouble:
             _refused[offer.name] = trouble
         else:
             _makers.setdefault(offer.name, {})[maker.kind] = maker

@@ -22,7 +22,7 @@ from sfumato.policy.content import Knows, PolicyContent, ProtectRule, with_place
 from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import BEST, COMPARED, LOSSES, Ability
 from sfumato.policy.taxonomies.texts import LISTING, Flat, lists_values
-from sfumato.system.errors import Place, Problem, WrongCall, did_you_mean, short
+from sfumato.system.errors import Place, Problem, UsageError, did_you_mean, short
 from sfumato.table.microdata import VALUE_MARK, Missing, Role
 from sfumato.table.spelling import meaning
 
@@ -214,7 +214,7 @@ def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
     """Yields what the search itself cannot do, whatever the columns and promises are."""
     try:
         ability = searches.ability_of(protect.search)
-    except WrongCall as refused:
+    except UsageError as refused:
         yield Problem(("protect", "search"), refused.message, refused.remedy)
         return
     if ability is None:
@@ -345,7 +345,7 @@ def _unlisted_orders(policy: PolicyContent, search: str) -> Iterator[Problem]:
 def _ability(name: str) -> Ability | None:
     try:
         return searches.ability_of(name)
-    except WrongCall:  # `of_search` says so
+    except UsageError:  # `of_search` says so
         return None
 
 

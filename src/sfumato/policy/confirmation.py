@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sfumato.policy.content import PolicyContent
 from sfumato.policy.yaml import compose
-from sfumato.system.errors import BadPolicy, Problem, WrongCall, did_you_mean, short
+from sfumato.system.errors import BadPolicy, Problem, UsageError, did_you_mean, short
 from sfumato.system.json_object import JsonObject
 
 KEY = "confirm"
@@ -72,7 +72,7 @@ def remaining_columns(policy: PolicyContent, columns: Sequence[str]) -> dict[str
             )
             hint = did_you_mean(name, list(policy.confirm))
             waiting = ", ".join(map(short, policy.confirm)) or "none"
-            raise WrongCall(f"{what}.", remedy=hint or f"Columns that wait: {waiting}.")
+            raise UsageError(f"{what}.", remedy=hint or f"Columns that wait: {waiting}.")
     return {name: why for name, why in policy.confirm.items() if name not in set(columns)}
 
 

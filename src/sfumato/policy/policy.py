@@ -18,7 +18,7 @@ from sfumato.policy.confirmation import KEY, remaining_columns, unknown_columns
 from sfumato.policy.content import NO_PRICE, ColumnRule, PolicyContent, ProtectRule
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.system.disk import read_start
-from sfumato.system.errors import BadInput, BadPolicy, Origin, WrongCall, did_you_mean, refuse, short
+from sfumato.system.errors import BadInput, BadPolicy, Origin, UsageError, did_you_mean, refuse, short
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, pluralize
 from sfumato.table.arrays import fraction, written
@@ -96,7 +96,7 @@ class RoleNames:
 
     @property
     def roles(self) -> dict[str, Role]:
-        """The role of each named column; raises `WrongCall` where one is named twice."""
+        """The role of each named column; raises `UsageError` where one is named twice."""
         given = {
             Role.IDENTIFIER: self.identifier,
             Role.QUASI: self.quasi,
@@ -107,7 +107,7 @@ class RoleNames:
         for role, names in given.items():
             for name in [names] if isinstance(names, str) else names:
                 if roles.setdefault(name, role) is not role:
-                    raise WrongCall(f"column {short(name)} is named as {roles[name]} and as {role}")
+                    raise UsageError(f"column {short(name)} is named as {roles[name]} and as {role}")
         return roles
 
 
@@ -131,7 +131,7 @@ def controlled_columns(
     changed = dict(columns)
     for key, given in controls.items():
         if not isinstance(given, Mapping):
-            raise WrongCall(f"{key} takes names of columns and what each gets", remedy=f"{key}={{'age': …}}")
+            raise UsageError(f"{key} takes names of columns and what each gets", remedy=f"{key}={{'age': …}}")
         for name, value in given.items():
             if name not in changed:
                 raise BadPolicy(
@@ -149,7 +149,7 @@ def _control(key: str, value: object) -> int | tuple[str, ...] | None:
     if key == "never_suppress":
         return (value,) if isinstance(value, str) else tuple(map(str, cast("Sequence[object]", value)))
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-        raise WrongCall(f"{key} is a level", remedy="Give a whole number: 0 is the column as it is.")
+        raise UsageError(f"{key} is a level", remedy="Give a whole number: 0 is the column as it is.")
     return value
 
 
@@ -188,19 +188,19 @@ def _new_promises(key: str, value: object, columns: Mapping[str, ColumnRule]) ->
         return [make("k-anonymity", {"k": value})]
     secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
     if not secret:
-        raise WrongCall(f"{key} is about sensitive columns, and there is none", remedy="Name one.")
+        raise UsageError(f"{key} is about sensitive columns, and there is none", remedy="Name one.")
     name = {"l": "l-diversity", "t": "t-closeness"}[key]
     return [make(name, {"of": column, key: value}) for column in secret]
 
 
 def changed_protect(rule: ProtectRule, changes: Mapping[str, object]) -> ProtectRule:
-    """Returns another way to search; raises `WrongCall` for a word that is none of `protect`."""
+    """Returns another way to search; raises `UsageError` for a word that is none of `protect`."""
     known = [field.name for field in fields(ProtectRule)]
     for name in changes:
         if name not in known:
             words = ", ".join([*CONTROLS, *known])
             hint = did_you_mean(name, known, otherwise=f"There are k, l, t, roles and {words}.")
-            raise WrongCall(f"a policy has no {short(name)} to change", remedy=hint)
+            raise UsageError(f"a policy has no {short(name)} to change", remedy=hint)
     read: dict[str, object] = {}
     for name, value in changes.items():
         exact = name in ("suppress", "price") and value not in (None, NO_PRICE)
@@ -364,7 +364,7 @@ class Policy(PolicyContent):
     def confirm_columns(self, *columns: str) -> Policy:
         """Returns the policy in which somebody has confirmed that these columns may be published unchanged.
 
-        Raises `WrongCall` where a column does not wait for that.
+        Raises `UsageError` where a column does not wait for that.
         """
         return replace(self, confirm=remaining_columns(self, columns))
 

@@ -17,7 +17,7 @@ from sfumato.policy.taxonomies.dates import Dates
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.policy.taxonomies.ready.catalogue import ReadyTaxonomy
 from sfumato.policy.taxonomies.texts import LISTING, lists_values
-from sfumato.system.errors import BadTaxonomy, Problem, WrongCall, did_you_mean
+from sfumato.system.errors import BadTaxonomy, Problem, UsageError, did_you_mean
 from sfumato.table.microdata import Role
 
 
@@ -115,7 +115,7 @@ def preset(name: str) -> Preset:
     """
     if name not in PRESETS:
         hint = did_you_mean(name, list(PRESETS), otherwise=f"There is {', '.join(PRESETS)}.")
-        raise WrongCall("there is no preset of this name.", remedy=hint)
+        raise UsageError("there is no preset of this name.", remedy=hint)
     return PRESETS[name]
 
 

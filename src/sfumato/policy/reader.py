@@ -17,7 +17,7 @@ from sfumato.policy.columns import ColumnControls, TermRule, numbers_in
 from sfumato.policy.compatibility import of_search, options_of, roles
 from sfumato.policy.content import NO_PRICE, ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
 from sfumato.policy.taxonomies import rule_from
-from sfumato.system.errors import BadInput, Origin, Place, Problem, WrongCall, refuse
+from sfumato.system.errors import BadInput, Origin, Place, Problem, UsageError, refuse
 from sfumato.table.arrays import fraction
 from sfumato.table.data_file import SourceForm
 from sfumato.table.microdata import Missing, Role
@@ -149,7 +149,7 @@ class _Reader:
             return SourceForm()
         try:
             return SourceForm.of_words(given)
-        except WrongCall as wrong:
+        except UsageError as wrong:
             self.problems.append(Problem((source_words.KEY,), wrong.message, wrong.remedy))
             return SourceForm()
 
@@ -275,7 +275,7 @@ def _suppresses(search: str, price: Fraction | None) -> bool:
     """Whether a search makes use of a suppression limit; one that cannot be used is refused elsewhere."""
     try:
         ability = searches.ability_of(search)
-    except WrongCall:
+    except UsageError:
         return False
     return ability is not None and ability.can_suppress(price)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from sfumato.system import plugins
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 GROUP = "sfumato.searches"
 """The entry-point group of other packages: name = "module:function", the function with an `ability`."""
@@ -136,7 +136,7 @@ def offered(name: str) -> AbleSearch | None:
     search: AbleSearch | None = plugins.find(GROUP, name, taken=BUILT_IN)
     # `getattr`: what another package offers may be anything.
     if search is not None and not isinstance(getattr(search, "ability", None), Ability):
-        raise WrongCall(
+        raise UsageError(
             f"the search {name} does not say what it can do.",
             where=GROUP,
             remedy="Give it an attribute `ability`, an sfumato.extend.Ability.",
@@ -160,7 +160,7 @@ def usable() -> dict[str, Ability]:
     for name in known():
         try:
             ability = ability_of(name)
-        except WrongCall:
+        except UsageError:
             continue
         if ability is not None:
             abilities[name] = ability

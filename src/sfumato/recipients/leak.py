@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.keyed_hashes import Marks, joined_marks
 from sfumato.table.microdata import Codes, Coding, Counts, Microdata, Role
@@ -199,7 +199,7 @@ def read_leak(
 def _by_name(theirs: Sequence[str], trees: Trees, given: Mapping[str, str]) -> dict[str, str]:
     """Maps our names to theirs: those that are `given`, and those that are equal."""
     if wrong := [name for name in (*given, *given.values()) if name not in {*theirs, *trees}]:
-        raise WrongCall(f"there is no column {wrong[0]!r}", remedy="Say --column THEIRS=OURS.")
+        raise UsageError(f"there is no column {wrong[0]!r}", remedy="Say --column THEIRS=OURS.")
     matched = {ours: name for name, ours in given.items()}
     free = [name for name in theirs if name not in given]
     for same in (str, folded):

@@ -19,7 +19,7 @@ from sfumato.search.contract import Aim
 from sfumato.search.frontier import levels_at, ties_up_to
 from sfumato.search.loss import Reals, column_weights, leaves_of
 from sfumato.search.node_cost import EntropyCost, MeanLoss
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, format_number, json_ready, pluralize
 from sfumato.table.cut import Cut
@@ -47,7 +47,7 @@ def largest_antichain(levels: Lines) -> NDArray[np.int64]:
     [3, 4]
     """
     if len(levels) > MOST_COMPARED:
-        raise WrongCall(
+        raise UsageError(
             f"{len(levels):,} patterns are too many to compare each with each; at most {MOST_COMPARED:,} are",
             remedy="Narrow the tolerance.",
         )
@@ -282,10 +282,10 @@ class PatternTable:
         """Returns the number of a pattern."""
         at = 0
         if len(levels) != len(self.shape):
-            raise WrongCall(f"a pattern has {len(self.shape)} levels, one per key column")
+            raise UsageError(f"a pattern has {len(self.shape)} levels, one per key column")
         for name, level, size in zip(self.names, levels, self.shape, strict=True):
             if not 0 <= level < size:
-                raise WrongCall(f"{name} has the levels 0 to {size - 1}")
+                raise UsageError(f"{name} has the levels 0 to {size - 1}")
             at = at * size + level
         return at
 
@@ -316,7 +316,7 @@ class PatternTable:
     def metric(self, name: str) -> Numbers:
         """Returns the quality of every pattern, smaller is better; exact ones are integers (see `scale`)."""
         if name not in METRICS:
-            raise WrongCall(f"patterns have no metric '{name}'", remedy=f"Known: {', '.join(METRICS)}.")
+            raise UsageError(f"patterns have no metric '{name}'", remedy=f"Known: {', '.join(METRICS)}.")
         if name not in self._metrics:
             values = METRICS[name](MetricInput(self.table, self.aim.weights, self.grid, self.figures))
             values.setflags(write=False)
@@ -398,7 +398,7 @@ def quality_classes(
     (`frontier.TIE_TOLERANCE`).
     """
     if tolerance < 0:
-        raise WrongCall("a tolerance is not negative", remedy="0 means equal quality.")
+        raise UsageError("a tolerance is not negative", remedy="0 means equal quality.")
     values = patterns.metric(metric)
     order = np.flatnonzero(patterns.allowed)
     order = order[np.argsort(values[order], kind="stable")]

@@ -27,7 +27,7 @@ from sfumato.search.frontier import levels_at
 from sfumato.search.plan import aim_of, check_people, key_promises, with_original
 from sfumato.search.step_check import budget_of
 from sfumato.search.suppression import recoded
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable
 from sfumato.system.progress import Progress, silent
@@ -68,7 +68,7 @@ def classify(
     """
     wanted = aim or Aim()
     if (count := prod(shape_of(table))) > MOST_PATTERNS:
-        raise WrongCall(
+        raise UsageError(
             f"the key columns have {count:,} patterns; at most {MOST_PATTERNS:,} are classified",
             remedy="Give some taxonomies fewer levels.",
         )
@@ -106,9 +106,9 @@ def patterns_of(
     metric = quality or rule.quality or policy.protect.loss
     share = rule.tolerance if tolerance is None else tolerance
     if metric not in METRICS:
-        raise WrongCall(f"patterns have no metric '{metric}'", remedy=f"Known: {', '.join(METRICS)}.")
+        raise UsageError(f"patterns have no metric '{metric}'", remedy=f"Known: {', '.join(METRICS)}.")
     if share < 0:
-        raise WrongCall("a tolerance is not negative", remedy="0 means equal quality.")
+        raise UsageError("a tolerance is not negative", remedy="0 means equal quality.")
     check_people(table, policy.promises)
     meant = with_original(policy, table)
     promises = meant.promises if policy.protect.terms.method == "keep" else key_promises(meant.promises)

@@ -15,7 +15,7 @@ from sfumato.recipients.leak import Flags, Leak, read_leak, rows_held_by, rows_i
 from sfumato.recipients.readings import with_other_readings
 from sfumato.recipients.trace_report import TraceResult, card, charts, document
 from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable
 from sfumato.system.presentation.charts import Figure
@@ -74,7 +74,7 @@ def trace(
 ) -> Trace:
     """Reads a leak and compares it with every version of the records; returns who could have made it."""
     if not 1 <= c_max <= LARGEST_COALITION:
-        raise WrongCall(f"c_max is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual.")
+        raise UsageError(f"c_max is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual.")
     issued, lookup = IssuedVersions.of(records, chain=chain), cache(memory)
     some = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
     unchanged = [name for imprint in some if imprint is not None for name in imprint.unchanged]

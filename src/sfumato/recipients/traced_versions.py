@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadInput, WrongCall
+from sfumato.system.errors import BadInput, UsageError
 from sfumato.table.release_summary import ReadingTree, trees_in
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class IssuedVersions:
             if digest in known
         }
         if chain is not None and not any(record.chain == chain for record in records):
-            raise WrongCall("the ledger has no such chain", remedy="See `sfumato history`.")
+            raise UsageError("the ledger has no such chain", remedy="See `sfumato history`.")
         wanted = [record for record in records if chain in (None, record.chain)]
         versions = tuple(_version(record, trees) for record in wanted)
         if not any(version.cuts for version in versions):

@@ -14,7 +14,7 @@ from sfumato.releases.ledger.record import REMARKS
 from sfumato.releases.ledger.records import WITHDRAWAL, Entry, seal_fault
 from sfumato.releases.receipt import remarks_on
 from sfumato.system.disk import LARGEST_NOTE, digest_of, read_document
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject, read_json
 from sfumato.system.presentation.cards import Card
 from sfumato.verify.tables import FileForm, header, rows
@@ -394,11 +394,15 @@ def check_day(until: str) -> None:
     try:
         date.fromisoformat(until)
     except ValueError:
-        raise WrongCall("an override ends on a day such as 2026-12-31") from None
+        raise UsageError("an override ends on a day such as 2026-12-31") from None
 
 
 def check_author(
-    given: OverrideDocument, *, overriders: Collection[str], ledger_keys: Collection[str], unlisted: WrongCall
+    given: OverrideDocument,
+    *,
+    overriders: Collection[str],
+    ledger_keys: Collection[str],
+    unlisted: UsageError,
 ) -> None:
     """Raises unless the document is as its author signed it, who is listed and not the one who releases.
 
@@ -407,7 +411,7 @@ def check_author(
     if not signed(given.message, given.signature, given.public_key):
         raise BadData("the override was changed after it was signed, or signed by another key")
     if given.public_key in ledger_keys:
-        raise WrongCall(
+        raise UsageError(
             "the override is signed by the key of the ledger",
             remedy="It takes a second person, with a key of their own.",
         )
@@ -418,6 +422,6 @@ def check_author(
 def check_purpose(given: OverrideDocument, *, policy: str, chain: str, now: datetime) -> None:
     """Raises unless the document is for this policy and chain, and has not ended."""
     if given.policy != policy or given.chain != chain:
-        raise WrongCall("the override is for another policy or chain", remedy="Have a new one signed.")
+        raise UsageError("the override is for another policy or chain", remedy="Have a new one signed.")
     if now.date() > date.fromisoformat(given.until):
-        raise WrongCall(f"the override ended on {given.until}", remedy="Have a new one signed.")
+        raise UsageError(f"the override ended on {given.until}", remedy="Have a new one signed.")

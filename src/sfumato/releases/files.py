@@ -26,7 +26,7 @@ from sfumato.system.disk import (
     to_disk,
     write_to_disk,
 )
-from sfumato.system.errors import BadData, Unfinished, WrongCall
+from sfumato.system.errors import BadData, Unfinished, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.progress import stop_request
 
@@ -50,16 +50,16 @@ def check_target(
     name, link or hard link; ledgers and keys by how they begin.
     """
     if source is not None and _is_same(path, source):
-        raise WrongCall("the output would replace the data it is made from", remedy="Name another file.")
+        raise UsageError("the output would replace the data it is made from", remedy="Name another file.")
     check_not_needed(path, needed)
     if os.fsencode(path.name) != path.name.encode("utf-8", "replace"):
-        raise WrongCall("the name of the output is not written in UTF-8", remedy="Name another file.")
+        raise UsageError("the name of the output is not written in UTF-8", remedy="Name another file.")
     if path.is_dir():
-        raise WrongCall("the output is a folder", remedy="Name a file, such as safe.csv or safe.parquet.")
+        raise UsageError("the output is a folder", remedy="Name a file, such as safe.csv or safe.parquet.")
     if not path.parent.is_dir():
-        raise WrongCall("the folder of the output does not exist", remedy="Make it first.")
+        raise UsageError("the folder of the output does not exist", remedy="Make it first.")
     if os.path.lexists(path) and not overwrite:
-        raise WrongCall(
+        raise UsageError(
             "the output exists already", remedy="Name another file, or allow it with --overwrite."
         )
 
@@ -68,12 +68,12 @@ def check_not_needed(path: Path, needed: Mapping[Path, str]) -> None:
     """Raises where writing to a path would replace one of these files, a ledger or a key."""
     for file, what in needed.items():
         if _is_same(path, file):
-            raise WrongCall(f"the output would replace {what}", remedy="Name another file.")
+            raise UsageError(f"the output would replace {what}", remedy="Name another file.")
     if path.is_file():
         start = read_start(path, 16)
         for begin, what in NEVER_REPLACED.items():
             if start.startswith(begin):
-                raise WrongCall(f"the output would replace {what}", remedy="Name another file.")
+                raise UsageError(f"the output would replace {what}", remedy="Name another file.")
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -155,7 +155,7 @@ def _rename_unless_there(staged: Path, path: Path) -> None:
     try:
         os.link(staged, path)
     except FileExistsError:
-        raise WrongCall("the output exists already", remedy="Somebody wrote it meanwhile.") from None
+        raise UsageError("the output exists already", remedy="Somebody wrote it meanwhile.") from None
     except OSError:  # a file system without links
         check_target(path)
         staged.replace(path)

@@ -26,7 +26,7 @@ from sfumato.releases.receipt import Receipt
 from sfumato.releases.staging import StepHook, heeding, no_hook, uninterrupted
 from sfumato.releases.targets import FolderTarget, Target, target_of
 from sfumato.system.disk import Address, FolderLock, digest_of, is_address, remove_folder, write_to_disk
-from sfumato.system.errors import BadData, BadLedger, OutOfReach, SfumatoError, Unfinished, WrongCall
+from sfumato.system.errors import BadData, BadLedger, OutOfReach, SfumatoError, Unfinished, UsageError
 from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress, silent, stop_request
 from sfumato.system.verdict import Verdict
@@ -106,7 +106,7 @@ def recover_into(ledger: Ledger, release: str, into: str | Path) -> RecoveredRel
         target.check()
         outcome = _recover(ledger, row, target, roll_back=False)
         return RecoveredRelease(row.release, outcome, str(target.place))
-    raise WrongCall(
+    raise UsageError(
         "nothing of this release is staged in a folder of this machine", where=release, remedy=LOOK_AGAIN
     )
 
@@ -137,7 +137,7 @@ def _row(ledger: Ledger, release: str) -> Staged:
     for row in ledger.staged():
         if row.release == release and row.host == here:
             return row
-    raise WrongCall("no such release is under way on this machine", where=release, remedy=LOOK_AGAIN)
+    raise UsageError("no such release is under way on this machine", where=release, remedy=LOOK_AGAIN)
 
 
 def _cause(error: Exception) -> str:
@@ -153,7 +153,7 @@ def _recover(ledger: Ledger, row: Staged, target: Target, *, roll_back: bool = T
     try:
         entries = ledger.settle(row.release)
         if not entries and not roll_back:
-            raise WrongCall(
+            raise UsageError(
                 "this release is not in the ledger: nothing was published",
                 where=row.release,
                 remedy=LOOK_AGAIN,

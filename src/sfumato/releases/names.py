@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn"])
 """Categories of characters that nobody sees, or that change how others are seen."""
@@ -34,18 +34,18 @@ def look_of(name: str) -> str:
 def checked_name(name: str, what: str, *, most: int = LONGEST_NAME) -> str:
     """Returns the one spelling of a name that was given.
 
-    Raises `WrongCall` where it is empty, longer than `most`, or holds what nobody sees.
+    Raises `UsageError` where it is empty, longer than `most`, or holds what nobody sees.
 
     >>> checked_name("main ", "chain")
     'main'
     """
     spelled = same_name(name)
     if not spelled:
-        raise WrongCall(f"a {what} needs a name")
+        raise UsageError(f"a {what} needs a name")
     if len(spelled) > most:
-        raise WrongCall(f"the name of a {what} has more than {most} characters")
+        raise UsageError(f"the name of a {what} has more than {most} characters")
     if any(unicodedata.category(character) in INVISIBLE for character in spelled):
-        raise WrongCall(
+        raise UsageError(
             f"the name of a {what} holds an invisible character: two such names look like one",
             remedy="Write it in letters, digits, signs and blanks.",
         )

@@ -13,7 +13,7 @@ from sfumato.releases.certificate import OverrideDocument, check_author, check_d
 from sfumato.releases.ledger.keys import signed
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.names import checked_name, look_of
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject
 
 
@@ -38,9 +38,9 @@ class Override(OverrideDocument):
 
     def __post_init__(self) -> None:
         if self.k < 1 or isinstance(self.k, bool):
-            raise WrongCall("k is a whole number from 1")
+            raise UsageError("k is a whole number from 1")
         if not self.reason.strip() or not self.by.strip() or not self.recipient.strip():
-            raise WrongCall("an override names the recipient, a reason, and who gives it")
+            raise UsageError("an override names the recipient, a reason, and who gives it")
         check_day(self.until)
 
     def check(
@@ -54,13 +54,13 @@ class Override(OverrideDocument):
         now: datetime,
     ) -> None:
         """Raises unless a listed person other than the one who releases signed it, for this release."""
-        unlisted = WrongCall(
+        unlisted = UsageError(
             "the policy does not let the author of the override give one",
             remedy="List their public key under recipients.overriders, or ask somebody who is listed.",
         )
         check_author(self, overriders=overriders, ledger_keys=ledger_keys, unlisted=unlisted)
         if self.recipient not in names:
-            raise WrongCall("the override is for somebody who is not named", remedy="Name them with --to.")
+            raise UsageError("the override is for somebody who is not named", remedy="Name them with --to.")
         check_purpose(self, policy=policy, chain=chain, now=now)
 
 
@@ -86,7 +86,7 @@ class WeakerOverride(OverrideDocument):
 
     def __post_init__(self) -> None:
         if not self.reason.strip() or not self.by.strip():
-            raise WrongCall("an override names a reason, and who gives it")
+            raise UsageError("an override names a reason, and who gives it")
         check_day(self.until)
 
     def check(
@@ -99,7 +99,7 @@ class WeakerOverride(OverrideDocument):
         now: datetime,
     ) -> None:
         """Raises unless somebody else than the one who releases, whom the floor lists, signed it for this."""
-        unlisted = WrongCall(
+        unlisted = UsageError(
             "the first policy of the chain does not let the author of the override give one",
             remedy="Ask somebody whom it lists under recipients.overriders.",
         )
@@ -222,7 +222,7 @@ def recipients_of(to: str | Sequence[str] | None) -> tuple[str, ...]:
     given = (to,) if isinstance(to, str) else tuple(to or ())
     names = tuple(checked_name(name, "recipient") for name in given)
     if len(set(names)) < len(names):
-        raise WrongCall("a recipient is named twice", remedy="Everybody gets one version: name each once.")
+        raise UsageError("a recipient is named twice", remedy="Everybody gets one version: name each once.")
     return names
 
 
@@ -239,13 +239,13 @@ def folders_of(names: Sequence[str]) -> dict[str, str]:
     seen: dict[str, str] = {}
     for name in names:
         if why := _folder_name_fault(name):
-            raise WrongCall(
+            raise UsageError(
                 f"a recipient's version is a folder of that name, and a name cannot {why}",
                 remedy="Name the recipient in letters and digits.",
             )
         folded = look_of(name)
         if folded in seen:
-            raise WrongCall(
+            raise UsageError(
                 "two recipients have names that some systems do not tell apart",
                 remedy="Names must differ in more than case.",
             )

@@ -31,7 +31,7 @@ from sfumato.system.disk import (
     to_disk,
     write_to_disk,
 )
-from sfumato.system.errors import BadData, BadLedger, LedgerConflict, OutOfReach, Unfinished, WrongCall
+from sfumato.system.errors import BadData, BadLedger, LedgerConflict, OutOfReach, Unfinished, UsageError
 from sfumato.system.json_object import JsonObject, read_json
 from sfumato.system.progress import Progress, silent
 
@@ -66,12 +66,12 @@ class FolderTarget:
 
     def check(self) -> None:
         if not self.place.name or self.place.name == "..":
-            raise WrongCall("the target needs a name", remedy="Name a new folder.")
+            raise UsageError("the target needs a name", remedy="Name a new folder.")
         _check_letters(self.place)
         if os.path.lexists(self.place):
-            raise WrongCall("the target exists already", where=str(self.named), remedy="Name a new folder.")
+            raise UsageError("the target exists already", where=str(self.named), remedy="Name a new folder.")
         if not self.place.parent.is_dir():
-            raise WrongCall(
+            raise UsageError(
                 "the folder of the target does not exist",
                 where=str(self.named.parent),
                 remedy="Make it first, or name a target in one that is there.",
@@ -154,7 +154,7 @@ def _check_letters(place: Path) -> None:
     try:
         str(place).encode()
     except UnicodeEncodeError:
-        raise WrongCall(
+        raise UsageError(
             "the name of the target, or of a folder that leads to it, is not written in UTF-8",
             remedy="Name a folder in UTF-8.",
         ) from None
@@ -168,7 +168,7 @@ def _check_length(path: Path) -> None:
         ("path", os.pathconf(home, "PC_PATH_MAX") - 1, len(os.fsencode(path))),
     ):
         if length > most:
-            raise WrongCall(
+            raise UsageError(
                 f"the {what} is {length} bytes long, and this file system takes {most}",
                 where=f"{path.name[:40]}…",
                 remedy="Name a shorter target.",
@@ -435,7 +435,7 @@ class StoreTarget:
         if NOTE_NAME in taken:
             raise self._under_way()
         if taken:
-            raise WrongCall("the target exists already", where=self.place.name, remedy="Name a new place.")
+            raise UsageError("the target exists already", where=self.place.name, remedy="Name a new place.")
 
     def staging(self, event: str) -> Path:
         return staged_in((self.aside or Path(tempfile.gettempdir())).absolute(), event)
@@ -465,7 +465,7 @@ class StoreTarget:
                 store.upload(name, folder / name)
                 brought.insert(0, name)
                 at("uploaded")
-        except (Occupied, WrongCall):
+        except (Occupied, UsageError):
             store.remove(brought)  # and nothing of anybody else's
             raise self._taken() from None
         self._check_brought(note)
@@ -543,8 +543,8 @@ class StoreTarget:
             remedy="See to it, then run `sfumato ledger recover`.",
         )
 
-    def _taken(self) -> WrongCall:
-        return WrongCall(
+    def _taken(self) -> UsageError:
+        return UsageError(
             "the target is taken: something else was put there", where=self.place.name, remedy="Name another."
         )
 

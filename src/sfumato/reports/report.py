@@ -21,7 +21,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.published_forms import PublishedForm, PublishedForms, ValueForm
 from sfumato.reports.usefulness import Usefulness
 from sfumato.system.disk import NO_LINK, to_disk
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonMapping
 from sfumato.system.presentation.article import (
     BarFigure,
@@ -61,7 +61,7 @@ class Report:
     fingerprint: str
 
     def pdf(self) -> bytes:
-        """Returns the report as PDF; raises `WrongCall` where that cannot be made on this machine."""
+        """Returns the report as PDF; raises `UsageError` where that cannot be made on this machine."""
         return pdf_of(self.html)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
@@ -111,11 +111,11 @@ class Report:
 def _check(file: Path, *, overwrite: bool) -> None:
     """Raises for a file that could not be written."""
     if not file.parent.is_dir():
-        raise WrongCall("the folder of the report does not exist", remedy="Make it first.")
+        raise UsageError("the folder of the report does not exist", remedy="Make it first.")
     if file.is_dir():
-        raise WrongCall("the report would replace a folder", remedy="Name a file.")
+        raise UsageError("the report would replace a folder", remedy="Name a file.")
     if os.path.lexists(file) and not overwrite:
-        raise WrongCall(
+        raise UsageError(
             "the report exists already", where=file.name, remedy="Say --overwrite, or name another."
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.reports.paired_tables import MOST_GROUPS, PairedColumn, PairedTables, Reals
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
 from sfumato.system.presentation.charts import Chart, Figure, PairedBars
@@ -51,15 +51,15 @@ def default_target(tables: PairedTables) -> str | None:
 
 
 def model_figures(tables: PairedTables, target: str) -> ModelFigures:
-    """Returns the scores of both models; raises `WrongCall` without a fit target or the package."""
+    """Returns the scores of both models; raises `UsageError` without a fit target or the package."""
     column = next((c for c in tables.columns if c.name == target), None)
     trouble = "is in neither table, or not published" if column is None else _problem(column)
     if column is None or trouble:
-        raise WrongCall(f"the target {trouble}", remedy="Name a column that is published unchanged.")
+        raise UsageError(f"the target {trouble}", remedy="Name a column that is published unchanged.")
     linear, scaler = _sklearn()
     others = [c for c in tables.columns if c.name != target and c.values > 1]
     if not others:
-        raise WrongCall("there is no column to tell the target from", remedy="Leave the target out.")
+        raise UsageError("there is no column to tell the target from", remedy="Leave the target out.")
     before = np.hstack([_raw_features(tables, c) for c in others])
     after = np.hstack([_safe_features(tables, c) for c in others])
     scale = scaler().fit(before, sample_weight=tables.raw.counts)
@@ -153,7 +153,7 @@ def _sklearn() -> tuple[SklearnModule, SklearnModule]:
         from sklearn import linear_model  # noqa: PLC0415  # optional
         from sklearn.preprocessing import StandardScaler  # noqa: PLC0415  # optional
     except ImportError:
-        raise WrongCall(
+        raise UsageError(
             "a model needs one more package", remedy="Install it: python -m pip install 'sfumato[utility]'"
         ) from None
     return linear_model, StandardScaler

@@ -33,7 +33,7 @@ from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.search.loss import lost_columns, shape_of
 from sfumato.search.suppression import boxes_of, recoded
 from sfumato.search.top_down import specialize
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Microdata
@@ -96,7 +96,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
         except Infeasible as reason:
             refused[name] = reason
             continue
-        except WrongCall as reason:  # such as weights that are too fine for whole numbers
+        except UsageError as reason:  # such as weights that are too fine for whole numbers
             left_out[name] = reason.message
             continue
         found.append((outcome.loss, outcome.recoding.suppressed, len(found), replace(outcome, search=name)))

@@ -24,7 +24,7 @@ from sfumato.models.quasi_sensitive.knowledge import (
     LabelCloseness,
     LabelDiversity,
 )
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Counts
 
@@ -158,7 +158,7 @@ class RemovalCosts:
 
     def __post_init__(self) -> None:
         if self.cost not in COSTS:
-            raise WrongCall("there is no cost of this name.", remedy=f"Pick one of {', '.join(COSTS)}.")
+            raise UsageError("there is no cost of this name.", remedy=f"Pick one of {', '.join(COSTS)}.")
 
     @cached_property
     def _common(self) -> int:
@@ -248,9 +248,9 @@ class TermLimit:
         together = Promises(promises)
         limits = together.limits.of_kind(BeliefLimit)
         if any(isinstance(one, LabelCloseness) and not isinstance(one.prior, Prior) for one in limits):
-            raise WrongCall("the prior is not known yet", remedy="Bind the promise to the original table.")
+            raise UsageError("the prior is not known yet", remedy="Bind the promise to the original table.")
         if len({(one.column, one.knowledge.digest) for one in limits}) != 1:
-            raise WrongCall("terms are removed for one column and one knowledge at a time")
+            raise UsageError("terms are removed for one column and one knowledge at a time")
         return cls(together, limits)
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 from sfumato.models.contract import ClassPromise, Promises, TablePromise
 from sfumato.policy.searches import known, offered
 from sfumato.search.loss import ColumnShape, measure
-from sfumato.system.errors import Infeasible, InfeasibleBesideHistory, WrongCall
+from sfumato.system.errors import Infeasible, InfeasibleBesideHistory, UsageError
 from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
@@ -190,13 +190,13 @@ def find(name: str) -> Search:
     >>> find("sideways")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    sfumato.system.errors.WrongCall: there is no search of this name. Pick one of top-down, lattice, ...
+    sfumato.system.errors.UsageError: there is no search of this name. Pick one of top-down, lattice, ...
     """
     search = offered(name)
     if search is not None:
         return cast(Search, search)  # another package's: its ability was checked, its signature is its word
     if name not in HOMES:
-        raise WrongCall("there is no search of this name.", remedy=f"Pick one of {', '.join(known())}.")
+        raise UsageError("there is no search of this name.", remedy=f"Pick one of {', '.join(known())}.")
     module, _, function = HOMES[name].partition(":")
     built_in: Search = getattr(import_module(module), function)  # by name, so that one search loads alone
     return built_in

@@ -34,7 +34,7 @@ from sfumato.search.loss import Reals
 from sfumato.search.node_cost import JudgedNode, NodeCost, node_cost
 from sfumato.search.plan import aim_of, check_people, removes_terms, with_original
 from sfumato.search.suppression import keep
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Counts, Microdata
@@ -96,10 +96,10 @@ class CountedLattice:
         """Returns what `search: lattice` finds for this k and this share of suppressed rows.
 
         Raises `Infeasible` where nothing is allowed, with the nearest limit that allows something, and
-        `WrongCall` for a question outside of what was counted.
+        `UsageError` for a question outside of what was counted.
         """
         if k not in self.ks or not 0 <= suppress <= self.most:
-            raise WrongCall(
+            raise UsageError(
                 f"counted are k from {self.ks[0]} to {self.ks[-1]} and limits up to {float(self.most):.0%}",
                 remedy="Ask within these, or run the search.",
             )
@@ -166,10 +166,10 @@ def count_lattice(
 ) -> CountedLattice:
     """Returns the counted lattice of a table under a policy, whose k and suppression limit do not matter.
 
-    Raises `WrongCall` where questions about k alone cannot be answered so, or where counting takes too long.
+    Raises `UsageError` where questions about k alone cannot be answered so, or where counting takes too long.
     """
     if reason := why_not_counted(policy, table):
-        raise WrongCall(f"the lattice is not counted: {reason}", remedy="Run the search for the k you want.")
+        raise UsageError(f"the lattice is not counted: {reason}", remedy="Run the search for the k you want.")
     by_k = [with_original(policy.with_(k=k), table).promises for k in ks]
     for promises in by_k[:1]:
         check_people(table, promises)
@@ -354,7 +354,7 @@ class NodeCounter:
     def check_work(self, nodes: int) -> None:
         """Raises where so many classes were grouped that somebody would wait too long."""
         if self.sizes.work + self.rollup.work > MOST_GROUPED:
-            raise WrongCall(
+            raise UsageError(
                 f"the lattice is not counted: {nodes:,} combinations of {self.rollup.table.distinct:,}"
                 " different rows take too long",
                 remedy="Run the search for the k you want, or let columns begin at a coarser level.",

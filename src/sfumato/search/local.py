@@ -47,7 +47,7 @@ from sfumato.search.group_counts import GroupCounter
 from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.search.loss import find_measure
 from sfumato.search.suppression import distinct_rows, row_order
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
@@ -188,12 +188,12 @@ class GroupJudge:
     def __init__(self, groups: KeyGroups, promises: Promises, aim: Aim) -> None:
         table = groups.table
         if promises.of_table:
-            raise WrongCall(
+            raise UsageError(
                 f"{promises.of_table[0].name} needs one recoding for all classes, and this one is local",
                 remedy="Search top-down.",
             )
         if table.profiles:
-            raise WrongCall(
+            raise UsageError(
                 "people with several rows are judged by what all their rows show, which needs one recoding"
                 " for all classes, and this one is local",
                 remedy="Search top-down or by lattice.",

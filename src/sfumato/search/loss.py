@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.policy.searches import LOSS_GROUP, known_losses
 from sfumato.system import plugins
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.table.microdata import Column, Counts
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
@@ -72,7 +72,7 @@ def measure(
 
 
 def find_measure(name: str) -> Callable[[MeasuredRecoding], float]:
-    """Returns the measure with this name; raises `WrongCall` if there is none.
+    """Returns the measure with this name; raises `UsageError` if there is none.
 
     A package may offer measures of its own by entry point: functions of a `MeasuredRecoding` that never fall
     when a table becomes more general (`sfumato.testing.check_loss`).
@@ -81,7 +81,7 @@ def find_measure(name: str) -> Callable[[MeasuredRecoding], float]:
         return MEASURES[name]
     offered: Callable[[MeasuredRecoding], float] | None = plugins.find(LOSS_GROUP, name, taken=MEASURES)
     if offered is None:
-        raise WrongCall(f"unknown loss '{name}'", remedy=f"Known: {', '.join(known_losses())}.")
+        raise UsageError(f"unknown loss '{name}'", remedy=f"Known: {', '.join(known_losses())}.")
     return offered
 
 
@@ -90,7 +90,7 @@ def column_weights(keys: Sequence[Column], weights: Mapping[str, Fraction] | Non
     given = dict(weights or {})
     chosen = np.array([float(given.get(c.name, 1)) for c in keys])
     if len(chosen) and not (chosen.min() >= 0 and chosen.sum() > 0):
-        raise WrongCall("weights must not be negative, nor all zero", remedy="No weight means 1.")
+        raise UsageError("weights must not be negative, nor all zero", remedy="No weight means 1.")
     return chosen
 
 
@@ -239,7 +239,7 @@ def class_size(case: MeasuredRecoding) -> float:
 def height(case: MeasuredRecoding) -> float:
     """Σ_j level_j. Source: Samarati 2001."""
     if case.levels is None:
-        raise WrongCall("the loss 'height' needs a full-domain recoding", remedy="Use 'precision' instead.")
+        raise UsageError("the loss 'height' needs a full-domain recoding", remedy="Use 'precision' instead.")
     levels = [case.levels[c.name] for c in case.recoding.table.keys]
     return fsum((case.weights * levels).tolist())
 

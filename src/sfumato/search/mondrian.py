@@ -16,7 +16,7 @@ from sfumato.search.group_counts import GroupCounter
 from sfumato.search.groups import MovingRows, RowRanges, Segments, SplitProposal
 from sfumato.search.loss import find_measure
 from sfumato.search.suppression import distinct_rows
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Codes, Counts, Microdata
@@ -109,12 +109,12 @@ class SplitJudge:
     def __init__(self, rows: MovingRows, promises: Promises, aim: Aim) -> None:
         table = rows.table
         if promises.of_table:
-            raise WrongCall(
+            raise UsageError(
                 f"{promises.of_table[0].name} needs one recoding for all classes; Mondrian recodes locally",
                 remedy="Search top-down.",
             )
         if table.profiles:
-            raise WrongCall(
+            raise UsageError(
                 "people with several rows are judged by what all their rows show, which needs one recoding"
                 " for all classes; Mondrian recodes locally",
                 remedy="Search top-down or by lattice.",

@@ -35,7 +35,7 @@ from sfumato.search.step_check import budget_of
 from sfumato.search.steps import IMPOSSIBLE, ColumnCuts
 from sfumato.search.suppression import keep
 from sfumato.search.top_down import conflict_sources, top_down
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
@@ -282,7 +282,9 @@ class _NodeCosts:
             before = np.cumsum(held)
             factor = int(s * scale)
             if table.rows * max(1, len(t.leaves)) * factor * len(trees) >= IMPOSSIBLE:
-                raise WrongCall("weights and trees are too fine for an exact search", remedy="Round weights.")
+                raise UsageError(
+                    "weights and trees are too fine for an exact search", remedy="Round weights."
+                )
             rows = before[t.high] - before[t.low]
             self.of_node.append(rows * (t.leaf_count - 1).astype(np.int64) * factor)
 
@@ -338,7 +340,7 @@ class _OptimumSearch:
     ) -> Optimum:
         best = self._state_of(start)
         if self._ask(best) is not True:
-            raise WrongCall("the cuts to start with break the promise")
+            raise UsageError("the cuts to start with break the promise")
         first: State = tuple(c.finest for c in self.columns)
         ceiling, looked, turn = self._cost(best), 0, count()
         of_use = ceiling if beat is None else min(ceiling, self.costs.at_most(beat) + 1)

@@ -16,7 +16,7 @@ from sfumato.search.groups import PublishedGroups, groups_of, tells_margins
 from sfumato.search.key_groups import WHOLE_PRICE, node_prices
 from sfumato.search.refinement import GroupSplit, Refinement, Split
 from sfumato.search.suppression import keep
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.classes import Classes, Histogram
 from sfumato.table.microdata import Codes, Counts, Microdata
 from sfumato.table.recoding import Recoding
@@ -316,7 +316,7 @@ def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
     """Returns how many of the coded rows may be suppressed; at least one must be left to publish."""
     if promises.of_table and aim.suppress > 0:
         name = promises.of_table[0].name
-        raise WrongCall(
+        raise UsageError(
             f"{name} is about the table as a whole and is not judged with rows suppressed",
             remedy="Set suppress to 0.",
         )

@@ -32,7 +32,7 @@ from sfumato.studio.pages import attack, data, declare, discover, hierarchies, p
 from sfumato.studio.security import Gate, GateMiddleware, Studio, TokenUsed, connections_of
 from sfumato.studio.state import NAME, OpenedFolder, PolicyFile
 from sfumato.system.disk import PREFIX, private_folder, remove_abandoned
-from sfumato.system.errors import SfumatoError, WrongCall
+from sfumato.system.errors import SfumatoError, UsageError
 from sfumato.system.progress import stop_request, stopping
 
 PAGES: tuple[ModuleType, ...] = (discover, declare, protect, attack, release, trace)
@@ -191,7 +191,7 @@ def _place(folder: Path, private: Path, stack: ExitStack) -> Path:
     if sys.platform == "linux":
         try:
             hidden = stack.enter_context(private_folder(folder, hidden=True))
-        except WrongCall:  # nothing can be written there
+        except UsageError:  # nothing can be written there
             return private
         if not hidden.stat().st_mode & 0o077:
             return hidden
@@ -283,7 +283,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
             listener.bind((LOOPBACK, port))
             listener.listen()  # a browser that is faster than the server waits
         except OSError as error:
-            raise WrongCall(
+            raise UsageError(
                 f"port {port} cannot be used: {(error.strerror or 'unknown reason').lower()}",
                 remedy="Name another with --port, or none: a free one is taken.",
             ) from None

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from sfumato.studio.security import RequestTooLarge
 from sfumato.studio.state import NOTHING, PolicyConflict, PolicyFile, PolicyState
-from sfumato.system.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
+from sfumato.system.errors import BadPolicy, LedgerConflict, SfumatoError, UsageError
 from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.system.presentation.visible_text import visible
 from sfumato.system.progress import as_shown
@@ -110,7 +110,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=_shown, figure=format_number, several=pluralize)
+    made.filters.update(visible=_shown, format_number=format_number, pluralize=pluralize)
     made.globals.update(t=texts(), steps=STEPS)
     return made
 
@@ -126,12 +126,12 @@ class SentForm:
     fields: tuple[tuple[str, str], ...]
 
     def text(self, name: str, default: str | None = None) -> str:
-        """Returns the field of this name; raises `WrongCall` where there is none and no default."""
+        """Returns the field of this name; raises `UsageError` where there is none and no default."""
         for key, value in self.fields:
             if key == name:
                 return value
         if default is None:
-            raise WrongCall("the form lacks a field", where=name, remedy="Open the page again.")
+            raise UsageError("the form lacks a field", where=name, remedy="Open the page again.")
         return default
 
     def all(self, name: str) -> tuple[str, ...]:
@@ -139,11 +139,11 @@ class SentForm:
         return tuple(value for key, value in self.fields if key == name)
 
     def whole(self, name: str, *, least: int, most: int) -> int:
-        """Returns a whole number within limits; raises `WrongCall` for anything else."""
+        """Returns a whole number within limits; raises `UsageError` for anything else."""
         text = self.text(name).strip()
         number = int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else -1
         if not least <= number <= most:
-            raise WrongCall(f"a whole number from {least} to {most} is needed", where=name)
+            raise UsageError(f"a whole number from {least} to {most} is needed", where=name)
         return number
 
     @property
@@ -209,10 +209,10 @@ def fragment(template: str, **context: object) -> Response:
 def to(path: str) -> Response:
     """Returns an answer that leads to a page of the studio, whose path is written in the program.
 
-    Raises `WrongCall` where what was typed, and goes along in the address, is longer than browsers take.
+    Raises `UsageError` where what was typed, and goes along in the address, is longer than browsers take.
     """
     if len(path) > LONGEST_ADDRESS:
-        raise WrongCall("what was typed is too long for a name", remedy="Shorten it.")
+        raise UsageError("what was typed is too long for a name", remedy="Shorten it.")
     return RedirectResponse(path, 303)
 
 
@@ -224,7 +224,7 @@ def action(function: Action) -> Callable[[Request], object]:
             body = await request.body()
             pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         except (UnicodeDecodeError, ValueError):
-            return refused(request, WrongCall("this is no form", remedy="Open the page again."))
+            return refused(request, UsageError("this is no form", remedy="Open the page again."))
         form = SentForm(tuple(pairs))
         try:
             return await run_in_threadpool(function, request, form)

@@ -14,7 +14,7 @@ from sfumato.policy.taxonomies.files import NestedTree
 from sfumato.studio.page import command
 from sfumato.studio.question import policy_within
 from sfumato.studio.state import PolicyFile
-from sfumato.system.errors import BadPolicy, WrongCall, short
+from sfumato.system.errors import BadPolicy, UsageError, short
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import pluralize
 from sfumato.table.microdata import Role
@@ -46,7 +46,7 @@ def apply_edit(file: PolicyFile, version: str, edit: Edit) -> None:
     """Changes the policy file, if it still has this version; comments stay where nothing changed."""
     text = file.expect(version)
     if text is None:
-        raise WrongCall("there is no policy yet", remedy="Let one be proposed on the page Discover.")
+        raise UsageError("there is no policy yet", remedy="Let one be proposed on the page Discover.")
     before = policy_within(text, file.path)
     made = edit(before)
     changed = edited_text(text, before, made.policy, name=file.path.name)
@@ -67,7 +67,7 @@ def roles_changed(asked: Sequence[tuple[str, str]], proposed: Callable[[str], Js
         new = {name: Role(role) for name, role in asked if role in set(PLAIN_ROLES)}
         changed = {n: r for n, r in new.items() if n in policy.columns and policy.columns[n].role is not r}
         if not changed:
-            raise WrongCall("no role was changed")
+            raise UsageError("no role was changed")
         by_role = {role: [n for n, r in changed.items() if r is role] for role in PLAIN_ROLES}
         named = {role.value: names for role, names in by_role.items() if names}
         bare = [n for n in by_role[Role.QUASI] if policy.columns[n].taxonomy is None]
@@ -92,7 +92,7 @@ def columns_confirmed(names: Sequence[str], file: str) -> Edit:
 
     def edit(policy: Policy) -> PolicyEdit:
         if not names:
-            raise WrongCall("no column is chosen", remedy="Choose those that may be published unchanged.")
+            raise UsageError("no column is chosen", remedy="Choose those that may be published unchanged.")
         words = ", ".join(repr(name) for name in names)
         return PolicyEdit(
             policy.confirm_columns(*names),
@@ -123,7 +123,7 @@ def promise_changed(position: int, parameters: JsonObject | None) -> Edit:
     def edit(policy: Policy) -> PolicyEdit:
         stated = [promise for promise in policy.promises if not promise.derived]
         if not 0 <= position < len(stated):
-            raise WrongCall("there is no such promise", remedy="Open the page again.")
+            raise UsageError("there is no such promise", remedy="Open the page again.")
         name = stated[position].name
 
         def change(words: JsonObject) -> None:
@@ -190,7 +190,7 @@ def marked_secret(name: str, labels: Sequence[str], *, secret: bool) -> Edit:
     def edit(policy: Policy) -> PolicyEdit:
         rule = _rule(policy, name)
         if not labels:
-            raise WrongCall("no value is chosen", remedy="Choose values or groups of the tree.")
+            raise UsageError("no value is chosen", remedy="Choose values or groups of the tree.")
         start = policy if rule.role is Role.FREE else _without_promises_about(policy, name)
 
         def change(words: JsonObject) -> None:
@@ -233,7 +233,7 @@ def knowledge_changed(column: str, rows: Sequence[tuple[str, str]]) -> Edit:
             asked = [p for entry in words["promises"] for p in entry.values() if "knowledge" in p]
             concerned = [p for p in asked if p.get("of") == column]
             if not concerned:
-                raise WrongCall(
+                raise UsageError(
                     f"no promise is about terms of {short(column)}", remedy="Open the page again."
                 )
             for promise in concerned:
@@ -314,16 +314,16 @@ def column_removed(name: str) -> Edit:
 
 
 def tree_of(policy: Policy, name: str) -> NestedTree:
-    """Returns the written tree of a column; raises `WrongCall` where its taxonomy is none."""
+    """Returns the written tree of a column; raises `UsageError` where its taxonomy is none."""
     tree = _rule(policy, name).taxonomy
     if not isinstance(tree, NestedTree):
-        raise WrongCall("the hierarchy of this column is no written tree", remedy="Make it one first.")
+        raise UsageError("the hierarchy of this column is no written tree", remedy="Make it one first.")
     return tree
 
 
 def _rule(policy: Policy, name: str) -> ColumnRule:
     if name not in policy.columns:
-        raise WrongCall(f"there is no column {short(name)}", remedy="Open the page again.")
+        raise UsageError(f"there is no column {short(name)}", remedy="Open the page again.")
     return policy.columns[name]
 
 

@@ -11,7 +11,7 @@ from sfumato.inputs import needed_files
 from sfumato.policy.policy import Policy, policy_of_text
 from sfumato.studio.security import Studio
 from sfumato.studio.state import PolicyFile, version_of
-from sfumato.system.errors import LedgerConflict, SfumatoError, WrongCall, short
+from sfumato.system.errors import LedgerConflict, SfumatoError, UsageError, short
 
 # Policies as the studio reads them: with all their files in the opened folder.
 
@@ -19,13 +19,13 @@ from sfumato.system.errors import LedgerConflict, SfumatoError, WrongCall, short
 def policy_within(text: str, path: Path) -> Policy:
     """Returns the policy that a text holds, which lies or will lie at `path`.
 
-    Raises `BadPolicy` where it is none, and `WrongCall` where it names a file outside of its folder.
+    Raises `BadPolicy` where it is none, and `UsageError` where it names a file outside of its folder.
     """
     policy = policy_of_text(text, name=path.name, folder=path.parent)
     home = path.parent.resolve()
     for file, what in needed_files(None, policy, None, ()).items():
         if not file.resolve().is_relative_to(home):
-            raise WrongCall(
+            raise UsageError(
                 f"{what} lies outside of the folder that the studio was opened on",
                 where=short(file.name),
                 remedy="Copy the file into the folder, and name it without a path.",
@@ -92,10 +92,10 @@ def question_of(studio: Studio) -> Question | None:
 
 
 def needed_question(studio: Studio) -> Question:
-    """Returns what the studio is looking at; raises `WrongCall` while it lacks a table or a policy."""
+    """Returns what the studio is looking at; raises `UsageError` while it lacks a table or a policy."""
     question = question_of(studio)
     if question is None:
-        raise WrongCall(
+        raise UsageError(
             "a table and a policy are needed", remedy="Discover a table, then declare what its columns are."
         )
     return question

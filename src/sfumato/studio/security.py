@@ -27,7 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from sfumato.studio.jobs import Jobs
 from sfumato.studio.state import DataChoice, OpenedFolder, PolicyFile
 from sfumato.studio.table_view import LookSettings
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 LARGEST_FORM = 1 << 20
 """So many bytes a form may have."""
@@ -132,11 +132,11 @@ class Gate:
         return f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
 
 
-class TokenUsed(WrongCall):
+class TokenUsed(UsageError):
     """Somebody knows the token, and is not the first."""
 
 
-class RequestTooLarge(WrongCall):
+class RequestTooLarge(UsageError):
     """More was sent than the page takes."""
 
 

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from sfumato.policy.policy import Policy
 from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.system.disk import FolderLock, read_document, to_disk
-from sfumato.system.errors import BadData, BadPolicy, LedgerConflict, SfumatoError, WrongCall, short
+from sfumato.system.errors import BadData, BadPolicy, LedgerConflict, SfumatoError, UsageError, short
 from sfumato.system.json_object import read_json
 from sfumato.system.presentation.visible_text import visible
 
@@ -60,7 +60,9 @@ class OpenedFolder:
 
     def __init__(self, path: Path, private: Path) -> None:
         if not path.is_dir():
-            raise WrongCall("there is no such folder", where=str(path), remedy="Name a folder that is there.")
+            raise UsageError(
+                "there is no such folder", where=str(path), remedy="Name a folder that is there."
+            )
         self.path, self._private = path.resolve(), private
 
     def tables(self) -> tuple[DataChoice, ...]:
@@ -68,21 +70,21 @@ class OpenedFolder:
         return (*self._in(self._private, DROPPED), *self._in(self.path, HERE))
 
     def table(self, key: str) -> DataChoice:
-        """Returns the table of this key; raises `WrongCall` where none is offered under it."""
+        """Returns the table of this key; raises `UsageError` where none is offered under it."""
         for choice in self.tables():
             if choice.key == key:
                 return choice
-        raise WrongCall("there is no such table here", remedy="Choose one of those that are listed.")
+        raise UsageError("there is no such table here", remedy="Choose one of those that are listed.")
 
     def file(self, name: str) -> Path:
-        """Returns the path of a file directly in the folder; raises `WrongCall` for anything elsewhere.
+        """Returns the path of a file directly in the folder; raises `UsageError` for anything elsewhere.
 
         The name is one of a file, without a folder; a link may not lead out of the folder.
         """
         check_name(name)
         path = self.path / name
         if path.is_symlink() and path.resolve().parent != self.path:
-            raise WrongCall("this link leads out of the folder", remedy="Copy the file here.")
+            raise UsageError("this link leads out of the folder", remedy="Copy the file here.")
         return path
 
     def place_for(self, name: str) -> Path:
@@ -91,7 +93,7 @@ class OpenedFolder:
         check_name(plain)
         if not plain.lower().endswith(TABLES):
             remedy = f"Endings of tables: {', '.join(TABLES)}."
-            raise WrongCall("its name does not end like that of a table", where=short(plain), remedy=remedy)
+            raise UsageError("its name does not end like that of a table", where=short(plain), remedy=remedy)
         return self._private / plain
 
     def wipe(self, choice: DataChoice) -> None:
@@ -112,7 +114,7 @@ class OpenedFolder:
 
 
 def check_name(name: str) -> None:
-    """Raises `WrongCall` unless this is the plain name of a file."""
+    """Raises `UsageError` unless this is the plain name of a file."""
     wrong = (
         not name
         or len(name.encode(errors="replace")) > LONGEST_NAME
@@ -122,7 +124,7 @@ def check_name(name: str) -> None:
         or not name.isprintable()
     )
     if wrong:
-        raise WrongCall(
+        raise UsageError(
             "this is no name of a file in the folder",
             remedy=f"A plain name of at most {LONGEST_NAME} bytes, without a folder, no dot in front.",
         )
@@ -239,7 +241,7 @@ class PolicyFile:
         with self._writing(version) as current:
             earlier = None if current is None or current.before is None else self._state(current.before)
             if current is None or earlier is None:
-                raise WrongCall("there is nothing to undo")
+                raise UsageError("there is nothing to undo")
             self._add(_Content.of(earlier), before=earlier.before, undone=current.number)
             return current.did
 
@@ -248,7 +250,7 @@ class PolicyFile:
         with self._writing(version) as current:
             later = None if current is None or current.undone is None else self._state(current.undone)
             if later is None:
-                raise WrongCall("there is nothing to do again")
+                raise UsageError("there is nothing to do again")
             self._add(_Content.of(later), before=later.before, undone=later.undone)
             return later.did
 
@@ -257,7 +259,7 @@ class PolicyFile:
         with self._writing(version) as current:
             state = self._state(number)
             if state is None:
-                raise WrongCall("the history has no such state")
+                raise UsageError("the history has no such state")
             before = None if current is None else current.number
             self._add(_Content(state.text, f"back to: {state.did}"), before=before)
 
@@ -391,7 +393,7 @@ class FileParts:
         if options.get(b"name") != FIELD or b"filename" not in options:
             return
         if self.place is not None:
-            raise WrongCall("more than one file was dropped", remedy="Drop one at a time.")
+            raise UsageError("more than one file was dropped", remedy="Drop one at a time.")
         self.place = self._folder.place_for(options[b"filename"].decode("utf-8", "replace"))
         self._aside = self.place.with_name(f".{secrets.token_hex(8)}.coming")
         handle = os.open(self._aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -417,18 +419,18 @@ class FileParts:
 
 def _few(held: bytes, more: bytes) -> bytes:
     if len(held) + len(more) > MOST_HEADER_BYTES:
-        raise WrongCall("a header of the file is too long")
+        raise UsageError("a header of the file is too long")
     return more
 
 
 async def receive_file(request: Request, folder: OpenedFolder) -> Path:
     """Returns where the dropped file is now; what does not come whole is removed again.
 
-    Raises `WrongCall` where there is no file in the request, or one whose name is none of a table.
+    Raises `UsageError` where there is no file in the request, or one whose name is none of a table.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
-        raise WrongCall("no file was sent", remedy="Choose a file, then send it.")
+        raise UsageError("no file was sent", remedy="Choose a file, then send it.")
     parts = FileParts(folder)
     parser = MultipartParser(
         options[b"boundary"],
@@ -451,7 +453,7 @@ async def receive_file(request: Request, folder: OpenedFolder) -> Path:
     finally:
         parts.abandon()
     if parts.place is None or not parts.place.exists():
-        raise WrongCall("no file was sent", remedy="Choose a file, then send it.")
+        raise UsageError("no file was sent", remedy="Choose a file, then send it.")
     return parts.place
 
 

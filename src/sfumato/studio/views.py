@@ -43,7 +43,7 @@ from sfumato.studio.policy_edit import TERM_MARK
 from sfumato.studio.question import Question, policy_within
 from sfumato.studio.table_view import ChartView
 from sfumato.system.disk import LARGEST_NOTE, read_document
-from sfumato.system.errors import BadData, BadInput, SfumatoError, WrongCall, short
+from sfumato.system.errors import BadData, BadInput, SfumatoError, UsageError, short
 from sfumato.system.json_object import JsonObject, read_json
 from sfumato.system.presentation.cards import Lines, format_number
 from sfumato.system.progress import Progress, one_step
@@ -319,7 +319,7 @@ class LastTable:
     def __init__(self) -> None:
         self._question: Question | None = None
         self._choices: CountedChoices | None = None
-        self._lattice: CountedLattice | WrongCall | None = None
+        self._lattice: CountedLattice | UsageError | None = None
 
     def choices(self, question: Question, progress: Progress) -> CountedChoices:
         """Returns the counted table, counted now unless it was counted last."""
@@ -331,13 +331,13 @@ class LastTable:
             self._question = question
         return self._choices
 
-    def lattice(self, question: Question, progress: Progress) -> CountedLattice | WrongCall:
+    def lattice(self, question: Question, progress: Progress) -> CountedLattice | UsageError:
         """Returns the counted lattice of the table, or why there is none."""
         choices = self.choices(question, progress)
         if self._lattice is None:
             try:
                 self._lattice = choices.lattice(progress=progress)
-            except WrongCall as reason:
+            except UsageError as reason:
                 self._lattice = reason
         return self._lattice
 
@@ -346,9 +346,9 @@ _last = LastTable()
 
 
 def count_lattice(question: Question, *, progress: Progress) -> LatticeView:
-    """Returns the counted lattice; raises `WrongCall` where there can be none."""
+    """Returns the counted lattice; raises `UsageError` where there can be none."""
     lattice = _last.lattice(question, progress)
-    if isinstance(lattice, WrongCall):
+    if isinstance(lattice, UsageError):
         raise lattice
     return LatticeView(lattice, _last.choices(question, progress).lattice_map(progress=progress))
 
@@ -366,7 +366,7 @@ def find_solutions(question: Question, *, progress: Progress) -> SolutionsView:
     choices = _last.choices(question, progress)
     solutions = choices.solutions(progress=progress)
     with one_step(progress, "drawing"):
-        counted = None if isinstance(lattice, WrongCall) else lattice
+        counted = None if isinstance(lattice, UsageError) else lattice
         return SolutionsView(solutions, _drawn(choices.policy, counted, solutions))
 
 

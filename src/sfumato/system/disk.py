@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 from zipfile import BadZipFile
 from zlib import error as damaged_part
 
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import stop_request
 
 _BLOCK = 1 << 20
@@ -50,9 +50,9 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def require_locks() -> None:
-    """Raises `WrongCall` on a system without locks on folders, such as Windows: two could release at once."""
+    """Raises `UsageError` where folders have no locks, as on Windows: two could release at once."""
     if fcntl is None:
-        raise WrongCall(
+        raise UsageError(
             "this system has no locks on folders, without which two releases could meet",
             remedy="Release on Linux or macOS (on Windows: in WSL). Everything else works here.",
         )
@@ -228,7 +228,7 @@ def _locked(parent: Path, prefix: str) -> tuple[Path, int | None]:
         try:
             folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         except OSError as error:
-            raise WrongCall(
+            raise UsageError(
                 f"the folder cannot be written to ({error.strerror})", where=str(parent)
             ) from None
         if fcntl is None:
@@ -289,21 +289,21 @@ class Address:
         scheme, _, rest = given.partition("://")
         scheme = scheme.lower()
         if scheme not in SCHEMES:
-            raise WrongCall(
+            raise UsageError(
                 "this is no address of a store that is known",
                 remedy=f"Begin it with one of {', '.join(f'{s}://' for s in SCHEMES)}, or name a path.",
             )
         authority, _, path = rest.partition("/")
         before, at, _ = authority.rpartition("@")
         if (at and scheme not in NAMES_A_CONTAINER) or ":" in before or set("?#") & set(rest):
-            raise WrongCall(
+            raise UsageError(
                 "an address may hold neither a user, nor a password, nor options",
                 where=f"{scheme}://…",
                 remedy="Keys belong into the environment, such as AWS_ACCESS_KEY_ID.",
             )
         steps = path.rstrip("/").split("/")
         if not authority or any(step in ("", ".", "..") or not step.isprintable() for step in steps):
-            raise WrongCall(
+            raise UsageError(
                 "this is no address of a folder in a store",
                 where=f"{scheme}://…",
                 remedy="Write it as s3://bucket/releases/2026-11.",
@@ -373,7 +373,7 @@ class DatabaseAddress:
         if text.lower().startswith(FROM_ENVIRONMENT):
             return cls._named(_from_environment(text[len(FROM_ENVIRONMENT) :]))
         if _PASSWORD.search(text):
-            raise WrongCall(
+            raise UsageError(
                 "an address with a password can be seen by everybody who lists processes",
                 remedy="Put it into an environment variable and say env:NAME; or use PGPASSWORD.",
             )
@@ -385,7 +385,7 @@ class DatabaseAddress:
             return cls(POSTGRESQL, text)
         path = Path(unquote(text[len("sqlite:///") :]) if text.lower().startswith("sqlite:///") else text)
         if "://" in text and not text.lower().startswith("sqlite:///"):
-            raise WrongCall(
+            raise UsageError(
                 "this is no address of a database that is known",
                 remedy="Write postgresql://HOST/NAME, sqlite:///FILE, or the path of an SQLite file.",
             )
@@ -400,7 +400,7 @@ class DatabaseAddress:
 def _from_environment(name: str) -> str:
     text = os.environ.get(name, "")
     if not text:
-        raise WrongCall(
+        raise UsageError(
             f"the environment variable {name} is empty", remedy="Put the address of the database there."
         )
     return text

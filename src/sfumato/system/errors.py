@@ -1,7 +1,7 @@
 """Every way Sfumato says no.
 
     SfumatoError
-    ├── WrongCall          the call itself is off                            exit 2
+    ├── UsageError         the call itself is off                            exit 2
     ├── BadInput           the data, a taxonomy or the policy is unusable    exit 3
     │   ├── BadData
     │   ├── BadTaxonomy
@@ -72,7 +72,7 @@ class SfumatoError(Exception):
         return f"{place}{self.message}{stop}{remedy}"
 
 
-class WrongCall(SfumatoError):
+class UsageError(SfumatoError):
     """The call is off: an unknown option, a missing argument, a combination that makes no sense."""
 
     exit_code = 2

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.system.errors import NotEnoughMemory, SfumatoError, WrongCall
+from sfumato.system.errors import NotEnoughMemory, SfumatoError, UsageError
 
 try:
     import resource
@@ -43,12 +43,14 @@ class Memory:
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < PROGRAM_BYTES:
-            raise WrongCall(
+            raise UsageError(
                 f"a memory limit of {in_words(self.limit)} is below what the program takes by itself",
                 remedy=f"Allow at least {in_words(PROGRAM_BYTES)}.",
             )
         if self.spill is not None and not self.spill.is_dir():
-            raise WrongCall("the spill folder does not exist", where=str(self.spill), remedy="Make it first.")
+            raise UsageError(
+                "the spill folder does not exist", where=str(self.spill), remedy="Make it first."
+            )
 
     @classmethod
     def of(cls, given: Memory | str | int | None, *, spill: str | Path | None = None) -> Memory:
@@ -88,7 +90,7 @@ def coarser_start(name: str) -> str:
 def _bytes(text: str) -> int:
     parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
     if parts is None or parts[2] == "i":
-        raise WrongCall("a memory limit is a number and a unit", remedy="Write it as 4GB, 1.5GB or 512MiB.")
+        raise UsageError("a memory limit is a number and a unit", remedy="Write it as 4GB, 1.5GB or 512MiB.")
     return int(float(parts[1]) * {**UNITS, **BINARY}[parts[2]])
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -40,7 +40,7 @@ class Offer:
         return self.point.dist.name if self.point.dist is not None else "an unknown distribution"
 
     def load(self) -> Any:  # whatever the package put there: who asked for it checks what it is
-        """The part; raises `WrongCall` if its package cannot be imported, whatever it raises itself."""
+        """The part; raises `UsageError` if its package cannot be imported, whatever it raises itself."""
         try:
             return self.point.load()
         except Exception as problem:
@@ -49,15 +49,15 @@ class Offer:
                 raise self._written_for_another_version(module) from problem
             raise self.refusal(f"cannot be loaded: {type(problem).__name__}") from problem
 
-    def _written_for_another_version(self, module: str) -> WrongCall:
+    def _written_for_another_version(self, module: str) -> UsageError:
         return self.refusal(
             f"cannot be loaded: what it imports from {module} is not there in this version",
             remedy="Let it import from sfumato.extend: the names that other packages use now live there.",
         )
 
-    def refusal(self, reason: str, *, remedy: str = "Mend that distribution, or uninstall it.") -> WrongCall:
+    def refusal(self, reason: str, *, remedy: str = "Mend that distribution, or uninstall it.") -> UsageError:
         """Why this part is not used."""
-        return WrongCall(
+        return UsageError(
             f"{self.name} of the distribution {self.distribution} {reason}.",
             where=self.point.group,
             remedy=remedy,
@@ -87,7 +87,7 @@ def names(group: str, *, taken: Collection[str]) -> tuple[str, ...]:
 def find(group: str, name: str, *, taken: Collection[str]) -> Any:  # as `load`
     """The part of this name, loaded; `None` if nobody offers it, or if it is built in and only that.
 
-    Raises `WrongCall` where it cannot be loaded, or where a name is offered twice: nothing replaces a part
+    Raises `UsageError` where it cannot be loaded, or where a name is offered twice: nothing replaces a part
     in silence.
     """
     offered = [offer for offer in offers(group) if offer.name == name]

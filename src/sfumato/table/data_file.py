@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from os.path import relpath
 from pathlib import Path
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 Note = Callable[[str], None]
 """Receives what a reader found out about a file that its owner should know; no sentence holds a cell."""
@@ -45,7 +45,7 @@ class SourceForm:
         if self.delimiter is not None:
             _check_delimiter(self.delimiter)
         if self.decimal is not None and self.decimal not in DECIMAL_MARKS:
-            raise WrongCall("a decimal mark is a point or a comma", remedy="Say --decimal , or --decimal .")
+            raise UsageError("a decimal mark is a point or a comma", remedy="Say --decimal , or --decimal .")
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.longest_cell is not None:
@@ -107,21 +107,21 @@ NO_FORM = SourceForm()
 
 def _check_delimiter(delimiter: str) -> None:
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise WrongCall("a delimiter is one character, no quote and no line end")
+        raise UsageError("a delimiter is one character, no quote and no line end")
     if not delimiter.isascii():
-        raise WrongCall("a delimiter is an ASCII character")
+        raise UsageError("a delimiter is an ASCII character")
 
 
 def _check_length(length: str) -> None:
     if not (length.isascii() and length.isdigit() and len(length) < 16 and int(length) > 0):
-        raise WrongCall("the longest cell is a number of bytes", remedy="Say --longest-cell 5000000.")
+        raise UsageError("the longest cell is a number of bytes", remedy="Say --longest-cell 5000000.")
 
 
 def _check_encoding(encoding: str) -> None:
     try:
         "a;1".encode(codecs.lookup(encoding).name)
     except (LookupError, UnicodeError):
-        raise WrongCall(
+        raise UsageError(
             "the encoding has an unknown name", remedy="Try utf-8, windows-1252 or latin-1."
         ) from None
 

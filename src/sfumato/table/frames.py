@@ -13,7 +13,7 @@ import pyarrow as pa
 from narwhals import dependencies as loaded
 
 from sfumato.system.disk import read_document
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.table.arrow import ROWS_AT_A_TIME, ArrowReader, batches_of, no_columns
 from sfumato.table.arrow_arrays import text_array
@@ -47,7 +47,7 @@ def open_frame(data: object) -> RowSource | SparkSource:
         from sfumato.table.spark.source import SparkSource  # noqa: PLC0415  # loads PySpark
 
         return SparkSource(frame)
-    raise WrongCall(
+    raise UsageError(
         f"an object of type {type(data).__name__} is no table",
         remedy="Hand in a pandas, Polars, PyArrow, DuckDB or PySpark table, or the path of a file.",
     )
@@ -82,7 +82,7 @@ class DuckDbReader:
         query = self.frame.query("sfumato_source_rows", "select * from sfumato_published_rows")
         relation = cast("duckdb.DuckDBPyRelation", query)
         if relation.columns != table.column_names or len(relation) != table.num_rows:
-            raise WrongCall("the connection has a table of its own named sfumato_published_rows")
+            raise UsageError("the connection has a table of its own named sfumato_published_rows")
         return relation
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.columns import safe_name
 from sfumato.table.form_of_source import RowSource, first_reader
@@ -69,7 +69,7 @@ def recode_in_order(
 ) -> Any:  # the source's kind
     """Returns the published rows in the order of the source, of its kind; a pandas frame keeps its index."""
     if not isinstance(source, RowSource) or source.kind not in IN_MEMORY:
-        raise WrongCall(
+        raise UsageError(
             f"rows of a {source.kind} table have no index to keep",
             remedy="Hand in a pandas, Polars (eager) or PyArrow table.",
         )
@@ -117,7 +117,9 @@ def _eager(table: AnyTable) -> object:
     """Returns a table in memory: a file as a PyArrow table, a query as its result."""
     source = open_source(table)
     if not isinstance(source, RowSource):
-        raise WrongCall(f"a {source.kind} table is not read into memory here", remedy="Hand in a part of it.")
+        raise UsageError(
+            f"a {source.kind} table is not read into memory here", remedy="Hand in a part of it."
+        )
     if source.kind in ("pandas", "polars", "pyarrow"):
         return table
     batches = list(source.reader.batches(source.columns))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.counting import expected_rows
 from sfumato.table.dictionary import BYTES_TO_PUBLISH, Dictionary, check_values
@@ -95,7 +95,7 @@ def column_codes(
     if isinstance(source, HasCodes):
         return source.column_codes(names, progress=progress)
     if not isinstance(source, RowSource):
-        raise WrongCall("this source cannot hand out its rows", remedy="Use a dataframe or a path.")
+        raise UsageError("this source cannot hand out its rows", remedy="Use a dataframe or a path.")
     reader = source.reader
     dictionaries = [Dictionary(name, reader.schema.field(name).type) for name in names]
     chunks: list[NDArray[np.int32]] = []

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_arrays import text_array, to_numpy
@@ -137,7 +137,7 @@ def publish(
     they are sorted as a whole before.
     """
     if not names:
-        raise WrongCall("no column is left to publish")
+        raise UsageError("no column is left to publish")
     table = recoding.table
     if gathered.rows != table.rows:
         raise another_table()

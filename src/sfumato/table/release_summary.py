@@ -14,7 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject, read_json
 from sfumato.table.arrays import packed, unpacked
 from sfumato.table.cut import Cut
@@ -401,13 +401,13 @@ class Imprint:
         """The imprint of a release that was made by global recoding; raises where it was not."""
         table = recoding.table
         if recoding.cuts is None:
-            raise WrongCall(
+            raise UsageError(
                 "only a release with one recoding for all classes can be part of a chain",
                 remedy="Use search: top-down or lattice.",
             )
         absent = [name for name in unchanged if name not in {c.name for c in table.columns}]
         if absent:
-            raise WrongCall(
+            raise UsageError(
                 f"{len(absent)} columns that are published unchanged were not counted",
                 remedy="Make the release under a policy with the promise continuous.",
             )
@@ -477,10 +477,10 @@ class Imprint:
     def without(self, marks: Marks) -> tuple[Imprint, int]:
         """The same without the marks of some people, and how many of them were in it.
 
-        Raises `WrongCall` where it holds no marks of people.
+        Raises `UsageError` where it holds no marks of people.
         """
         if self.since is None:
-            raise WrongCall("the imprint tells nobody apart")
+            raise UsageError("the imprint tells nobody apart")
         stays = ~are_known(self.batches, marks)
         gone = int(len(stays) - stays.sum())
         left = replace(self, batches=self.batches[stays], erased=self.erased + gone)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.table.cell_text import canonical
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.source import Source
@@ -34,10 +34,10 @@ def rows_of_keys(source: Source, column: str, keys: Sequence[str]) -> list[int] 
 def texts_of_rows(source: Source, columns: Sequence[str], rows: Sequence[int]) -> list[tuple[Label, ...]]:
     """Returns what some columns hold in the rows of these numbers, from 1, in the order of the table.
 
-    Raises `WrongCall` where the table has no such row, or hands out its rows in no order.
+    Raises `UsageError` where the table has no such row, or hands out its rows in no order.
     """
     if not isinstance(source, RowSource):
-        raise WrongCall("this table hands out its rows in no order", remedy="Name people by their keys.")
+        raise UsageError("this table hands out its rows in no order", remedy="Name people by their keys.")
     wanted, found, before = sorted(set(rows)), list[tuple[Label, ...]](), 0
     for batch in source.reader.batches(list(columns)):
         here = [row - before - 1 for row in wanted if before < row <= before + batch.num_rows]
@@ -47,7 +47,7 @@ def texts_of_rows(source: Source, columns: Sequence[str], rows: Sequence[int]) -
             found += zip(*texts, strict=True)
         before += batch.num_rows
     if len(found) != len(wanted) or not wanted:
-        raise WrongCall(
+        raise UsageError(
             f"{len(wanted) - len(found)} of {len(wanted)} rows are not in the table",
             remedy="Number rows from 1, without the header.",
         )

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.columns import number_last
 from sfumato.table.counting import GatheredRows, expected_rows, gather
@@ -215,7 +215,7 @@ class RowsToPublish:
         Raises `BadData` if these are not the rows that were counted. `spill` is for this version alone.
         """
         if self._taken:
-            raise WrongCall("the last version of these rows was published already")
+            raise UsageError("the last version of these rows was published already")
         self._taken = last
         told = self.counted.tell(recoding, self.names) if self.counted is not None else None
         if told is not None:
@@ -242,7 +242,7 @@ class RowsToPublish:
         table, reader = self.table, self.reader
         person = table.person_column
         if table.has_person and person is None:
-            raise WrongCall("the planned table does not name its person column")
+            raise UsageError("the planned table does not name its person column")
         planned = [c.name for c in table.columns] + ([person] if person is not None else [])
         counted = set(planned)
         others = [name for name in self.names if name not in counted]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from sfumato.system.disk import Address, is_address, is_database
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, SourceForm
@@ -161,7 +161,7 @@ def open_source(
 def with_digits(source: Source, digits: Mapping[str, int]) -> Source:
     """Returns the source with so many digits behind the point in these columns, and no more.
 
-    Columns that it lacks are passed over. Raises `WrongCall` for a source that hands out no rows.
+    Columns that it lacks are passed over. Raises `UsageError` for a source that hands out no rows.
     """
     wanted = {name: places for name, places in digits.items() if name in source.columns}
     if not wanted:
@@ -170,7 +170,7 @@ def with_digits(source: Source, digits: Mapping[str, int]) -> Source:
     from sfumato.table.row_steps import round_columns  # noqa: PLC0415  # loads Arrow
 
     if not isinstance(source, RowSource):
-        raise WrongCall(
+        raise UsageError(
             f"numbers of a {source.kind} table are not rounded here, and the policy says `digits`",
             where=f"column {next(iter(wanted))}",
             remedy="Round them in the table itself, and drop `digits` from the policy.",
@@ -195,7 +195,7 @@ def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Sourc
         return open_query(data, expected)
     if isinstance(data, str | Address) and is_address(data):
         Address.of(data)
-        raise WrongCall(
+        raise UsageError(
             "rows are not read from a store here",
             remedy="A released table can be audited there; copy any other first, or have Spark read it.",
         )
@@ -204,12 +204,12 @@ def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Sourc
 
         return open_file(data, csv=csv, expected=expected)
     if csv is not None:
-        raise WrongCall("csv options are for paths")
+        raise UsageError("csv options are for paths")
     # A source of another package is told by its type: a dataframe may have columns of any name as attributes.
     if all(callable(getattr(type(data), verb, None)) for verb in ("survey", "count", "recode", "write")):
         source = cast(Source, data)
         if not isinstance(getattr(source, "memory", None), Memory):
-            raise WrongCall(
+            raise UsageError(
                 f"a source of type {type(data).__name__} lacks the member `memory`",
                 remedy="Give it one: `memory = Memory()`, from sfumato.system.memory.",
             )

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pyarrow import ipc
 
 from sfumato.system.disk import private_folder, to_disk
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress
 from sfumato.table.arrow_arrays import text_array, to_arrow
 from sfumato.table.cell_text import LARGEST_EXACT, canonical
@@ -90,10 +90,10 @@ def form_for(path: Path, form: TextForm) -> TextForm:
 
 
 def check_ending(path: Path) -> None:
-    """Raises `WrongCall` where the ending of a path names no format that is written."""
+    """Raises `UsageError` where the ending of a path names no format that is written."""
     suffix = path.suffix.lower()
     if suffix not in WRITTEN_ENDINGS:
-        raise WrongCall(
+        raise UsageError(
             f"the ending {suffix!r} names no format that is written",
             remedy="End the path in .csv, .parquet, .xlsx, .sav, .dta, .arrow or .jsonl.",
         )
@@ -102,13 +102,13 @@ def check_ending(path: Path) -> None:
 def check_target(path: Path, overwrite: bool = False) -> None:
     """Refuse a place where nothing can be written, or where something is."""
     if path.is_symlink():
-        raise WrongCall("the target is a symbolic link", where=str(path), remedy="Name the file itself.")
+        raise UsageError("the target is a symbolic link", where=str(path), remedy="Name the file itself.")
     if path.exists() and not (overwrite and path.is_file()):
-        raise WrongCall(
+        raise UsageError(
             "the target exists already", where=str(path), remedy="Choose another name, or overwrite."
         )
     if not path.parent.is_dir():
-        raise WrongCall(
+        raise UsageError(
             "the target's folder does not exist", where=str(path.parent), remedy="Create it first."
         )
 
@@ -121,7 +121,7 @@ def atomic_file(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> It
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
-        raise WrongCall(
+        raise UsageError(
             f"the target's folder cannot be written to ({error.strerror})", where=str(path.parent)
         ) from None
     try:
@@ -147,7 +147,9 @@ def _name_draft(draft: Path, path: Path) -> None:
     try:
         path.hardlink_to(draft)
     except FileExistsError:
-        raise WrongCall("the target exists already", where=str(path), remedy="Choose another name.") from None
+        raise UsageError(
+            "the target exists already", where=str(path), remedy="Choose another name."
+        ) from None
     except OSError:  # a file system without hard links
         check_target(path, False)
         draft.replace(path)

@@ -10,7 +10,7 @@ from sfumato.models.contract import Answer, Cuts, Deliberate, Promises
 from sfumato.search.contract import Aim, Outcome
 from sfumato.search.loss import find_measure, measure
 from sfumato.search.suppression import keep
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
@@ -28,7 +28,7 @@ def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
     columns = table.keys
     total = prod(cuts_of(c.taxonomy) for c in columns)
     if total > MOST_RECODINGS:
-        raise WrongCall(
+        raise UsageError(
             f"there are {total:,} recodings; at most {MOST_RECODINGS:,} can be tried", remedy="Search."
         )
     watches = [p.watch(table) for p in promises.of_table]

@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadData, BrokenPromise, WrongCall
+from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from sfumato.system.plugins import offers
 from sfumato.system.verdict import Evidence, Measure, Verdict
 from sfumato.verify.policy_data import JudgedPolicy, PromiseData
@@ -35,14 +35,14 @@ GROUP = "sfumato.second_judges"
 
 
 def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]:
-    """Registers the second judge of a promise; raises `WrongCall` where it has another one already."""
+    """Registers the second judge of a promise; raises `UsageError` where it has another one already."""
 
     def offer(judge: Judge) -> Judge:
         if not str(judge.__module__).startswith(f"{MODELS}."):
             _load_own()  # nothing replaces what is built in
         there = _judges.get((name, kind), judge)
         if (there.__module__, there.__qualname__) != (judge.__module__, judge.__qualname__):
-            raise WrongCall(f"{name} has a second judge already", where=judge.__module__)
+            raise UsageError(f"{name} has a second judge already", where=judge.__module__)
         _judges[name, kind] = judge
         return judge
 
@@ -79,7 +79,7 @@ def _load_plugins() -> list[str]:
     for offer in offers(GROUP):
         try:
             offer.load()
-        except WrongCall as trouble:
+        except UsageError as trouble:
             troubles.append(trouble.message.rstrip("."))
     return troubles
 

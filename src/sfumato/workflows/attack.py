@@ -34,7 +34,7 @@ from sfumato.search.contract import find
 from sfumato.search.plan import aim_of, limits_of, removes_terms
 from sfumato.search.term_removal import MOST_TRIES, removed_from_all
 from sfumato.system.disk import private_folder
-from sfumato.system.errors import BadPolicy, Infeasible, WrongCall
+from sfumato.system.errors import BadPolicy, Infeasible, UsageError
 from sfumato.system.presentation.cards import verdict_lines
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Finding
@@ -75,7 +75,7 @@ class AttackVerb:
         """Attack a published table as the adversary `name` would, and judge it by the policy.
 
         `data` may be a list of releases of the same people, oldest first, for an adversary who holds several.
-        Raises `WrongCall`, with what is needed, where the attack has nothing to strike: that is no success.
+        Raises `UsageError`, with what is needed, where the attack has nothing to strike: that is no success.
         """
         from sfumato.models import attack_contract as registry
         from sfumato.workflows.audit import audit_by
@@ -85,7 +85,7 @@ class AttackVerb:
             name, data, policy, reference=reference, against=against, chain=chain, progress=progress
         )
         if not audit.findings and not audit.failed:
-            raise WrongCall(f"{name} has nothing to strike: {audit.not_tried[name]}")
+            raise UsageError(f"{name} has nothing to strike: {audit.not_tried[name]}")
         return audit
 
     def downcoding(
@@ -173,7 +173,7 @@ class AttackVerb:
         """Attack cumulative releases, oldest first, with everything they say together.
 
         Releases are given one by one, with `policy=`, or as one list that the policy may follow. Raises
-        `WrongCall` where there are fewer than two: one release has no other to correspond to.
+        `UsageError` where there are fewer than two: one release has no other to correspond to.
 
         A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
         enough for, or its imprint (or the JSON file of one). Two releases are always judged exactly. More are
@@ -189,7 +189,7 @@ class AttackVerb:
         if releases and isinstance(releases[0], list | tuple):
             releases, policy = _list_and_policy(releases, policy)
         if len(releases) < 2:
-            raise WrongCall(f"correspondence has nothing to strike: it needs {SEVERAL_RELEASES}")
+            raise UsageError(f"correspondence has nothing to strike: it needs {SEVERAL_RELEASES}")
         rules = None if policy is None else load_policy(policy)
         known = imprints_of(releases, rules)
         return correspondence(known, rules, scope=scope, method=method, data=data, since=since)
@@ -263,7 +263,7 @@ def _list_and_policy(
     """Returns the releases of a list, and the policy that follows it or was named; the caller is typed."""
     releases, *after = given
     if len(after) > 1 or (after and policy is not None):
-        raise WrongCall(
+        raise UsageError(
             "a list of releases is followed by a policy and nothing else",
             remedy="Put every release into the list, or give them one by one.",
         )
@@ -423,10 +423,10 @@ MOST_CELLS = 14
 def known_removal(policy: Policy, *, steps: int) -> KnownRemoval:
     """Returns how the policy removes terms from a class, with the chance of every outcome.
 
-    Raises `WrongCall` where that depends on more than the class.
+    Raises `UsageError` where that depends on more than the class.
     """
     if steps < 1:
-        raise WrongCall("at least one world is needed", where="steps", remedy="As in `--steps 20000`.")
+        raise UsageError("at least one world is needed", where="steps", remedy="As in `--steps 20000`.")
     limits = limits_of(policy.promises)
     rule = policy.protect.terms
     for holds, what in (
@@ -435,7 +435,7 @@ def known_removal(policy: Policy, *, steps: int) -> KnownRemoval:
         (rule.cost == RARITY, "what a removal costs depends on the whole table"),
     ):
         if holds:
-            raise WrongCall(f"worlds cannot be listed: {what}", remedy="Ask for quasi-sensitive instead.")
+            raise UsageError(f"worlds cannot be listed: {what}", remedy="Ask for quasi-sensitive instead.")
     (limit,), costs = limits, RemovalCosts(rule.cost, WIDEST)
     budget = SolverBudget(rule.method, nodes=20_000)
 
@@ -459,7 +459,7 @@ def with_margin(
     what is left keeps the promise; if it never does, the class stays."""
     cells = [(i, term) for i, terms in enumerate(kept) for term in terms]
     if len(cells) > MOST_CELLS:
-        raise WrongCall(
+        raise UsageError(
             f"worlds cannot be listed: of {len(cells)} terms that are left in a class any may be removed"
         )
     fine: dict[Rows, Fraction] = {}
@@ -487,7 +487,7 @@ BY_CLASS = ("local", "mondrian")
 def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
     """Returns the policy's search for adversaries who run it on worlds of their own.
 
-    Raises `WrongCall` where what is published depends on more than the table that a world is. Of a search of
+    Raises `UsageError` where what is published depends on more than the table that a world is. Of a search of
     another package nothing is known but what it publishes, so only whole worlds are asked of it.
     """
     for holds, what in (
@@ -497,12 +497,12 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
         (removes_terms(policy), "terms that are removed"),
     ):
         if holds:
-            raise WrongCall(
+            raise UsageError(
                 f"worlds cannot be listed: the table depends on {what}",
                 remedy="Ask for linkage, homogeneity or another attack on the table itself.",
             )
     if steps < 1:
-        raise WrongCall("at least one search is needed", where="steps", remedy="As in `--steps 20000`.")
+        raise UsageError("at least one search is needed", where="steps", remedy="As in `--steps 20000`.")
     ability = BUILT_IN.get(policy.protect.search)
     known = KnownSearch(
         _republish(policy.protect.search, policy, policy.promises),
@@ -621,7 +621,7 @@ def attack_values(
     source = open_table(register, policy=rules)
     codings = [coding for coding in rules.codings if coding.role.is_key]
     if absent := [coding.name for coding in codings if coding.name not in source.columns]:
-        raise WrongCall(
+        raise UsageError(
             f"the register has no column {', '.join(absent)}",
             where="register",
             remedy="It must have every key column of the policy, as it was before it was published.",
@@ -641,7 +641,7 @@ def attack_terms(
     """Attack what terms that are gone would have given away, knowing how the policy removes them."""
     rules = with_reference(load_policy(policy), data, reference)
     if any(promise.needs_original for promise in rules.promises):
-        raise WrongCall(
+        raise UsageError(
             "worlds cannot be listed without what was kept of the original table",
             where="reference",
             remedy="Name it with --reference, or store the prior in the policy.",
@@ -650,9 +650,9 @@ def attack_terms(
     source = open_table(data, policy=rules)
     audit = audit_source(source, rules, attacks=(TermMinimality(known),), progress=progress or silent)
     if audit.failed:
-        raise WrongCall(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
+        raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
     if not any(finding.details["classes looked at"] for finding in audit.findings):
-        raise WrongCall(
+        raise UsageError(
             "term-removal has nothing to strike: every class has more worlds than may be listed",
             remedy="Allow more --steps, or try it on a part of the table.",
         )
@@ -662,10 +662,10 @@ def attack_terms(
 def _audit(attack: Attack, known: KnownSearch, data: AnyTable, policy: Policy, progress: Progress) -> Audit:
     audit = audit_source(open_table(data, policy=policy), policy, attacks=(attack,), progress=progress)
     if audit.failed:
-        raise WrongCall(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
+        raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
     if not audit.findings:
         what = TOO_MANY + known.classes_silent if audit.rows else "the table has no rows"
-        raise WrongCall(
+        raise UsageError(
             f"{attack.name} cannot strike: {what}",
             remedy="Allow more `--steps`, or attack a part of the table.",
         )

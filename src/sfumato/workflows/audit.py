@@ -19,7 +19,7 @@ from sfumato.policy.policy import BY_POSITIONS, Policy
 from sfumato.policy.reference import Reference, judge_data, with_reference
 from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, is_address, is_database
-from sfumato.system.errors import BadData, BrokenPromise, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, BrokenPromise, RefusedByHistory, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, one_step, silent
@@ -83,10 +83,10 @@ def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: s
     from sfumato.releases.ledger.keys import public_keys
 
     if not isinstance(data, str | PathLike) or is_address(data):
-        raise WrongCall("a certificate is looked for beside a file", remedy="Audit the file of a release.")
+        raise UsageError("a certificate is looked for beside a file", remedy="Audit the file of a release.")
     beside = Path(data).with_name(CERTIFICATE)
     if not beside.is_file():
-        raise WrongCall(f"there is no {CERTIFICATE} beside the file", remedy="Leave the key out.")
+        raise UsageError(f"there is no {CERTIFICATE} beside the file", remedy="Leave the key out.")
     found = examine(beside, key=public_keys(Path(key)))
     if not found.holds or not found.pinned:
         raise BadData(found.faults[0], where=beside.name, remedy="Do not trust these files.")
@@ -167,11 +167,11 @@ def _audit_together(
 
     make(attack)
     if not tables or not holds_several(attack):
-        raise WrongCall(
+        raise UsageError(
             f"{attack} strikes one table, and {len(tables)} were given", remedy="Attack them one by one."
         )
     if against is not None:
-        raise WrongCall(
+        raise UsageError(
             "releases are given, and a ledger to hold them against", remedy="Give one or the other."
         )
     newest = tables[-1]
@@ -208,7 +208,7 @@ def _audit_beside(
 
     history = read_history(ledger, chain)
     if not history:
-        raise WrongCall(f"chain {chain} has no release in this ledger", remedy="See `sfumato history`.")
+        raise UsageError(f"chain {chain} has no release in this ledger", remedy="See `sfumato history`.")
     try:
         releases = imprints_of(history)
     except RefusedByHistory as lost:

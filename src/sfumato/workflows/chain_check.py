@@ -31,7 +31,7 @@ from sfumato.releases.overrides import (
 )
 from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan
-from sfumato.system.errors import RefusedByHistory, SfumatoError, WrongCall
+from sfumato.system.errors import RefusedByHistory, SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.verdict import Finding, PromiseStrength, Verdict
@@ -402,7 +402,7 @@ def read_overrides(
     read = [read_override(one) if isinstance(one, str | Path) else one for one in given]
     weaker = [one for one in read if isinstance(one, WeakerOverride)]
     if len(weaker) > 1:
-        raise WrongCall(
+        raise UsageError(
             "the policy has two overrides of the chain's floor", remedy="Give the one that holds."
         )
     return [one for one in read if isinstance(one, Override)], weaker
@@ -444,6 +444,6 @@ def by_recipient(
             now=moment,
         )
         if override.recipient in overrides:
-            raise WrongCall("a recipient has two overrides", remedy="Give the one that holds.")
+            raise UsageError("a recipient has two overrides", remedy="Give the one that holds.")
         overrides[override.recipient] = override
     return overrides

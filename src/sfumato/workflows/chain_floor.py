@@ -11,7 +11,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.strictness import ComparedPart, statement_of, weaker_parts
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.overrides import Floor, WeakerOverride, floor_of
-from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.system.errors import RefusedByHistory, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject
 
 
@@ -83,7 +83,7 @@ class ChainFloor:
 
     def _refuse_needless(self, why: str) -> None:
         if self.overrides:
-            raise WrongCall(f"{why}: there is nothing to override", remedy="Leave the override out.")
+            raise UsageError(f"{why}: there is nothing to override", remedy="Leave the override out.")
 
 
 def floor_warning(policy: Policy, history: Sequence[ReleaseRecord], chain: str) -> Diagnosis | None:

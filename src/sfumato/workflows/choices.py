@@ -100,7 +100,7 @@ class CountedChoices:
     policy: Policy
 
     def lattice(self, *, progress: Progress = silent) -> CountedLattice:
-        """Returns the counted lattice; raises `WrongCall` where the policy or the table allows none."""
+        """Returns the counted lattice; raises `UsageError` where the policy or the table allows none."""
         return count_lattice(self.table, self.policy, progress=progress)
 
     def lattice_map(self, *, progress: Progress = silent) -> LatticeMap | None:

@@ -28,7 +28,7 @@ from sfumato.reports.usefulness import (
     model_figures,
 )
 from sfumato.search.plan import Plan, make_plan
-from sfumato.system.errors import BadInput, Infeasible, WrongCall
+from sfumato.system.errors import BadInput, Infeasible, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.kept_order import IntervalForm, numbers_of_intervals
 from sfumato.table.microdata import Microdata
@@ -59,7 +59,7 @@ def compare(
     show = progress or silent
     rules = None if policy is None else load_policy(policy)
     if prices and rules is None:
-        raise WrongCall("prices are those of a policy", remedy="Hand in the policy, too: -p POLICY.")
+        raise UsageError("prices are those of a policy", remedy="Hand in the policy, too: -p POLICY.")
     original = open_original(raw, memory, rules)
     if rules is not None:
         check_some_declared(original.columns, rules)
@@ -79,7 +79,7 @@ def _model(tables: PairedTables, target: str | None) -> tuple[ModelFigures | Non
         return None, ()
     try:
         return model_figures(tables, chosen), ()
-    except WrongCall as lacking:
+    except UsageError as lacking:
         return None, (f"{lacking.message}: {lacking.remedy}",)
 
 
@@ -133,5 +133,5 @@ def as_numbers(
     they do not tell. `columns` names those to be read; one that holds something else is then refused.
     """
     if form not in tuple(IntervalForm):
-        raise WrongCall(f"intervals have no form {form}", remedy=f"There are {', '.join(IntervalForm)}.")
+        raise UsageError(f"intervals have no form {form}", remedy=f"There are {', '.join(IntervalForm)}.")
     return numbers_of_intervals(table, IntervalForm(form), columns)

@@ -32,7 +32,7 @@ from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.taxonomies.files import as_csv
 from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyTaxonomy
 from sfumato.system.disk import read_document
-from sfumato.system.errors import BadPolicy, Problem, WrongCall, did_you_mean, short
+from sfumato.system.errors import BadPolicy, Problem, UsageError, did_you_mean, short
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.source import AnyTable, Source
@@ -43,13 +43,13 @@ from sfumato.table.surveying_reader import show_first_texts, survey_with_sets
 def confirm_file(path: str | Path, columns: Sequence[str] = (), *, every: bool = False) -> tuple[str, ...]:
     """Takes columns out of `confirm` in a policy file; returns those that still wait.
 
-    Nothing else in the file changes, not even its comments. Raises `WrongCall` where a column does not wait.
+    Nothing else in the file changes, not even its comments. Raises `UsageError` where a column does not wait.
     """
     if every == bool(columns):
         raise (
-            WrongCall("no column named", remedy="Name columns, or say --all.")
+            UsageError("no column named", remedy="Name columns, or say --all.")
             if not columns
-            else WrongCall("columns and all at a time", remedy="Name columns, or say --all.")
+            else UsageError("columns and all at a time", remedy="Name columns, or say --all.")
         )
     file = Path(path)
     policy = Policy.load(file)
@@ -153,13 +153,13 @@ def ready_card() -> Card:
 
 
 def ready_text(name: str) -> str:
-    """Returns a ready taxonomy as a hierarchy file; raises `WrongCall` where it has no list."""
+    """Returns a ready taxonomy as a hierarchy file; raises `UsageError` where it has no list."""
     entry = CATALOGUE.get(name)
     if entry is None:
         hint = did_you_mean(name, list(CATALOGUE), otherwise=f"There are {', '.join(CATALOGUE)}.")
-        raise WrongCall("there is no ready taxonomy of this name", remedy=hint)
+        raise UsageError("there is no ready taxonomy of this name", remedy=hint)
     if entry.rule:
-        raise WrongCall(
+        raise UsageError(
             f"{name} has no list: it stands for other words of a policy",
             remedy=f"Write taxonomy: {dict(entry.rule)} instead, and change it there.",
         )
@@ -218,14 +218,14 @@ def take_over_arx_project(project: Path, into: Path) -> ArxTransfer:
     """Writes the hierarchies of a project and a policy that names them into a folder, and returns both.
 
     Roles, hierarchies, levels, the suppression limit and k are taken over; every other privacy model is told
-    in ARX's words. No row of the project's data is read. Raises `WrongCall` where a file would be replaced.
+    in ARX's words. No row of the project's data is read. Raises `UsageError` where a file would be replaced.
     """
     read = ArxProject.read(project)
     names = dict(_file_names(read))
     policy = into / POLICY
     taken = [policy, *(into / name for name in names.values())]
     if there := sum(path.exists() for path in taken):
-        raise WrongCall(
+        raise UsageError(
             f"{pluralize(there, 'file')} that would be written exist already",
             remedy="Name another folder with --into.",
         )

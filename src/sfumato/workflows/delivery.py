@@ -26,7 +26,7 @@ from sfumato.releases.overrides import Override
 from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan, check_need
 from sfumato.search.reuse_plan import Transformation
-from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress
@@ -110,7 +110,7 @@ class Delivery:
         if not self._needs_versions(history):
             return [self._search_once(history, held_floor)]
         if self._like is not None:
-            raise WrongCall(
+            raise UsageError(
                 "versions for recipients are chosen so that they can be told apart, not taken over",
                 remedy="Leave `like` out, or release to one recipient without a rule for several.",
             )

@@ -10,7 +10,7 @@ from sfumato.discovery.discovery import Discovery, scan
 from sfumato.discovery.quasi_identifiers.coded import Reading
 from sfumato.discovery.quasi_identifiers.methods import SearchMethod
 from sfumato.inputs import AnyMemory, check_header, open_table
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.source import AnyTable, CanSample, Source
 from sfumato.workflows.protect_file import declared_form
@@ -79,5 +79,5 @@ def discover(
 
 def _sampled(source: Source, rows: int) -> Source:
     if not isinstance(source, CanSample):
-        raise WrongCall("samples are for Spark tables", remedy="Leave the sample out: all rows are read.")
+        raise UsageError("samples are for Spark tables", remedy="Leave the sample out: all rows are read.")
     return source.sampled(rows)

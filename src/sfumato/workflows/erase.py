@@ -16,7 +16,7 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.names import checked_name
 from sfumato.releases.receipt import Erasure
 from sfumato.releases.staging import StepHook, no_hook
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.keyed_hashes import label_marks
 from sfumato.table.microdata import Coding, Role
@@ -61,9 +61,9 @@ def erase(
     rules = None if policy is None else load_policy(policy)
     told_by = _person_column(rules, column)
     if rows and (data is None or rules is None):
-        raise WrongCall("rows are numbers in a table", remedy="Name the table, and its policy: -p POLICY.")
+        raise UsageError("rows are numbers in a table", remedy="Name the table, and its policy: -p POLICY.")
     if data is not None and (rules is None or (told_by is None and not rows)):
-        raise WrongCall(
+        raise UsageError(
             "a table goes with its policy, and a column that tells people apart",
             remedy="Name both: -p POLICY, and --column where the policy has no `person`.",
         )
@@ -97,7 +97,7 @@ def erase(
 def _checked_keys(people: Sequence[str]) -> list[str]:
     keys = list(dict.fromkeys(people))
     if not keys or any(not isinstance(key, str) or not key for key in keys):
-        raise WrongCall(
+        raise UsageError(
             "somebody has to be named, by the text of their key", remedy="Name them with --person."
         )
     return keys
@@ -107,7 +107,7 @@ def _person_column(policy: Policy | None, column: str | None) -> str | None:
     """Returns the column that tells people apart."""
     said = [] if policy is None else person_columns(policy)
     if column is not None and said and column not in said:
-        raise WrongCall("the policy tells people apart by another column", where=f"column {column}")
+        raise UsageError("the policy tells people apart by another column", where=f"column {column}")
     return column or (said[0] if said else None)
 
 
@@ -148,7 +148,7 @@ def _with_rows(
 
     promise = next((p for p in policy.promises if p.batch_column and not p.tells_people), None)
     if promise is None or promise.batch_column is None or not history:
-        raise WrongCall(
+        raise UsageError(
             "without a key only rows of a chain can be erased that tells batches apart (since)",
             remedy="Name the column of keys with --column, or the chain with --chain.",
         )
@@ -157,7 +157,7 @@ def _with_rows(
     table = source.count(policy.codings, missing=policy.missing, progress=progress)
     theirs = named_by_release(table, imprints_of(history), texts, since=promise.batch_column)
     if not any(theirs):
-        raise WrongCall("no release of the chain holds these rows", remedy="Delete them from the table.")
+        raise UsageError("no release of the chain holds these rows", remedy="Delete them from the table.")
     counts = {record.number: n for record, n in zip(history, theirs, strict=True) if n}
     return replace(request, rows=counts, after=history[-1].hash, unmarked=len(numbers))
 

@@ -92,7 +92,7 @@ ROLE_WORDS = {
 def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None = None) -> FirstPolicy:
     """Returns the policy that follows from answers, planned on its table before anybody sees it.
 
-    Raises `WrongCall` where answers contradict each other or the table, and what `protect` would raise where
+    Raises `UsageError` where answers contradict each other or the table, and what `protect` would raise where
     no table can be published under them.
     """
     show = progress or silent

@@ -11,7 +11,7 @@ from sfumato.inputs import open_table
 from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.models.quasi_sensitive.knowledge_file import Prevalence, Record, by_document, propose
 from sfumato.models.quasi_sensitive.promise import TermFinder
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.table.microdata import Coding, Role, SetForm, terms_of
 from sfumato.table.source import AnyTable
@@ -98,7 +98,7 @@ class TermPlace:
 
     def __post_init__(self) -> None:
         if (self.terms is None) == (self.text is None):
-            raise WrongCall(
+            raise UsageError(
                 "name either terms or text", remedy="terms: columns of terms; text: running text."
             )
 
@@ -117,7 +117,7 @@ def proposed_knowledge(
 ) -> ProposedKnowledge:
     """The same, with what it was made from."""
     if support < 1 or not 0 <= share <= 1:
-        raise WrongCall("support is at least 1, and share is from 0 to 1")
+        raise UsageError("support is at least 1, and share is from 0 to 1")
     records = _records(data, place)
     plain = place.text is None and place.document is None and support == 1 and not share
     single = all(len(held) <= 1 for _, held, _ in records)

@@ -34,7 +34,7 @@ from sfumato.releases.files import check_not_needed, check_target, kept_on_succe
 from sfumato.search.expected_time import Foretell
 from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, is_address, private_folder
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
@@ -143,7 +143,7 @@ def _file_named(out: str | Path) -> Path:
     """Return the path of the output; raise for an address in a store."""
     if is_address(out):
         Address.of(str(out))
-        raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
+        raise UsageError("a file is not written to a store", remedy="`release` publishes there.")
     return Path(out)
 
 
@@ -177,5 +177,5 @@ def declared_form(data: AnyTable, source: Source) -> SourceForm:
     """Returns what a policy remembers of how a table was read: what the caller said, and what was found."""
     said = data.form if isinstance(data, DataFile) else NO_FORM
     if said.date_format is not None and said.date_format not in DATE_FORMS:
-        raise WrongCall("there is no such form of dates", remedy=f"Say one of {', '.join(DATE_FORMS)}.")
+        raise UsageError("there is no such form of dates", remedy=f"Say one of {', '.join(DATE_FORMS)}.")
     return source_form(source.reader).over(said) if isinstance(source, RowSource) else said

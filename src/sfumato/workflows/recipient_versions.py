@@ -31,7 +31,7 @@ from sfumato.recipients.versions import AvailableVersions, EarlierVersion, Plann
 from sfumato.releases.names import same_name
 from sfumato.search.plan import Plan, aim_of, check_people, is_kept_by_terms, plan_of_cuts, with_original
 from sfumato.search.suppression import recoded
-from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.cut import Cut
@@ -175,14 +175,14 @@ def with_recipients(policy: Policy) -> Policy:
 
 
 def with_smaller_k(policy: Policy, k: int) -> Policy:
-    """Returns the policy with every k above this one lowered to it; raises `WrongCall` if there is none."""
+    """Returns the policy with every k above this one lowered to it; raises `UsageError` if there is none."""
     made, is_lowered = [], False
     for promise in policy.promises:
         smaller = promise.with_least_people(k) if promise.least_people > k else promise
         is_lowered = is_lowered or smaller != promise
         made.append(smaller)
     if not is_lowered:
-        raise WrongCall(
+        raise UsageError(
             f"the policy promises no k above {k}: there is nothing to override",
             remedy="Leave the override out.",
         )

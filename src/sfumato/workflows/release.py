@@ -33,7 +33,7 @@ from sfumato.releases.overrides import AnyOverride, Override, WeakerOverride, fo
 from sfumato.releases.receipt import Event, Receipt, with_identifying_rows
 from sfumato.releases.targets import check_first
 from sfumato.system.disk import Address, is_address, require_locks
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.fingerprint import TableFingerprint, with_fingerprint
@@ -169,7 +169,7 @@ def _file_name(format: str | None, source: Source) -> str:
     if format is None:
         return f"data.{release_format(source)}"
     if format not in FORMATS:
-        raise WrongCall("a release has a format that is written", remedy=f"Say one of {', '.join(FORMATS)}.")
+        raise UsageError("a release has a format that is written", remedy=f"Say one of {', '.join(FORMATS)}.")
     return f"data.{format}"
 
 
@@ -177,7 +177,7 @@ def _place_of(into: str | Path | Address | None, *, dry_run: bool) -> Path | Add
     """What the release is to become: a folder, or an address in a store."""
     if into is None:
         if not dry_run:
-            raise WrongCall(
+            raise UsageError(
                 "no target named", remedy="Say where with --into FOLDER, or only plan with --dry-run."
             )
         return None
@@ -201,7 +201,7 @@ def _check_reference(place: Path | Address | None, needed: Mapping[Path, str]) -
 def _check_staging(source: Source, place: Path | Address | None, aside: Path | None) -> None:
     """Raise where what Spark's workers write could not be judged before it is uploaded."""
     if isinstance(place, Address) and source.kind == SPARK and aside is None:
-        raise WrongCall(
+        raise UsageError(
             "what Spark writes is judged before it is uploaded to a store",
             remedy="Name a folder for it that driver and workers share, with --spill.",
         )
@@ -222,7 +222,7 @@ def _chains_apart(ledger: Ledger | None, despite: Sequence[str]) -> list[str]:
     there = ledger.chains if names and ledger else set()
     for name in names:
         if name not in there:
-            raise WrongCall(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
+            raise UsageError(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
     return names
 
 
@@ -282,7 +282,7 @@ def sign_weaker(
 def _signed(unsigned: AnyOverride, policy: Policy, key: Path, out: Path) -> SignedOverride:
     """Sign an override and write it to a new file."""
     if out.exists():
-        raise WrongCall("the output exists already", where=out.name, remedy="Name another file.")
+        raise UsageError("the output exists already", where=out.name, remedy="Name another file.")
     signer = Key.load(key) if key.exists() else Key.make(key)
     signed = unsigned.sign(signer)
     out.write_bytes(signed.as_bytes())

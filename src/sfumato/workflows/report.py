@@ -42,7 +42,7 @@ from sfumato.reports.usefulness import ModelFigures, model_figures
 from sfumato.search.loss import shape_of
 from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, digest_of, is_address, private_folder, read_document
-from sfumato.system.errors import BadData, SfumatoError, WrongCall
+from sfumato.system.errors import BadData, SfumatoError, UsageError
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.presentation.cards import format_number, json_ready, pluralize
 from sfumato.system.progress import Progress, silent
@@ -170,7 +170,7 @@ def with_original(
     `attacked` is the audit of the original, where that was made before.
     """
     if evidence.policy is None:
-        raise WrongCall("the original is read by a policy", remedy="Name the policy with -p.")
+        raise UsageError("the original is read by a policy", remedy="Name the policy with -p.")
     before = attacked or audit(original, evidence.policy, progress=progress)
     use = compare(original, safe, evidence.policy, progress=progress)
     told = {
@@ -379,12 +379,12 @@ def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Pl
     if isinstance(of, Plan):
         return of
     if isinstance(of, Event):
-        raise WrongCall(
+        raise UsageError(
             "an event has several versions", remedy="Report on one: event['name of a recipient']."
         )
     if isinstance(of, Receipt):
         if of.folder is None:
-            raise WrongCall("nothing was released", remedy="Report on the plan.")
+            raise UsageError("nothing was released", remedy="Report on the plan.")
         of = of.folder
     if isinstance(of, Address) or (isinstance(of, str) and is_address(of)):
         from sfumato.releases.files import local_copy
@@ -394,7 +394,7 @@ def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Pl
     if ledger is not None and not place.exists():
         return _record(str(of), ledger)
     if isinstance(of, int):
-        raise WrongCall("a number is that of an entry of a ledger", remedy="Name the ledger.")
+        raise UsageError("a number is that of an entry of a ledger", remedy="Name the ledger.")
     if not place.exists():
         raise BadData(
             "there is no such file, folder or entry",
@@ -417,7 +417,7 @@ def _without_table(
     if isinstance(subject, Plan):
         return of_plan(subject, original, progress)
     if original is not None:
-        raise WrongCall(
+        raise UsageError(
             "the original is compared with a published table, or with a plan at hand",
             remedy="Name the published file or the folder of the release.",
         )
@@ -456,7 +456,7 @@ def _public_keys(key: str | Path | None) -> tuple[DatedKey, ...] | None:
 
 def _needed(policy: Policy | None) -> Policy:
     if policy is None:
-        raise WrongCall(
+        raise UsageError(
             "a table is judged by the policy that it was published under", remedy="Name it with -p."
         )
     return policy
@@ -464,14 +464,14 @@ def _needed(policy: Policy | None) -> Policy:
 
 def _check_choices(audience: str, criteria: str) -> None:
     if audience not in ("internal", "public"):
-        raise WrongCall("a report is internal or public")
+        raise UsageError("a report is internal or public")
     if criteria not in ("iso27559", "wp29"):
-        raise WrongCall("the criteria are iso27559 or wp29")
+        raise UsageError("the criteria are iso27559 or wp29")
 
 
 def _check_internal(audience: Audience) -> None:
     if audience == "public":
-        raise WrongCall(
+        raise UsageError(
             "a public report is made from the bytes of a published table",
             remedy="Name the published file, or the folder of the release.",
         )
@@ -518,7 +518,7 @@ def model_scores(
                 )
                 show(f"learning from {search}", 0)
                 figures[search] = model_figures(tables, target)
-        except WrongCall:  # the column, or the package that is lacking: the same for every search
+        except UsageError:  # the column, or the package that is lacking: the same for every search
             raise
         except SfumatoError as error:
             failed[search] = f"{error.message}. {error.remedy}".strip()

@@ -15,7 +15,7 @@ from sfumato.recipients.trace import Trace
 from sfumato.recipients.trace import trace as trace_source
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.disk import is_address
-from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.system.errors import RefusedByHistory, UsageError
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.progress import Progress, silent
 from sfumato.table.microdata import Microdata
@@ -55,7 +55,7 @@ def trace(
     """
     show = progress or silent
     if (original is None) != (policy is None):
-        raise WrongCall("the original and its policy go together", remedy="Give both, or neither.")
+        raise UsageError("the original and its policy go together", remedy="Give both, or neither.")
     counted = None
     if original is not None and policy is not None:
         counted = _count_original(original, policy, show)
@@ -186,7 +186,7 @@ class EarlierReleases:
         if against is None:
             return cls(chain, load_imprints(earlier))
         if earlier:
-            raise WrongCall(
+            raise UsageError(
                 "earlier releases are given twice", remedy="Give their imprints, or name the ledger."
             )
         records = read_history(against, chain)

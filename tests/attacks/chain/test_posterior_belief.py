@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.system.errors import Infeasible, SfumatoError, WrongCall
+from sfumato.system.errors import Infeasible, SfumatoError, UsageError
 
 OLD = Path(__file__).parents[2] / "golden" / "colluders"
 HALF = {"confidence-bounding": {"of": "disease", "confidence": "1/2"}}
@@ -145,5 +145,5 @@ def test_spellings_of_one_value_are_believed_together():
 
 
 def test_one_table_alone_is_refused():
-    with pytest.raises(WrongCall, match="one table alone"):
+    with pytest.raises(UsageError, match="one table alone"):
         sf.attack.posterior_belief([OLD / "one.csv"], OLD / "policy.yaml")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 import sfumato as sf
 from oracles.tiny_chains import chains, releases, shown
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 
 
 def tables(trees, people, cuts):
@@ -67,7 +67,7 @@ def test_the_example_of_the_paper_from_two_files(tmp_path):
 
 
 def test_what_cannot_be_read_is_refused():
-    with pytest.raises(WrongCall, match="by the taxonomies of a policy"):
+    with pytest.raises(UsageError, match="by the taxonomies of a policy"):
         sf.attack.correspondence([FIRST, SECOND])
     mixed = FIRST.with_columns(place=pl.Series(["Europe"] * 4 + ["UK"]))
     with pytest.raises(BadData, match="no single recoding"):
@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_refused():
         **WORDS,
         "columns": {**WORDS["columns"], "place": {"role": "quasi", "taxonomy": {"prefix": [1]}}},
     }
-    with pytest.raises(WrongCall, match="grows from the data"):
+    with pytest.raises(UsageError, match="grows from the data"):
         sf.attack.correspondence([FIRST, SECOND], grown)
     with pytest.raises(BadData, match="1 columns that the policy publishes"):
         sf.attack.correspondence([FIRST.drop("job"), SECOND], WORDS)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from oracles import person_worlds as plain
 from sfumato.attacks.adversaries.table import Intersection
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.verdict import VALUES, AttackLimits, Bound
 from sfumato.table.source import open_source
 from sfumato.testing.attacks import published
@@ -57,7 +57,7 @@ def test_it_finds_the_person_in_the_old_output_and_nobody_in_the_new():
     witness = open_source(old).recode(plan.recoding, drop=())
     assert set(witness["who"]) == set(old["who"]) - {"1"}, "the person is left out with both rows"
     assert not any(f.attack == "intersection" for f in sf.audit(witness, OLD / "policy.yaml").breaches)
-    with pytest.raises(WrongCall, match="several rows"):
+    with pytest.raises(UsageError, match="several rows"):
         sf.attack("intersection", witness, OLD / "policy.yaml")
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.workflows.attack import attack
 from sfumato.workflows.protect import protect
 
@@ -192,7 +192,7 @@ def test_more_people_than_may_be_suppressed_are_refused():
     frame = pl.DataFrame(TOLD_APART, schema=["q", "s"], orient="row")
     for rules in (policy("top-down", SHARES, "1/3"), policy("mondrian", SHARES, "1/2", price=2)):
         safe = frame.head(4).with_columns(q=pl.lit("A"))
-        with pytest.raises(WrongCall, match="3 people more than the table has rows"):
+        with pytest.raises(UsageError, match="3 people more than the table has rows"):
             attack.minimality(safe, rules, frame.select("q"))
 
 
@@ -214,5 +214,5 @@ def test_rows_without_a_key_count_as_suppressed_too():
     assert not told.details["impossible"] and told.details["two alike after"] == 1
     stricter = rules | {"protect": rules["protect"] | {"suppress": "3/8"}}
     frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
-    with pytest.raises(WrongCall, match="2 people more than the table has rows, and 1 can be suppressed"):
+    with pytest.raises(UsageError, match="2 people more than the table has rows, and 1 can be suppressed"):
         attack.minimality(safe, stricter, frame.select("q"))

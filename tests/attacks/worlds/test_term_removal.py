@@ -15,7 +15,7 @@ from oracles import beliefs as plain
 from sfumato.models.quasi_sensitive.attack import possible_sets, worlds_by_class
 from sfumato.models.quasi_sensitive.knowledge import Knowledge
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.workflows.attack import known_removal
 from strategies import cases
 
@@ -99,7 +99,7 @@ def test_a_term_that_is_gone_gives_a_label_away_and_class_scope_tells_less():
 )
 def test_what_cannot_be_listed_is_refused(how, said):
     people = pl.DataFrame({"age": ["1", "1"], "signs": ["cough", "cough"]})
-    with pytest.raises(WrongCall, match=said):
+    with pytest.raises(UsageError, match=said):
         sf.attack.term_removal(people, rules(**how))
-    with pytest.raises(WrongCall, match="more worlds"):
+    with pytest.raises(UsageError, match="more worlds"):
         sf.attack.term_removal(people, rules(), steps=1)

@@ -18,7 +18,7 @@ from sfumato.attacks.adversaries.minimality import ValueMinimality
 from sfumato.attacks.audit import audit
 from sfumato.attacks.class_worlds import error_of
 from sfumato.cli.main import app
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.source import open_source
 from sfumato.workflows.attack import known_search
 
@@ -262,18 +262,18 @@ def test_a_register_of_other_people_is_refused():
     rules = policy(["q"], "top-down", HALF)
     frame = pl.DataFrame(WONG, schema=["q", "s"], orient="row")
     safe = sf.protect(frame, rules).apply(frame)
-    with pytest.raises(WrongCall, match="register"):
+    with pytest.raises(UsageError, match="register"):
         sf.attack.minimality(safe, rules, frame.select("q").head(5))
-    with pytest.raises(WrongCall, match="no column q"):
+    with pytest.raises(UsageError, match="no column q"):
         sf.attack.minimality(safe, rules, frame.select("s"))
 
 
 def test_what_depends_on_more_than_the_table_is_refused():
     frame = pl.DataFrame(WONG, schema=["q", "s"], orient="row")
     rules = policy(["q"], "top-down", {"t-closeness": {"of": "s", "t": "1/2"}})
-    with pytest.raises(WrongCall, match="compares classes with the whole table"):
+    with pytest.raises(UsageError, match="compares classes with the whole table"):
         sf.attack.downcoding(sf.protect(frame, rules).apply(frame), rules, steps=1)
-    with pytest.raises(WrongCall, match="at least one search"):
+    with pytest.raises(UsageError, match="at least one search"):
         sf.attack.downcoding(frame, rules, steps=0)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
 from sfumato.discovery.quasi_identifiers.enumeration import minimal
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.source import open_source
 
 COLUMNS = {
@@ -47,7 +47,7 @@ def test_every_source_gives_the_same_groups(tmp_path):
 def test_columns_may_be_chosen_and_must_exist():
     source = open_source(pl.DataFrame(COLUMNS))
     assert Coded.from_source(source, ["age"]).names == ("age",)
-    with pytest.raises(WrongCall, match="no such column"):
+    with pytest.raises(UsageError, match="no such column"):
         Coded.from_source(source, ["name"])
 
 

@@ -17,7 +17,7 @@ from oracles.quasi_identifiers import (
 )
 from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
 from sfumato.discovery.quasi_identifiers.descent import best_of_orders, descend
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -51,7 +51,7 @@ def test_every_order_leads_to_a_minimal_set_and_together_they_reach_all():
 
 
 def test_an_order_names_every_column_once():
-    with pytest.raises(WrongCall, match="every column once"):
+    with pytest.raises(UsageError, match="every column once"):
         descend(Coded.of_columns({"a": [1], "b": [2]}), Reading.of(k=2, mode="any"), order=["a"])
 
 

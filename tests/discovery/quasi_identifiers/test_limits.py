@@ -8,7 +8,7 @@ from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets
 from sfumato.discovery.quasi_identifiers.coded import Reading
 from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.discovery.quasi_identifiers.minimum import minimum
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 
 def wide_table(columns=16, rows=300, seed=3):
@@ -82,7 +82,7 @@ def test_bounds_that_make_no_sense_are_refused():
         {"deadline": -1.0},
         {"max_size": 4, "engine": "levels"},
     ):
-        with pytest.raises(WrongCall):
+        with pytest.raises(UsageError):
             minimal(
                 coded(wide_table(columns=5, rows=40)) if "engine" in wrong else table,
                 Reading.of(k=2, mode="any"),

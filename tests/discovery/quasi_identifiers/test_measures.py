@@ -10,7 +10,7 @@ import pytest
 from oracles.quasi_identifiers import coded, exposed, projected, random_table
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.measures import k_test, measure
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -49,7 +49,7 @@ def test_one_grouping_decides_k_anonymity_of_every_projection():
 
 def test_bad_calls():
     table = Coded.of_columns({"a": [1]})
-    with pytest.raises(WrongCall, match="no such column"):
+    with pytest.raises(UsageError, match="no such column"):
         measure(table, ["b"], k=2)
-    with pytest.raises(WrongCall, match="at least 1"):
+    with pytest.raises(UsageError, match="at least 1"):
         measure(table, ["a"], k=0)

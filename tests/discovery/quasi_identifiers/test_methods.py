@@ -16,7 +16,7 @@ from sfumato.cli.main import app
 from sfumato.discovery.quasi_identifiers.coded import Reading, usual_budget
 from sfumato.discovery.quasi_identifiers.methods import SearchMethod, search_by
 from sfumato.discovery.quasi_identifiers.minimum import search
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 KEYS = Reading.of(k=2, mode="all")
 METHODS = ("exact", "greedy", "descend", "sample")
@@ -118,10 +118,10 @@ def test_methods_on_the_command_line(tmp_path):
     ],
 )
 def test_a_method_refuses_what_it_cannot_keep(words):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         SearchMethod(**words)
 
 
 def test_a_budget_is_at_least_one_step():
-    with pytest.raises(WrongCall, match="budget"):
+    with pytest.raises(UsageError, match="budget"):
         search(coded({"a": [1, 2], "b": [1, 1]}), KEYS, budget=0)

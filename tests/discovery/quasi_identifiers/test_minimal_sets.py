@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
 from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded, Reading
 from sfumato.discovery.quasi_identifiers.enumeration import minimal
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 
 def readings(draw, k):
@@ -154,5 +154,5 @@ def test_shares_are_exact_and_rounded_up():
     ],
 )
 def test_a_reading_is_chosen_and_meaningful(wrong):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         Reading.of(**wrong)

@@ -11,7 +11,7 @@ from oracles.quasi_identifiers import coded, minimal_uniques, random_table
 from sfumato.discovery import discovery as module
 from sfumato.discovery.discovery import record_risk
 from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -55,9 +55,9 @@ def test_many_columns_and_a_long_row_of_bits():
 
 def test_too_much_to_hold_is_refused_with_a_way_out(monkeypatch):
     monkeypatch.setattr(module, "MOST_BYTES", 64)
-    with pytest.raises(WrongCall, match="Lower max_size"):
+    with pytest.raises(UsageError, match="Lower max_size"):
         record_risk(Coded.of_columns({f"c{j}": range(200) for j in range(5)}), max_size=3)
-    with pytest.raises(WrongCall, match="at least 1"):
+    with pytest.raises(UsageError, match="at least 1"):
         record_risk(Coded.of_columns({"a": [1]}), max_size=0)
 
 

@@ -9,7 +9,7 @@ import pytest
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
 from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
 from sfumato.discovery.quasi_identifiers.minimum import minimal_by_sample, sampling_rate
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 KEYS = Reading.of(k=2, mode="all")
 
@@ -62,7 +62,7 @@ def test_the_sample_does_not_grow_with_the_table():
 
 def test_only_keys_can_be_sampled():
     table = Coded.of_columns({"a": [1, 2]})
-    with pytest.raises(WrongCall, match="says nothing about the size of groups"):
+    with pytest.raises(UsageError, match="says nothing about the size of groups"):
         minimal_by_sample(table, Reading.of(k=2, mode="any"), epsilon=0.1, delta=0.1, seed=1)
-    with pytest.raises(WrongCall, match="between 0 and 1"):
+    with pytest.raises(UsageError, match="between 0 and 1"):
         minimal_by_sample(table, KEYS, epsilon=0.0, delta=0.1, seed=1)

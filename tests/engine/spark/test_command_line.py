@@ -7,7 +7,7 @@ import pytest
 import sfumato as sf
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.source import open_source
 from sfumato.table.spark.source import spark_table
 from sfumato.testing.engines import codings
@@ -57,7 +57,7 @@ def test_csv_files_that_are_refused(spark, tmp_path):
     assert "canary" not in str(caught.value)
     with pytest.raises(BadData, match="no such CSV file"):
         spark_table(str(tmp_path / "nowhere.csv"))
-    with pytest.raises(WrongCall, match="share"):
+    with pytest.raises(UsageError, match="share"):
         spark_table("s3://bucket/people.csv")
 
 

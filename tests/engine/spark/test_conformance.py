@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.spark.tables import arrow, frame, read
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.microdata import Missing
 from sfumato.table.source import open_source
 from sfumato.testing.engines import AWKWARD, check_engine, codings, published, recodings
@@ -53,12 +53,12 @@ def test_random_tables(spark, table, missing, people):
 def test_what_spark_does_not_write(spark, tmp_path):
     source = open_source(frame(spark, AWKWARD[0]))
     recoding = next(recodings(source.count(codings(["a", "b"], ["s"]))))
-    with pytest.raises(WrongCall, match="Parquet"):
+    with pytest.raises(UsageError, match="Parquet"):
         source.write(recoding, tmp_path / "out.csv")
     source.write(recoding, tmp_path / "out.parquet", drop=["p"])
-    with pytest.raises(WrongCall, match="exists"):
+    with pytest.raises(UsageError, match="exists"):
         source.write(recoding, tmp_path / "out.parquet", drop=["p"])
     with pytest.raises(BadData, match="no column"):
         source.count(codings(["nowhere"]))
-    with pytest.raises(WrongCall, match="no column is left"):
+    with pytest.raises(UsageError, match="no column is left"):
         source.recode(recoding, drop=list("absp"))

@@ -14,7 +14,7 @@ from sfumato.policy.reference import judge_data
 from sfumato.releases import certificate as manifest
 from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
-from sfumato.system.errors import BadData, BrokenPromise, WrongCall
+from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from sfumato.system.memory import Memory
 from sfumato.table.source import open_source
 from sfumato.workflows.protect_file import protect_file
@@ -135,7 +135,7 @@ def test_release(spark, tmp_path):
     assert sf.audit(out / "data.parquet", POLICY).verdicts == sf.audit(known, POLICY).verdicts
     (out / "data.parquet" / "part-9.parquet").write_bytes(b"more")
     assert "not published" in manifest.manifest_faults(out, listed)[0]
-    with pytest.raises(WrongCall, match="Parquet"):
+    with pytest.raises(UsageError, match="Parquet"):
         sf.release(frame, POLICY, ledger=ledger, into=tmp_path / "april", chain="other", format="csv")
     assert not (tmp_path / "april").exists() and not list(tmp_path.glob(".staged*"))
 
@@ -178,7 +178,7 @@ def test_release_into_a_store(spark, tmp_path, buckets):
     """Written to a folder that the workers share, judged there, uploaded; read back through its manifest."""
     frame, place = spark.createDataFrame(PEOPLE).repartition(2), buckets.new()
     options = {"ledger": f"sqlite:///{tmp_path}/ledger.db", "into": place}
-    with pytest.raises(WrongCall, match="judged before"):
+    with pytest.raises(UsageError, match="judged before"):
         sf.release(frame, POLICY, **options)
     shared = tmp_path / "shared"
     shared.mkdir()

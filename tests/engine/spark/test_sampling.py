@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from engine.spark.tables import read
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.spark.source import SparkSource
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -60,7 +60,7 @@ def test_discovery_says_that_it_saw_a_sample(spark):
     found = sf.discover(table, k=2, mode="all", sample=200)
     assert found.minimal == [("n",)] and found.sample_of == ROWS and found.rows < ROWS
     assert "a sample of a table of 600 rows" in str(found) and found.as_dict()["sample_of"] == ROWS
-    with pytest.raises(WrongCall, match="Spark"):
+    with pytest.raises(UsageError, match="Spark"):
         sf.discover(pa.table({"a": ["x"]}), k=2, mode="all", sample=5)
-    with pytest.raises(WrongCall, match="at least one row"):
+    with pytest.raises(UsageError, match="at least one row"):
         sf.discover(table, k=2, mode="all", sample=0)

@@ -13,7 +13,7 @@ import sfumato as sf
 from oracles.tiny_chains import BITS, CUBE, chains, cut, exact, imprint, releases, two
 from sfumato.models.continuous.promise import Continuous
 from sfumato.models.k_anonymity.promise import KAnonymity
-from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.chain import ruling as ruling_of
@@ -179,7 +179,7 @@ def test_releases_with_other_columns_are_refused():
 
 
 def test_without_a_release_there_is_nothing_to_judge():
-    with pytest.raises(WrongCall, match="no release"):
+    with pytest.raises(UsageError, match="no release"):
         judge_chain([], 1)
 
 

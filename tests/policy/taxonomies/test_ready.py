@@ -16,7 +16,7 @@ from sfumato.policy.taxonomies.files import HierarchyFile
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyKind, ReadyTaxonomy
 from sfumato.policy.taxonomies.texts import Prefix
-from sfumato.system.errors import BadPolicy, BadTaxonomy, WrongCall
+from sfumato.system.errors import BadPolicy, BadTaxonomy, UsageError
 from sfumato.workflows.confirm import check_policy, ready_list, ready_text
 
 POLICY = {
@@ -231,8 +231,8 @@ def test_a_list_can_be_printed_changed_and_named_as_a_file():
     text = ready_text("countries")
     tree = HierarchyFile("countries.csv", text.encode()).build(["Netherlands"])
     assert tree.labels == ReadyTaxonomy("countries").listed().labels
-    with pytest.raises(WrongCall, match="stands for other words"):
+    with pytest.raises(UsageError, match="stands for other words"):
         ready_text("ages")
-    with pytest.raises(WrongCall, match="no ready taxonomy"):
+    with pytest.raises(UsageError, match="no ready taxonomy"):
         ready_text("galaxies")
     assert [entry["name"] for entry in ready_list()] == list(CATALOGUE)

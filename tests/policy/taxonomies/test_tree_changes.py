@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.policy.taxonomies.files import NestedTree, TreeChange, with_values, written_tree
 from sfumato.policy.taxonomies.texts import Flat
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 TREE = NestedTree.read({"tree": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "B": ["d", "e"]}})
 
@@ -69,7 +69,7 @@ def test_each_change_does_what_it_says():
     ],
 )
 def test_what_makes_no_sense_is_refused(change, why):
-    with pytest.raises(WrongCall, match=why):
+    with pytest.raises(UsageError, match=why):
         change(TreeChange(TREE))
 
 
@@ -93,7 +93,7 @@ def test_values_stay_whatever_is_done(data):
         target = data.draw(st.sampled_from([(), *nodes]))
         try:
             changed = done(TreeChange(tree), act, chosen, f"new {number}", target)
-        except WrongCall:
+        except UsageError:
             continue
         assert values(changed) == values(TREE)
         again = NestedTree.read(changed.spec)

@@ -19,7 +19,7 @@ from sfumato.models.contract import Answer, Promises
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.search.contract import Aim
 from sfumato.search.top_down import top_down
-from sfumato.system.errors import Infeasible, RefusedByHistory, WrongCall
+from sfumato.system.errors import Infeasible, RefusedByHistory, UsageError
 from sfumato.table.cut import Cut
 from strategies import all_cuts
 
@@ -142,7 +142,7 @@ def test_how_likely_a_value_is_is_not_asked_of_what_may_survive(promise):
     """The largest counts that a cell can have are one world, and not the worst."""
     promises = bound(promise, releases(BITS, WITH_ANOTHER, HIDING[:2]))
     data, last = table(BITS, WITH_ANOTHER), {f"q{j}": c for j, c in enumerate(HIDING[2])}
-    with pytest.raises(WrongCall, match="register alone"):
+    with pytest.raises(UsageError, match="register alone"):
         promises.of_table[0].verdict_on(data, last)
-    with pytest.raises(WrongCall, match="register alone"):
+    with pytest.raises(UsageError, match="register alone"):
         promises.of_table[0].watch(data)

@@ -21,7 +21,7 @@ from sfumato.models.freeform.inference import (
 )
 from sfumato.models.freeform.promise import Freeform
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import BadData, BadPolicy, WrongCall
+from sfumato.system.errors import BadData, BadPolicy, UsageError
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.attacks import check_observability_model, check_sensitivity_model
 
@@ -182,7 +182,7 @@ def test_an_attack_needs_the_promise():
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
     }
-    with pytest.raises(WrongCall, match="no freeform promise"):
+    with pytest.raises(UsageError, match="no freeform promise"):
         sf.attack.freeform(T1[["Sex"]], words)
 
 

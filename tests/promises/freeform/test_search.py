@@ -18,7 +18,7 @@ from sfumato.search.contract import Aim
 from sfumato.search.explanation import explain
 from sfumato.search.optimum import mean_loss, optimum
 from sfumato.search.top_down import top_down
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.table.classes import Classes
 from sfumato.table.recoding import classes_under
 from strategies import all_cuts
@@ -106,7 +106,7 @@ def test_the_exact_search_starts_with_something_safe():
     for _ in range(50):
         table, promise, cuts = random_case(rng)
         if not safe(table, promise, cuts):
-            with pytest.raises(WrongCall, match="break the promise"):
+            with pytest.raises(UsageError, match="break the promise"):
                 optimum(table, promise, start=cuts)
             return
     raise AssertionError("no random case was unsafe")

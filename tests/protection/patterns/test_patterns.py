@@ -18,7 +18,7 @@ from sfumato.recipients.pattern_quality import EXACT, METRICS
 from sfumato.recipients.patterns import MOST_PATTERNS, classify
 from sfumato.search.contract import Aim
 from sfumato.search.loss import measure
-from sfumato.system.errors import BrokenPromise, WrongCall
+from sfumato.system.errors import BrokenPromise, UsageError
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.recoding import classes_under
@@ -174,7 +174,7 @@ def test_a_promise_about_the_table_as_a_whole_is_asked():
     table = Microdata.of_codes([column("a", 2), column("b", 1)], [np.zeros(4, int), np.arange(4) % 2])
     found = classify(table, Promises((KAnonymity(2), Coarse())))
     assert [found.levels(at) for at in np.flatnonzero(found.allowed)] == [(2, 0), (2, 1)]
-    with pytest.raises(WrongCall, match="as a whole"):
+    with pytest.raises(UsageError, match="as a whole"):
         classify(table, Promises((Coarse(),)), Aim(Fraction(1, 2)))
 
 
@@ -190,12 +190,12 @@ def test_nonsense_is_refused():
     table = Microdata.of_codes([column("a", 2), column("b", 1)], [np.zeros(4, int), np.arange(4) % 2])
     found = classify(table, Promises((KAnonymity(2),)))
     for levels in ((0,), (3, 0), (-1, 0), (0, 0, 0)):
-        with pytest.raises(WrongCall):
+        with pytest.raises(UsageError):
             found.index(levels)
-    with pytest.raises(WrongCall, match="no metric 'beauty'"):
+    with pytest.raises(UsageError, match="no metric 'beauty'"):
         found.metric("beauty")
     wide = Microdata.of_codes([column(f"c{j}", 9) for j in range(7)], [np.zeros(2, int)] * 7)
-    with pytest.raises(WrongCall, match=f"at most {MOST_PATTERNS:,}"):
+    with pytest.raises(UsageError, match=f"at most {MOST_PATTERNS:,}"):
         classify(wide, Promises((KAnonymity(2),)))
     dropped = Microdata.of_codes([column("a", 2)], [np.zeros(4, int)], dropped=2)
     with pytest.raises(BrokenPromise):

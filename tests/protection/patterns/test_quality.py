@@ -22,7 +22,7 @@ from sfumato.recipients.pattern_quality import (
 )
 from sfumato.recipients.patterns import classify
 from sfumato.search.contract import Aim
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from strategies import tables
 
 some_tables = tables(rows=12, keys=3, leaves=4, min_rows=1)
@@ -144,10 +144,10 @@ def test_agreement_of_metrics(table, k, tolerance):
 
 @given(some_tables)
 def test_a_negative_tolerance_is_refused(table):
-    with pytest.raises(WrongCall, match="not negative"):
+    with pytest.raises(UsageError, match="not negative"):
         quality_classes(classify(table, Promises((KAnonymity(1),))), "loss", tolerance=Fraction(-1))
 
 
 def test_too_many_patterns_are_refused():
-    with pytest.raises(WrongCall, match="Narrow"):
+    with pytest.raises(UsageError, match="Narrow"):
         largest_antichain(np.zeros((40_001, 2), int))

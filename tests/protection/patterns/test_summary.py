@@ -22,7 +22,7 @@ from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.recipients.patterns import classify
 from sfumato.recipients.trace_report import tracing_chart
 from sfumato.search.contract import Aim
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.presentation.charts import Chart, Diagram, draw
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
@@ -102,7 +102,7 @@ def test_patterns_beside_earlier_releases():
 
 @pytest.mark.parametrize("wrong", [{"quality": "beauty"}, {"tolerance": "-5%"}])
 def test_nonsense_is_refused(wrong):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         sf.patterns(PEOPLE, POLICY, **wrong)
 
 
@@ -198,5 +198,5 @@ def test_every_figure_can_be_drawn(tmp_path):
 
 
 def test_what_nobody_can_draw_is_refused():
-    with pytest.raises(WrongCall, match="draw a str"):
+    with pytest.raises(UsageError, match="draw a str"):
         draw("a picture")

@@ -27,7 +27,7 @@ from sfumato.search.best import (
     best,
 )
 from sfumato.search.contract import Aim, Preparations, find
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from strategies import tables
 
 
@@ -101,7 +101,7 @@ def test_the_comparison_tells_what_each_search_gave():
 def test_a_search_that_cannot_count_so_finely_is_left_out():
     table, promises = crowded(3, rows=40, keys=2), Promises((KAnonymity(4),))
     fine = {"q0": Fraction(10**25 + 1, 10**25 + 7), "q1": Fraction(3**50 + 2, 3**50)}
-    with pytest.raises(WrongCall, match="too fine"):
+    with pytest.raises(UsageError, match="too fine"):
         find("optimum")(table, promises, Aim(weights=fine))
     outcome = best(table, promises, Aim(weights=fine))
     assert "too fine" in outcome.left_out["optimum"]

@@ -19,7 +19,7 @@ from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.search.contract import Aim
 from sfumato.search.lattice import lattice
 from sfumato.search.loss import MEASURES
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
@@ -205,7 +205,7 @@ def test_table_promises_refuse_suppression_and_say_why_nothing_works():
     )
     with pytest.raises(Infeasible, match="more than 0 values"):
         lattice(table, KAnonymity(2) & Few(0, Answer.NEVER), Aim())
-    with pytest.raises(WrongCall, match="few"):
+    with pytest.raises(UsageError, match="few"):
         lattice(table, KAnonymity(2) & Few(0, Answer.NEVER), Aim(Fraction(1, 2)))
 
 

@@ -23,7 +23,7 @@ from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.search.lattice import lattice
 from sfumato.search.local import GroupJudge, local, neighbours_of
 from sfumato.search.suppression import boxes_of, distinct_rows
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
@@ -263,5 +263,5 @@ def test_what_cannot_be_kept_is_refused():
     table = crowded(0, rows=10)
     with pytest.raises(Infeasible, match="even with every key column fully generalized"):
         recode(table, Promises((KAnonymity(11),)))
-    with pytest.raises(WrongCall, match="one recoding for all classes"):
+    with pytest.raises(UsageError, match="one recoding for all classes"):
         recode(table, Promises((_Coarse(),)))

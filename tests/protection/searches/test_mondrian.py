@@ -18,7 +18,7 @@ from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.search.contract import Aim
 from sfumato.search.loss import measure
 from sfumato.search.mondrian import mondrian
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.recoding import Recoding
@@ -269,7 +269,7 @@ def test_infeasible_requests_say_why():
 
 
 def test_table_promises_need_a_global_recoding():
-    with pytest.raises(WrongCall, match="guarded"):
+    with pytest.raises(UsageError, match="guarded"):
         mondrian(line([0, 1, 2]), Promises((Guarded("a", "a"),)), Aim())
 
 

@@ -25,7 +25,7 @@ from sfumato.search.plan import check_people, prove
 from sfumato.search.refinement import Refinement, Specialization
 from sfumato.search.suppression import keep, recoded
 from sfumato.search.top_down import top_down
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.classes import Classes, positions
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
@@ -177,7 +177,7 @@ def test_what_is_said_of_finer_steps_is_what_they_would_do(table, promises, aim)
 def test_mondrian_is_refused():
     month = Column("month", Role.QUASI, Taxonomy.flat(["Jan", "Feb"]))
     table = Microdata.of_codes([month], [np.array([0, 1, 0, 1])], person=np.array([0, 0, 1, 1]))
-    with pytest.raises(WrongCall, match="all their rows"):
+    with pytest.raises(UsageError, match="all their rows"):
         mondrian(table.with_profiles(), Promises((KAnonymity(2),)), Aim())
     local = Outcome(mondrian(table, Promises((KAnonymity(1),)), Aim()).recoding, 0.0)
     prove(local, Promises((KAnonymity(1),)), Aim())

@@ -22,7 +22,7 @@ from sfumato.search.loss import measure
 from sfumato.search.refinement import Refinement, Specialization
 from sfumato.search.step_check import StepJudge, replaced
 from sfumato.search.top_down import top_down
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.system.verdict import Verdict
 from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
@@ -261,7 +261,7 @@ def test_with_a_table_promise_no_single_step_is_left(table, k):
 
 
 def test_a_table_promise_is_not_judged_with_rows_suppressed():
-    with pytest.raises(WrongCall, match="guarded"):
+    with pytest.raises(UsageError, match="guarded"):
         top_down(pairs([(0, 0)]), Promises((Guarded("a", "b"),)), Aim(suppress=Fraction(1, 10)))
 
 

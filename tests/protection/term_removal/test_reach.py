@@ -23,7 +23,7 @@ from sfumato.search.class_term_removal import (
     out_of_reach,
     solve_class,
 )
-from sfumato.system.errors import BadPolicy, Infeasible, WrongCall
+from sfumato.system.errors import BadPolicy, Infeasible, UsageError
 from sfumato.workflows.protect_file import protect_file
 
 F = Fraction
@@ -81,7 +81,7 @@ def test_both_kinds_at_the_least_cost(rows, known, others, t, c, few):
 
 def test_one_search_is_about_one_column_and_one_knowledge():
     one, other = (QuasiSensitiveDiversity("s", Knowledge.of([(x, "a")]), l=1, c=F(1)) for x in "AB")
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         TermLimit.of(one, other)
 
 

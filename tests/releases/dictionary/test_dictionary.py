@@ -25,7 +25,7 @@ from sfumato.releases.dictionary import (
     dictionary_files,
     dictionary_page,
 )
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.verify.file import dictionary_faults
 from sfumato.workflows.protect_file import protect_file
 
@@ -185,10 +185,10 @@ def test_a_dictionary_that_says_too_much_is_not_published(people, tmp_path, monk
 
 def test_an_older_dictionary_is_never_left_beside_a_new_table(people, published):
     before = beside(published)[DOCUMENT].read_bytes()
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         protect_file(people, POLICY, published)
     published.unlink()
-    with pytest.raises(WrongCall, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         protect_file(people, POLICY, published)
     assert not published.exists() and beside(published)[DOCUMENT].read_bytes() == before
     stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}]}

@@ -28,7 +28,7 @@ from sfumato.releases.ledger.keys import Key, canonical
 from sfumato.releases.ledger.ledger import Ledger, key_in_force
 from sfumato.releases.ledger.records import Entry
 from sfumato.releases.ledger.tables import ENTRIES
-from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, UsageError
 
 
 def test_a_copy_that_lacks_something_is_no_backup(filled, tmp_path, monkeypatch):
@@ -49,7 +49,7 @@ def test_a_server_has_no_key_beside_it(filled, tmp_path, monkeypatch):
     copy, copied = backup(filled, tmp_path / "backup.db"), []
     monkeypatch.setattr(copying, "LedgerDatabase", lambda _: SimpleNamespace(path=None))
     monkeypatch.setattr(copying, "_copy", lambda *_, **__: copied.append(True))
-    with pytest.raises(WrongCall, match="needs a key file"):
+    with pytest.raises(UsageError, match="needs a key file"):
         restore(copy, "postgresql://somewhere/ledger")
     assert copied == []
 
@@ -160,7 +160,7 @@ def test_a_key_is_not_made_where_it_cannot_be_entered(filled, url, tmp_path, har
     before = sorted(path.name for path in tmp_path.iterdir())
     ledger = Ledger(url, readonly=True) if harm == "reader" else filled
     ledger.key_path = Path(tmp_path / "ledger.db.key") if harm == "reader" else None
-    with pytest.raises(WrongCall, match="reading only"):
+    with pytest.raises(UsageError, match="reading only"):
         ledger.rotate()
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 

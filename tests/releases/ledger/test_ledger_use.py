@@ -12,7 +12,7 @@ from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.encryption import reading_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import ReleaseRecord, memory_bytes
-from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, UsageError
 
 # -- one writer ---------------------------------------------------------------------------------------------
 
@@ -128,13 +128,13 @@ def test_a_document_is_remembered_in_its_canonical_form():
 def test_backup_and_restore(filled, tmp_path):
     place = backup(filled, tmp_path / "backup.db")
     assert place.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(WrongCall, match="exists"):
+    with pytest.raises(UsageError, match="exists"):
         backup(filled, place)
     (tmp_path / "ledger.db").unlink()
     restored = restore(place, f"sqlite:///{tmp_path}/ledger.db")
     assert restored.history() == filled.history()
     assert restored.verify().holds
-    with pytest.raises(WrongCall, match="already"):
+    with pytest.raises(UsageError, match="already"):
         restore(place, f"sqlite:///{tmp_path}/ledger.db")
 
 
@@ -170,9 +170,9 @@ def test_reading_only(filled, url, tmp_path):
     reader = Ledger(url, key=tmp_path / "auditor.key", readonly=True)
     assert reader.verify().holds and not reader.verify().closed
     assert len(reader.history()) == 3
-    with pytest.raises(WrongCall, match="reading only"):
+    with pytest.raises(UsageError, match="reading only"):
         reader.rotate()
-    with pytest.raises(WrongCall, match="reading only"):
+    with pytest.raises(UsageError, match="reading only"):
         reader.unstage("x")
     with pytest.raises(BadLedger, match="no such ledger"):
         Ledger(f"sqlite:///{tmp_path}/nowhere.db", readonly=True)
@@ -199,7 +199,7 @@ def test_a_ledger_of_another_version_is_refused_and_left_alone(url, tmp_path, ma
 
 @pytest.mark.parametrize("url", ["ledger.db", "mysql://host/db", "sqlite://", "sqlite:///:memory:", "::"])
 def test_a_url_that_names_no_ledger(url):
-    with pytest.raises(WrongCall):
+    with pytest.raises(UsageError):
         Ledger(url)
 
 

@@ -26,7 +26,7 @@ from sfumato.releases.ledger.erasure import retire, withdraw, withdrawals
 from sfumato.releases.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes
-from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, UsageError
 
 SOMEBODY = bytes(range(16))
 """The mark of a person."""
@@ -115,7 +115,7 @@ def test_a_withdrawal_is_recorded_and_undoes_nothing(filled, tmp_path, url, caps
     assert "1 later release beside it" in str(made)
     assert withdraw(filled, before[0].release, reason="two people were left in") == made
     assert filled.head.number == made.entry.number
-    with pytest.raises(WrongCall, match="withdrawn before, for another reason"):
+    with pytest.raises(UsageError, match="withdrawn before, for another reason"):
         withdraw(filled, before[0].release, reason="again")
 
     def counted(history, _):
@@ -161,7 +161,7 @@ def test_versions_of_a_withdrawn_one_are_named(url, tmp_path):
 )
 def test_no_withdrawal(filled, name, reason, complaint):
     head = filled.head
-    with pytest.raises(WrongCall, match=complaint):
+    with pytest.raises(UsageError, match=complaint):
         withdraw(filled, name, reason=reason)
     assert filled.head == head
 
@@ -216,7 +216,7 @@ def test_a_retired_chain_is_closed_and_its_memory_gone(filled, tmp_path, url):
         ("main", b""), ("other", b"2"), ("main", b"")]  # fmt: skip
     with pytest.raises(RefusedByHistory, match="chain main is closed"):
         release(filled, tmp_path / "next")
-    with pytest.raises(WrongCall, match="closed already"):
+    with pytest.raises(UsageError, match="closed already"):
         retire(filled, "main")
     release(filled, tmp_path / "beside", chain="other", memory=b"2")
     assert bytes(range(32)) not in (tmp_path / "ledger.db").read_bytes(), "marks of people are overwritten"

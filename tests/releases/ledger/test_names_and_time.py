@@ -20,7 +20,7 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes, marks_of
 from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.overrides import recipients_of
-from sfumato.system.errors import BadLedger, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadLedger, RefusedByHistory, UsageError
 from sfumato.table.keyed_hashes import label_marks
 
 
@@ -39,17 +39,17 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["ma\u200bin", "main\u202e", "\u2066x", "a\x00b", "a\ud800", "\ue000"])
     def test_what_nobody_sees_is_refused(self, name):
-        with pytest.raises(WrongCall, match="invisible") as no:
+        with pytest.raises(UsageError, match="invisible") as no:
             checked_name(name, "chain")
         assert name not in str(no.value)
 
     @pytest.mark.parametrize("name", ["", " ", "\n", "\u00a0"])
     def test_nothing_is_no_name(self, name):
-        with pytest.raises(WrongCall, match="needs a name"):
+        with pytest.raises(UsageError, match="needs a name"):
             checked_name(name, "recipient")
 
     def test_two_spellings_of_a_recipient_are_one(self):
-        with pytest.raises(WrongCall, match="named twice"):
+        with pytest.raises(UsageError, match="named twice"):
             recipients_of(["lab", "lab "])
 
     @given(st.text())

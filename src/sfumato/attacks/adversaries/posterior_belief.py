@@ -22,7 +22,7 @@ from sfumato.models.attack_contract import (
 )
 from sfumato.models.continuous.chain import Chain, ClassTable, match_blocks
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.verdict import CERTAINTY, EVENNESS, PROMISED, SHIFT, AttackLimits, Finding
 from sfumato.table.keyed_hashes import matching, numbered_together
 from sfumato.table.microdata import Codes, Counts, Microdata, Role
@@ -155,7 +155,7 @@ class PosteriorBelief:
         Spellings of one value are one, and so are all missing cells.
         """
         if self.table is None:
-            raise WrongCall("the table whose values are sought is missing")
+            raise UsageError("the table whose values are sought is missing")
         marks = matching(self.table, self.releases[0].unchanged)
         numbers, count = numbered_together([marks.marks, *(r.values for r in self.releases)])
         alone, known = numbered_together([r.values for r in self.releases])
@@ -196,7 +196,7 @@ def posterior_belief(tables: Sequence[AnyTable], policy: Policy) -> list[Finding
     Each table holds everybody of those before it; the last one tells which values there are.
     """
     if len(tables) < 2:
-        raise WrongCall("one table alone is nothing to compare", remedy="Give two or more, oldest first.")
+        raise UsageError("one table alone is nothing to compare", remedy="Give two or more, oldest first.")
     releases = read_chain(tables, policy)
     table = count_published(open_source(tables[-1], expected=policy.form_of_data), releases[-1])
     attack = PosteriorBelief(tuple(releases), table, sought_columns(policy))
@@ -222,7 +222,7 @@ def _pair_entries(
     begin = np.searchsorted(met.one[by_block], np.arange(met.count + 1))
     lengths = np.diff(begin)[met.other]
     if int(lengths.sum()) > MOST_PAIRS:
-        raise WrongCall(f"two tables share more than {MOST_PAIRS:,} cells", remedy="Look at smaller tables.")
+        raise UsageError(f"two tables share more than {MOST_PAIRS:,} cells", remedy="Look at smaller tables.")
     right = np.repeat(np.arange(len(other.owner)), lengths)
     ahead = np.repeat(begin[met.other] - (np.cumsum(lengths) - lengths), lengths)
     left = by_block[ahead + np.arange(len(right))]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.hitting_sets import keys_by_rank
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 
@@ -89,7 +89,7 @@ class Coded:
         there = set(source.columns)
         unknown = [name for name in chosen if name not in there]
         if unknown:
-            raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+            raise UsageError(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
         codes, sizes = column_codes(source, chosen, progress=progress)
         return cls(chosen, codes, sizes)
 
@@ -102,7 +102,7 @@ class Coded:
         place = {name: j for j, name in enumerate(self.names)}
         unknown = [name for name in names if name not in place]
         if unknown:
-            raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+            raise UsageError(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
         return tuple(place[name] for name in names)
 
     def select(self, names: Sequence[str]) -> Coded:
@@ -165,13 +165,13 @@ class Reading:
     ) -> Reading:
         """Choose the reading: exactly one of `mode` (any, all, distinct), `fraction` and `count`."""
         if sum(choice is not None for choice in (mode, fraction, count)) != 1:
-            raise WrongCall(
+            raise UsageError(
                 "say when a set of columns counts as identifying",
                 remedy='Give exactly one of mode ("any", "all", "distinct"), fraction and count.',
             )
         if mode is not None:
             if mode not in ("any", "all", "distinct"):
-                raise WrongCall("unknown mode", remedy='Use "any", "all" or "distinct".')
+                raise UsageError("unknown mode", remedy='Use "any", "all" or "distinct".')
             return cls(k, mode)  # type: ignore[arg-type]
         if fraction is not None:
             return cls(k, "fraction", _exact(fraction))
@@ -179,16 +179,16 @@ class Reading:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise WrongCall("k must be a whole number of at least 1")
+            raise UsageError("k must be a whole number of at least 1")
         if self.name == "distinct" and self.k != 2:
-            raise WrongCall(
+            raise UsageError(
                 "the reading `distinct` tells rows apart and never looks at k",
                 remedy="Use k=2 with it, or another reading.",
             )
         if self.name == "fraction" and not (self.amount is not None and 0 <= self.amount <= 1):
-            raise WrongCall("fraction must lie between 0 and 1")
+            raise UsageError("fraction must lie between 0 and 1")
         if self.name == "count" and (self.amount is None or self.amount < 0 or self.amount.denominator != 1):
-            raise WrongCall("count must be a whole number of at least 0")
+            raise UsageError("count must be a whole number of at least 0")
 
     def threshold(self, rows: int) -> int:
         """How many exposed records make a quasi-identifier, in a table of so many rows.
@@ -245,7 +245,7 @@ def _exact(share: Fraction | float | str) -> Fraction:
     try:
         return Fraction(str(share)) if isinstance(share, float) else Fraction(share)
     except (ValueError, ZeroDivisionError) as error:
-        raise WrongCall("fraction must be a number between 0 and 1") from error
+        raise UsageError("fraction must be a number between 0 and 1") from error
 
 
 # How long a search may take, how many steps, and how much it may find and hold, watched from outside.
@@ -298,11 +298,11 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.max_results is not None and self.max_results < 1:
-            raise WrongCall("max_results must be at least 1")
+            raise UsageError("max_results must be at least 1")
         if self.deadline is not None and self.deadline < 0:
-            raise WrongCall("deadline must be a number of seconds from now")
+            raise UsageError("deadline must be a number of seconds from now")
         if self.budget is not None and self.budget < 1:
-            raise WrongCall("budget must be at least 1 step")
+            raise UsageError("budget must be at least 1 step")
         if self.started is None:
             self.started = self.clock()
         if self.busy_before is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, Reading, Terms
 from sfumato.discovery.quasi_identifiers.measures import Partition, QuasiIdentifierQuestion, ReducedTable
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 
 
@@ -67,7 +67,7 @@ def descend(
     question = QuasiIdentifierQuestion.of(table, reading)
     chosen = list(range(len(table.names))) if order is None else list(table.index(order))
     if sorted(chosen) != list(range(len(table.names))):
-        raise WrongCall("an order names every column once")
+        raise UsageError("an order names every column once")
     if question.reason and not question.empty_set:
         return Descent(question.terms, None, (), question.reason, question.duplicates)
     kept, steps = _scan(question, chosen, progress, limits)
@@ -180,7 +180,7 @@ def best_of_orders(
     To find a given minimum of q among m columns with probability 1 - δ, C(m, q)·ln(1/δ) orders do.
     """
     if orders < 1:
-        raise WrongCall("at least one order is needed")
+        raise UsageError("at least one order is needed")
     limits = Limits(None, deadline)
     question = QuasiIdentifierQuestion.of(table, reading)
     columns = list(range(len(table.names)))

@@ -35,7 +35,7 @@ from sfumato.kernels.hitting_sets import (
     Stack,
 )
 from sfumato.kernels.partitions import split_by_each
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 
 # The tree search over edges: room for the arrays of the compiled loops, and what they have found.
@@ -480,7 +480,7 @@ def minimal(
     [('c',), ('a', 'b')]
     """
     if max_size is not None and max_size < 0:
-        raise WrongCall("max_size must be at least 0")
+        raise UsageError("max_size must be at least 0")
     limits = limits or Limits(max_results, deadline, clock, budget)
     question = QuasiIdentifierQuestion.of(table, reading)
     terms = question.terms
@@ -520,7 +520,7 @@ def choose_search(
 ) -> TreeSearch | LevelSearch | StagedSearch:
     """The search that suits: by levels for some records and few columns, by both for more, else the tree."""
     if engine == "levels" and bound > LARGEST_SET:
-        raise WrongCall(f"the search by levels goes up to {LARGEST_SET} columns")
+        raise UsageError(f"the search by levels goes up to {LARGEST_SET} columns")
     every = terms.t == terms.rows
     if engine == "levels" or (engine == "auto" and not every and bound <= LARGEST_SET):
         return LevelSearch(reduced, k=terms.k, t=terms.t, max_size=bound)

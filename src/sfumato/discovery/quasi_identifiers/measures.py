@@ -19,7 +19,7 @@ from sfumato.discovery.quasi_identifiers.coded import (
     Words,
 )
 from sfumato.kernels.partitions import DROPPED, join_alike, mark_rare, refine
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 # Partitions of the rows by some columns, without the groups of fewer than k rows.
 
@@ -161,7 +161,7 @@ def measure(table: Coded, columns: Sequence[str], *, k: int) -> Measures:
     (2, 3, Fraction(3, 4), Fraction(5, 6))
     """
     if k < 1:
-        raise WrongCall("k must be at least 1")
+        raise UsageError("k must be at least 1")
     groups = partition(table, table.index(columns), 2)
     assert groups is not None  # noqa: S101  (nothing was asked to stop it)
     sizes = groups.sizes

@@ -23,7 +23,7 @@ from sfumato.discovery.quasi_identifiers.descent import (
 )
 from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
 from sfumato.discovery.quasi_identifiers.minimum import SampledSets, Smallest, minimal_by_sample, search
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 
@@ -50,14 +50,14 @@ class SearchMethod:
 
     def __post_init__(self) -> None:
         if self.name not in get_args(MethodName):
-            raise WrongCall("unknown method", remedy='Use "exact", "greedy", "descend" or "sample".')
+            raise UsageError("unknown method", remedy='Use "exact", "greedy", "descend" or "sample".')
         if self.max_size is not None and self.name in ("greedy", "descend"):
-            raise WrongCall(
+            raise UsageError(
                 f"the method `{self.name}` looks for one set, of whatever size",
                 remedy="Leave the largest size out, or use the method `exact`.",
             )
         if self.deadline is not None and self.name == "greedy":
-            raise WrongCall(
+            raise UsageError(
                 "the method `greedy` tries every column once for each that it takes, and has no deadline",
                 remedy="Leave the deadline out.",
             )

@@ -27,7 +27,7 @@ from sfumato.discovery.quasi_identifiers.measures import (
     ReducedTable,
     measure,
 )
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 
 PROVING = 0.7
@@ -326,7 +326,7 @@ def sampling_rate(rows: int, columns: int, *, epsilon: float, delta: float) -> f
     4577
     """
     if not (0 < epsilon < 1 and 0 < delta < 1):
-        raise WrongCall("epsilon and delta must lie between 0 and 1")
+        raise UsageError("epsilon and delta must lie between 0 and 1")
     if rows < 2:
         return 1.0
     weight = columns * log(2) + log(1 / delta)
@@ -349,7 +349,7 @@ def minimal_by_sample(
 ) -> SampledSets:
     """Minimal keys of a random sample of the rows, each then measured on all rows."""
     if reading.k != 2 or reading.name not in ("all", "distinct"):
-        raise WrongCall(
+        raise UsageError(
             "a sample of rows says nothing about the size of groups",
             remedy='Sampling is for keys: use k=2 with mode "all" or "distinct".',
         )

@@ -20,7 +20,7 @@ from sfumato.models.continuous.chain import Chain, ClassTable, ReleaseIndex, by_
 from sfumato.models.continuous.kernels import NO_OVERLAP
 from sfumato.models.continuous.overlap import Overlap, candidates_of
 from sfumato.models.continuous.worlds import StepBudget, Worlds, undecided
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import UNASKED, AttackLimits, Finding
@@ -102,7 +102,7 @@ def solve_targets(chain: Chain, k: int | None, *, only_fewest: bool = False) -> 
     try:
         overlap = Overlap(chain)
         worlds = Worlds(overlap)
-    except WrongCall:
+    except UsageError:
         return None
     budget = StepBudget(MOST_STEPS)
     if k is not None:
@@ -161,7 +161,7 @@ class RealizedTargets:
     ) -> RealizedTargets:
         newest = {key.name: key.digest for key in imprints[-1].keys}
         if newest != {c.name: c.taxonomy.digest for c in table.keys}:
-            raise WrongCall(
+            raise UsageError(
                 "the data are coded by other trees than the newest release", remedy="Count them anew."
             )
         classes = []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.kernels import rows as splits
 from sfumato.models.continuous import kernels as parts
 from sfumato.models.contract import Cuts
-from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.table.cut import Cut
 from sfumato.table.keyed_hashes import leaf_marks, matching, numbered_together, tree_marks
 from sfumato.table.microdata import (
@@ -117,7 +117,7 @@ class Chain:
     def of(cls, imprints: Sequence[Imprint]) -> Chain:
         """The chain of these releases, on the newest one's trees; raises where they do not fit together."""
         if not imprints:
-            raise WrongCall("there is no release to look at", remedy="Give at least one.")
+            raise UsageError("there is no release to look at", remedy="Give at least one.")
         imprints = in_order_of_newest(imprints)
         newest = imprints[-1]
         numbers, values = numbered_together([i.values for i in imprints])
@@ -180,7 +180,7 @@ class Blocks:
         else:
             np.subtract.at(held, self.one, one.counts)
         if np.any(held < 0):
-            raise WrongCall(
+            raise UsageError(
                 "an earlier release holds people that a later one lacks",
                 remedy="Give cumulative releases of one chain, oldest first.",
             )

@@ -31,7 +31,7 @@ from sfumato.models.continuous.chain import (
     stacked,
 )
 from sfumato.models.continuous.kernels import NO_OVERLAP, components_of, least_overlaps
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.classes import Classes, histogram
 from sfumato.table.microdata import Codes, Counts
 from sfumato.table.taxonomy import Taxonomy
@@ -326,7 +326,7 @@ def crossed(
     lengths = np.diff(begin)[met.one[known]] if len(known) else np.zeros(0, np.int64)
     total = int(lengths.sum())
     if total > MOST_CELL_ENTRIES:
-        raise WrongCall(
+        raise UsageError(
             f"the releases meet in more than {MOST_CELL_ENTRIES:,} cells",
             remedy="Look at fewer releases at a time.",
         )

@@ -23,7 +23,7 @@ from sfumato.models.continuous.chain import Chain, ClassTable, History, came_wit
 from sfumato.models.continuous.overlap import Overlap, surviving_histograms
 from sfumato.models.continuous.worlds import StepBudget, Worlds
 from sfumato.models.contract import Adversary, Answer, ClassPromise, Cuts, IncrementalChecker, Promises
-from sfumato.system.errors import RefusedByHistory, WrongCall
+from sfumato.system.errors import RefusedByHistory, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.table.classes import Classes, Histogram, WeightedClass, WeightedHistogram, histogram
 from sfumato.table.cut import Cut
@@ -170,7 +170,7 @@ class BelievedColumn:
 def expected_cells(trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable) -> ExpectedCells:
     """Returns the cells where somebody can be who is in both tables, or is new in the second.
 
-    The second table holds everybody of the first. Raises `WrongCall` where it does not, or where the cells
+    The second table holds everybody of the first. Raises `UsageError` where it does not, or where the cells
     are too many to look at.
     """
     met = match_blocks(trees, one, other)
@@ -182,7 +182,7 @@ def expected_cells(trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable
     lengths = np.diff(begin)[met.one]
     size = int(lengths.sum())
     if size > MOST_CELL_ENTRIES:
-        raise WrongCall(
+        raise UsageError(
             f"two tables share more than {MOST_CELL_ENTRIES:,} cells",
             remedy="Publish less detail, or fewer tables together.",
         )
@@ -368,9 +368,9 @@ class Pool:
     ) -> None:
         self.table, self.promises, self.adversary = table, promises, adversary
         if any(not p.cone for p in promises.of_class) or promises.of_table:
-            raise WrongCall("a promise cannot be judged on several versions: it is no convex cone")
+            raise UsageError("a promise cannot be judged on several versions: it is no convex cone")
         if adversary is Adversary.TARGET and promises.about_beliefs:
-            raise WrongCall("how likely a value is, is judged against a register alone")
+            raise UsageError("how likely a value is, is judged against a register alone")
         self.history = History.of(table, (), None)
         self._trees = tuple(c.taxonomy for c in table.keys)
         self._meets: dict[tuple[bytes, bool], bool] = {}
@@ -448,7 +448,7 @@ class Pool:
             try:
                 cells = expected_cells(self._trees, self._release(one), self._release(other))
                 self._together[key] = expectations_kept(cells, self.promises.about_beliefs, self._columns)
-            except WrongCall:  # too many cells to look at
+            except UsageError:  # too many cells to look at
                 self._together[key] = False
         return self._together[key]
 
@@ -466,7 +466,7 @@ class Pool:
         try:
             overlap = self.overlap(versions)
             cells = overlap.cells(0).table
-        except WrongCall:  # too many cells to look at
+        except UsageError:  # too many cells to look at
             return False
         if len(versions) > 2:
             exact = self._exact(overlap) if len(cells) <= MOST_CELLS_SOLVED else None
@@ -530,7 +530,7 @@ class RegisterRule:
         trees = [c.taxonomy for c in self.history.table.keys]
         try:
             cells = expected_cells(trees, one, other)
-        except WrongCall:  # too many cells to look at
+        except UsageError:  # too many cells to look at
             return False
         return expectations_kept(cells, self._beliefs, self._judged)
 

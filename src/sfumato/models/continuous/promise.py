@@ -28,7 +28,7 @@ from sfumato.models.parameters import (
     ParametrizedPromise,
 )
 from sfumato.models.registry import register
-from sfumato.system.errors import HeldBack, RefusedByHistory, WrongCall
+from sfumato.system.errors import HeldBack, RefusedByHistory, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import CANDIDATES, Bound, Evidence, Order, Verdict
 from sfumato.table.classes import Classes
@@ -291,7 +291,7 @@ class Continuous(ParametrizedPromise, TablePromise):
 
         asked = self.beside if self.survivors else ()
         if unfit := [p.name for p in asked if not p.cone or p.relative]:
-            raise WrongCall(
+            raise UsageError(
                 f"{unfit[0]} is not judged beside earlier releases",
                 remedy="Leave survivors out, or give the promise a fixed reference.",
             )
@@ -310,7 +310,7 @@ class Continuous(ParametrizedPromise, TablePromise):
     def _refuse_beliefs(self) -> None:
         beliefs = Promises(self.beside).about_beliefs if self.survivors else ()
         if beliefs and self.adversary is Adversary.TARGET:
-            raise WrongCall(
+            raise UsageError(
                 f"{beliefs[0].name} beside earlier releases is judged against a register alone",
                 remedy="Say adversary: register, or leave survivors out.",
             )

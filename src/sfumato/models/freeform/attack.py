@@ -14,7 +14,7 @@ from sfumato.models.attack_contract import PublishedTable, register
 from sfumato.models.contract import PolicyWithPromises
 from sfumato.models.freeform.breaches import breaches, worst
 from sfumato.models.freeform.inference import FreeformLimit, Inference, NodeTable, node_table_of_labels
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import AttackLimits, Finding
@@ -140,7 +140,7 @@ def _opened(
 ) -> tuple[FreeformLimit, NodeTable, tuple[str, ...]]:
     limit = next(iter(policy.promises.limits.of_kind(FreeformLimit)), None)
     if limit is None:
-        raise WrongCall("the policy makes no freeform promise", remedy="Add `freeform: {threat: 1/2}`.")
+        raise UsageError("the policy makes no freeform promise", remedy="Add `freeform: {threat: 1/2}`.")
     roles = {name: rule.role for name, rule in policy.columns.items() if rule.role.is_key}
     published = PublishedTable.read(open_source(frame), roles, progress=progress)
     rules = {name: policy.columns[name].taxonomy for name in published.keys} if every else None

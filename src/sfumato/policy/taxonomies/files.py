@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 
 from sfumato.policy.taxonomies.levels import NAMED, Level, label, require_known, sequence, tree_of_levels
 from sfumato.system.disk import read_start
-from sfumato.system.errors import BadPolicy, BadTaxonomy, WrongCall
+from sfumato.system.errors import BadPolicy, BadTaxonomy, UsageError
 from sfumato.table.taxonomy import ANY, Label, Spec, Taxonomy
 
 # Taxonomies written out row by row: a value, then what it becomes at each level.
@@ -465,9 +465,9 @@ class TreeChange:
         """Takes some of a group's nodes out of it, into a new group beside it."""
         parent, chosen = self._siblings(paths)
         if parent is self._top:
-            raise WrongCall("these nodes are in no group", remedy="Put them into a new group instead.")
+            raise UsageError("these nodes are in no group", remedy="Put them into a new group instead.")
         if len(chosen) == len(parent.children or ()):
-            raise WrongCall("nothing would be left of the group", remedy="Leave some, or rename the group.")
+            raise UsageError("nothing would be left of the group", remedy="Leave some, or rename the group.")
         above = self._node(paths[0][:-2])
         parent.children = [child for child in parent.children or () if child not in chosen]
         siblings = above.children or []
@@ -478,7 +478,7 @@ class TreeChange:
         """Makes one group of several that stand side by side."""
         parent, chosen = self._siblings(paths)
         if len(chosen) < 2 or any(node.children is None for node in chosen):
-            raise WrongCall("two groups or more are merged", remedy="Choose groups, not single values.")
+            raise UsageError("two groups or more are merged", remedy="Choose groups, not single values.")
         inside = [child for node in chosen for child in node.children or ()]
         labels = {node.label for node in chosen}
         self._put(parent, chosen, TreeNode(name if name in labels else self._new(name), inside))
@@ -489,7 +489,7 @@ class TreeChange:
         chosen = self._outermost(paths)
         goal = self._top if target == ROOT else self._group(target)
         if any(goal in node.below() for node in chosen):
-            raise WrongCall("a group cannot be moved into itself", remedy="Choose another group.")
+            raise UsageError("a group cannot be moved into itself", remedy="Choose another group.")
         for node in chosen:
             self._parent_of(node).remove(node)
         if goal.children is not None:
@@ -509,21 +509,21 @@ class TreeChange:
         for position in path:
             below = node.children or []
             if not 0 <= position < len(below):
-                raise WrongCall("the tree has no such node", remedy="Open the page again.")
+                raise UsageError("the tree has no such node", remedy="Open the page again.")
             node = below[position]
         return node
 
     def _group(self, path: NodePath) -> TreeNode:
         node = self._node(path)
         if node.children is None or node is self._top:
-            raise WrongCall("this is a value, not a group", remedy="Choose a group.")
+            raise UsageError("this is a value, not a group", remedy="Choose a group.")
         return node
 
     def _outermost(self, paths: Sequence[NodePath]) -> list[TreeNode]:
         """Returns the nodes of these paths, without those below others of them."""
         asked = sorted(set(paths))
         if not asked or ROOT in asked:
-            raise WrongCall("no node is chosen", remedy="Choose at least one.")
+            raise UsageError("no node is chosen", remedy="Choose at least one.")
         inside = [p for p in asked if any(p[: len(other)] == other for other in asked if other != p)]
         return [self._node(path) for path in asked if path not in inside]
 
@@ -531,14 +531,14 @@ class TreeChange:
         """Returns the group in which all these nodes are, and the nodes in order."""
         chosen = self._outermost(paths)
         if len({path[:-1] for path in paths}) != 1:
-            raise WrongCall("these nodes are not side by side", remedy="Choose nodes of one group.")
+            raise UsageError("these nodes are not side by side", remedy="Choose nodes of one group.")
         return self._node(paths[0][:-1]), chosen
 
     def _parent_of(self, node: TreeNode) -> list[TreeNode]:
         for above in self._top.below():
             if above.children is not None and node in above.children:
                 return above.children
-        raise WrongCall("the tree has no such node", remedy="Open the page again.")
+        raise UsageError("the tree has no such node", remedy="Open the page again.")
 
     def _put(self, parent: TreeNode, chosen: Sequence[TreeNode], made: TreeNode) -> None:
         """Puts a node where the first of the chosen is; the chosen go."""
@@ -549,9 +549,9 @@ class TreeChange:
     def _new(self, name: str) -> str:
         plain = " ".join(name.split())
         if not plain:
-            raise WrongCall("a group needs a name", remedy="Say how it is to be published.")
+            raise UsageError("a group needs a name", remedy="Say how it is to be published.")
         if any(node.label == plain for node in self._top.below()):
-            raise WrongCall("there is a node of this name already", remedy="Choose another name.")
+            raise UsageError("there is a node of this name already", remedy="Choose another name.")
         return plain
 
     def _result(self) -> NestedTree:

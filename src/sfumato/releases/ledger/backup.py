@@ -19,7 +19,7 @@ from sfumato.releases.ledger.missing_entries import Anchor, MissingEntries, miss
 from sfumato.releases.ledger.notices import append, new_name, notice
 from sfumato.releases.ledger.records import LOSS
 from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE, SECRETS
-from sfumato.system.errors import BadLedger, WrongCall
+from sfumato.system.errors import BadLedger, UsageError
 from sfumato.system.json_object import JsonMapping
 
 
@@ -27,7 +27,7 @@ def backup(ledger: Ledger, path: str | Path) -> Path:
     """Copies the ledger, as it is at one moment, to a new SQLite file, without the key; returns its path."""
     target = Path(path)
     if os.path.lexists(target):
-        raise WrongCall("the backup exists already", remedy="Name another file.")
+        raise UsageError("the backup exists already", remedy="Name another file.")
     _require_whole(ledger)
     part = target.with_name(f".{target.name}.part")
     _remove(part)
@@ -104,7 +104,7 @@ def missing_in(
 def _require_key(ledger: Ledger, key_path: Path | None) -> None:
     """Raises, before anything is copied, unless the key that continues the ledger is there."""
     if key_path is None:
-        raise WrongCall("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
+        raise UsageError("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
     with ledger.database.reading() as connection:
         key_in_force(connection, Key.load(key_path), key_path)
 
@@ -134,7 +134,7 @@ def _copy(
     schema.prepare(target)
     with source.reading() as old, target.writing() as new:
         if entries.head(new) is not None:
-            raise WrongCall("there is a ledger already", remedy="Restore into an empty database.")
+            raise UsageError("there is a ledger already", remedy="Restore into an empty database.")
         for table in (ENTRIES, HEAD, PEOPLE, SECRETS):
             order = HEAD.c.one if table is HEAD else table.c.number
             for row in old.execute(select(table).order_by(order)).mappings():

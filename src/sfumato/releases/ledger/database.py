@@ -26,7 +26,7 @@ from sqlalchemy.pool import NullPool
 
 from sfumato.releases.ledger.tables import ENTRIES, FORMAT, METADATA, VERSION
 from sfumato.releases.ledger.vault import VAULT, Vault
-from sfumato.system.errors import BadLedger, LedgerConflict, SfumatoError, WrongCall
+from sfumato.system.errors import BadLedger, LedgerConflict, SfumatoError, UsageError
 
 # Failures of databases as errors that may be shown: a driver's own words may quote what it holds.
 
@@ -156,7 +156,7 @@ class LedgerDatabase:
     def writing(self) -> Iterator[Connection]:
         """Opens one transaction; nobody else writes meanwhile."""
         if self.readonly:
-            raise WrongCall("the ledger was opened for reading only")
+            raise UsageError("the ledger was opened for reading only")
         try:
             with self.engine.connect().execution_options(**self._options(writing=True)) as connection:
                 if self.path is None:
@@ -219,7 +219,7 @@ class LedgerDatabase:
                 connect_args={"connect_timeout": max(2, int(self.patience)), "application_name": "sfumato"},
             )
         except ImportError:
-            raise WrongCall(
+            raise UsageError(
                 "PostgreSQL needs a driver", remedy="Install it: pip install 'sfumato[postgres]'."
             ) from None
 
@@ -268,7 +268,7 @@ class LedgerDatabase:
         if self.path is None or self.path.exists():
             return
         if not self.path.parent.is_dir():
-            raise WrongCall("the folder of the ledger does not exist", remedy="Make it first.")
+            raise UsageError("the folder of the ledger does not exist", remedy="Make it first.")
         self.path.touch(mode=0o600, exist_ok=True)
 
     def require(self) -> None:
@@ -290,7 +290,7 @@ def _parsed(url: str) -> URL:
     try:
         found = make_url(url)
     except (ArgumentError, ValueError):  # such as a port that is no number
-        raise WrongCall(
+        raise UsageError(
             "the ledger is named by a URL", remedy="Such as sqlite:///ledger.db or postgresql://host/db."
         ) from None
     backend = found.get_backend_name()
@@ -298,7 +298,7 @@ def _parsed(url: str) -> URL:
         return found.set(drivername="postgresql+psycopg")
     if backend == "sqlite" and Path(found.database or "").name and found.database != ":memory:":
         return found
-    raise WrongCall(
+    raise UsageError(
         "a ledger is a SQLite file or a PostgreSQL database",
         remedy="Such as sqlite:///ledger.db or postgresql://host/db.",
     )

@@ -33,7 +33,7 @@ from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.ledger.vault import opened_marks, stored_marks, stored_memory
 from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.staging import StepHook, no_hook
-from sfumato.system.errors import LedgerConflict, SfumatoError, Unfinished, WrongCall
+from sfumato.system.errors import LedgerConflict, SfumatoError, Unfinished, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.table.keyed_hashes import Marks, are_known
@@ -90,13 +90,13 @@ class ErasedEntries:
         """Raises where somebody is in no entry and not in the table, or where rows could not be counted."""
         lacking = int((~are_known(self.request.marks, self.found)).sum())
         if lacking > in_table:
-            raise WrongCall(
+            raise UsageError(
                 f"{lacking - in_table} of {self.request.people} people are in nothing that the ledger keeps",
                 remedy="Look at how their keys are written in the table. Who was erased before is not known"
                 " any more.",
             )
         if self.request.chain in self.uncounted:
-            raise WrongCall(
+            raise UsageError(
                 f"chain {self.request.chain} tells by batches which rows were released: without the table it"
                 " is not known which releases hold theirs",
                 remedy="Name the table, as it is before their rows are deleted, and its policy.",
@@ -276,9 +276,9 @@ def retire(ledger: Ledger, chain: str) -> Retirement:
     def compose(connection: Connection) -> JsonMapping:
         found[:] = map(ReleaseRecord.of, entries.releases(connection, name, memory=False))
         if not found:
-            raise WrongCall(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
+            raise UsageError(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
         if any(closed.chain == name for closed in closed_chains(connection)):
-            raise WrongCall(f"chain {name} is closed already", remedy="`sfumato ledger verify` says why.")
+            raise UsageError(f"chain {name} is closed already", remedy="`sfumato ledger verify` says why.")
         numbers = [record.number for record in found]
         marked = _forget(connection, numbers)
         recipients = {record.recipient for record in found if record.number in marked}
@@ -346,7 +346,7 @@ def withdraw(ledger: Ledger, release: str, *, reason: str, chain: str = "main") 
     """
     why = checked_name(reason, "reason", most=len(reason))
     if len(why) > LONGEST_REASON:
-        raise WrongCall(f"a reason has at most {LONGEST_REASON} characters", remedy="Say it in fewer words.")
+        raise UsageError(f"a reason has at most {LONGEST_REASON} characters", remedy="Say it in fewer words.")
     records = ledger.history(memory=False)
     record = _record(records, release, same_name(chain))
 
@@ -373,7 +373,7 @@ def _notice(ledger: Ledger, record: ReleaseRecord, reason: str) -> Entry | None:
         if before is None:
             return None
         if before["reason"] != reason:
-            raise WrongCall(
+            raise UsageError(
                 "this release was withdrawn before, for another reason",
                 where=f"entry {before['entry']}",
                 remedy="With the reason of then (`sfumato history --json`) its notice is written again.",
@@ -429,7 +429,7 @@ def _record(records: Sequence[ReleaseRecord], release: str, chain: str) -> Relea
     for record in records:
         if record.release == release or (record.chain == chain and str(record.sequence) == release):
             return record
-    raise WrongCall(
+    raise UsageError(
         "the ledger has no such release",
         where=release,
         remedy="Name its number in the chain (`sfumato history`; --chain), or its id (`--json`).",

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.system.disk import LARGEST_NOTE, read_document
-from sfumato.system.errors import BadLedger, WrongCall
+from sfumato.system.errors import BadLedger, UsageError
 from sfumato.system.json_object import JsonMapping, read_json
 
 NOT_A_KEY = (ValueError, TypeError, UnsupportedAlgorithm)
@@ -456,7 +456,7 @@ class ReadingKey:
         try:
             write_private(path, json.dumps({FORMAT: VERSION, "secrets": secrets}, indent=1).encode() + b"\n")
         except FileExistsError:
-            raise WrongCall(
+            raise UsageError(
                 "the output exists already", where=path.name, remedy="Name another file."
             ) from None
 

@@ -30,7 +30,7 @@ from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.vault import Vault
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.disk import Address
-from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
+from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, UsageError
 from sfumato.system.json_object import JsonMapping
 
 # The current state of a ledger: the key in force, and a head that is signed, the last, and not put back.
@@ -147,7 +147,7 @@ class Ledger:
 
     def _open(self) -> Key:
         if self.key_path is None:
-            raise WrongCall("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
+            raise UsageError("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
         schema.prepare(self.database)
         with self.database.reading() as connection:
             begun = entries.head(connection) is not None
@@ -363,7 +363,7 @@ class Ledger:
     def rotate(self) -> str:
         """Changes to a new key, which an entry signed by the old one names; returns the new public key."""
         if self.readonly or self.key_path is None:
-            raise WrongCall("the ledger was opened for reading only")
+            raise UsageError("the ledger was opened for reading only")
         path = self.key_path.with_name(f"{self.key_path.name}.new")
         new = Key.load(path) if path.exists() else Key.make(path)
 

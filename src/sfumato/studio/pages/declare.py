@@ -37,7 +37,7 @@ from sfumato.studio.views import (
     promise_looks,
     taxonomy_kind,
 )
-from sfumato.system.errors import BadPolicy, SfumatoError, WrongCall
+from sfumato.system.errors import BadPolicy, SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.table.microdata import Missing, Role
 
@@ -136,7 +136,7 @@ def change_promise(request: Request, form: SentForm) -> Response:
     policy = policy_within(text, studio.policy.path)
     looks = promise_looks(policy)
     if position >= len(looks):
-        raise WrongCall("there is no such promise", remedy="Open the page again.")
+        raise UsageError("there is no such promise", remedy="Open the page again.")
     return _edit(request, form, promise_changed(position, _parameters(looks[position].fields, form)))
 
 
@@ -150,7 +150,7 @@ def add_promise(request: Request, form: SentForm) -> Response:
         if look.title == asked:
             kind: JsonObject = {"kind": look.kind} if look.kind else {}
             return _edit(request, form, promise_added(look.name, {**_parameters(look.fields, form), **kind}))
-    raise WrongCall("there is no such promise", remedy="Open the page again.")
+    raise UsageError("there is no such promise", remedy="Open the page again.")
 
 
 def _parameters(fields: tuple[ParameterField, ...], form: SentForm) -> JsonObject:
@@ -191,7 +191,7 @@ def repair(request: Request, form: SentForm) -> Response:
         "empty-cells": missing_meant(Missing.OWN_VALUE.value),
     }
     if name not in edits:
-        raise WrongCall("this cannot be mended by one step", remedy="Do what the finding says.")
+        raise UsageError("this cannot be mended by one step", remedy="Do what the finding says.")
     return _edit(request, form, edits[name])
 
 

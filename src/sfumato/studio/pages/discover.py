@@ -17,7 +17,7 @@ from sfumato.studio.page import SameStep, SentForm, action, command, python_call
 from sfumato.studio.security import Studio
 from sfumato.studio.state import DataChoice
 from sfumato.studio.table_view import LookSettings, TableView, look_at
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress
 from sfumato.workflows.declare import DraftEvidence, declare
 
@@ -77,7 +77,7 @@ def propose(request: Request, form: SentForm) -> Response:
     studio = studio_of(request)
     data = studio.data
     if data is None:
-        raise WrongCall("no table is chosen", remedy="Drop one, or choose one of the folder.")
+        raise UsageError("no table is chosen", remedy="Drop one, or choose one of the folder.")
     name, version = form.text("preset"), form.version
     preset(name)
 

@@ -30,7 +30,7 @@ from sfumato.studio.policy_edit import apply_edit, marked_secret, taxonomy_chang
 from sfumato.studio.question import policy_within
 from sfumato.studio.security import Studio
 from sfumato.studio.views import MOST_NODES, ColumnCheckup, taxonomy_kind, tree_rows
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.table.taxonomy import ANY
 
@@ -44,7 +44,7 @@ def show(request: Request) -> Response:
     name = request.query_params.get("name", "")
     rule = policy.columns.get(name)
     if rule is None:
-        raise WrongCall("the policy has no such column", remedy="Go back to Declare.")
+        raise UsageError("the policy has no such column", remedy="Go back to Declare.")
     job = begin_checkup(studio)
     checkup = checkup_of(studio)
     column = ColumnCheckup() if checkup is None else checkup.columns.get(name, ColumnCheckup())
@@ -74,7 +74,7 @@ def show(request: Request) -> Response:
 def _policy(studio: Studio) -> Policy:
     text = studio.policy.text
     if text is None:
-        raise WrongCall("there is no policy yet", remedy="Let one be proposed on the page Discover.")
+        raise UsageError("there is no policy yet", remedy="Let one be proposed on the page Discover.")
     return policy_within(text, studio.policy.path)
 
 
@@ -102,7 +102,7 @@ def _spec(form: SentForm, kind: str) -> JsonObject | None:
         "ready": lambda: {"ready": form.text("ready")},
     }
     if kind not in forms:
-        raise WrongCall("there is no such kind of hierarchy", remedy="Open the page again.")
+        raise UsageError("there is no such kind of hierarchy", remedy="Open the page again.")
     return forms[kind]()
 
 
@@ -121,7 +121,7 @@ def _dates(form: SentForm) -> JsonObject:
 def _numbers(text: str) -> list[object]:
     words = [_number(word) for word in text.replace(",", " ").split()]
     if not 1 <= len(words) <= MOST_LEVELS:
-        raise WrongCall(f"from 1 to {MOST_LEVELS} numbers are needed", remedy="Such as: 5 10 20")
+        raise UsageError(f"from 1 to {MOST_LEVELS} numbers are needed", remedy="Such as: 5 10 20")
     return words
 
 
@@ -135,7 +135,7 @@ def take_proposal(request: Request, form: SentForm) -> Response:
     checkup = checkup_of(studio)
     column = None if checkup is None else checkup.columns.get(name)
     if column is None or column.proposed is None:
-        raise WrongCall("nothing is proposed for this column", remedy="Choose a table first.")
+        raise UsageError("nothing is proposed for this column", remedy="Choose a table first.")
     apply_edit(studio.policy, form.version, taxonomy_changed(name, dict(column.proposed)))
     return _back(name)
 
@@ -146,7 +146,7 @@ def write_tree(request: Request, form: SentForm) -> Response:
     policy = _policy(studio)
     rule = policy.columns.get(name)
     if rule is None:
-        raise WrongCall("the policy has no such column", remedy="Go back to Declare.")
+        raise UsageError("the policy has no such column", remedy="Go back to Declare.")
     checkup = checkup_of(studio)
     column = ColumnCheckup() if checkup is None else checkup.columns.get(name, ColumnCheckup())
     if isinstance(rule.taxonomy, HierarchyFile | WrittenRows):
@@ -156,7 +156,7 @@ def write_tree(request: Request, form: SentForm) -> Response:
     elif column.values:
         tree = written_tree(Flat().build(column.values))
     else:
-        raise WrongCall("its values are not known, or too many", remedy="Choose a table, or write a file.")
+        raise UsageError("its values are not known, or too many", remedy="Choose a table, or write a file.")
     apply_edit(studio.policy, form.version, taxonomy_changed(name, dict(tree.spec)))
     return _back(name)
 
@@ -170,7 +170,7 @@ def change_tree(request: Request, form: SentForm) -> Response:
         apply_edit(studio.policy, form.version, marked_secret(name, labels, secret=act == "secret"))
         return _back(name)
     if not paths:
-        raise WrongCall("no node is chosen", remedy="Choose at least one.")
+        raise UsageError("no node is chosen", remedy="Choose at least one.")
     label, target = form.text("label", ""), _path(form.text("target", ""))
     changes: dict[str, Callable[[TreeChange], NestedTree]] = {
         "rename": lambda tree: tree.rename(paths[0], label),
@@ -181,9 +181,9 @@ def change_tree(request: Request, form: SentForm) -> Response:
         "dissolve": lambda tree: tree.dissolve(paths[0]),
     }
     if act not in changes:
-        raise WrongCall("there is no such change of a tree", remedy="Open the page again.")
+        raise UsageError("there is no such change of a tree", remedy="Open the page again.")
     if act in {"rename", "dissolve"} and len(paths) > 1:
-        raise WrongCall("this is done to one group at a time", remedy="Choose one.")
+        raise UsageError("this is done to one group at a time", remedy="Choose one.")
     edit = tree_changed(name, act, lambda tree: changes[act](TreeChange(tree)))
     apply_edit(studio.policy, form.version, edit)
     return _back(name)
@@ -200,7 +200,7 @@ def add_values(request: Request, form: SentForm) -> Response:
         for cells in csv.reader(finding.diagnosis.repair, delimiter=";")
     ]
     if not lines:
-        raise WrongCall("no value is lacking", remedy="Open the page again.")
+        raise UsageError("no value is lacking", remedy="Open the page again.")
     edit = tree_changed(name, "values added", lambda tree: with_values(tree, lines))
     apply_edit(studio.policy, form.version, edit)
     return _back(name)
@@ -211,7 +211,7 @@ def _path(word: str) -> NodePath:
         return ROOT
     parts = word.split(".")
     if len(parts) > 40 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
-        raise WrongCall("the tree has no such node", remedy="Open the page again.")
+        raise UsageError("the tree has no such node", remedy="Open the page again.")
     return tuple(map(int, parts))
 
 
@@ -222,7 +222,7 @@ def _labels(tree: NestedTree, paths: list[NodePath]) -> list[str]:
         branches, label = tree.branches, ANY
         for position in path:
             if position >= len(branches):
-                raise WrongCall("the tree has no such node", remedy="Open the page again.")
+                raise UsageError("the tree has no such node", remedy="Open the page again.")
             branch = branches[position]
             label, branches = (branch, ()) if isinstance(branch, str) else branch
         labels.append(label)

@@ -30,7 +30,7 @@ from sfumato.studio.question import Question, needed_question, question_of
 from sfumato.studio.security import Studio
 from sfumato.studio.table_view import LatticePicture
 from sfumato.studio.views import LatticeView, SolutionsView, count_lattice, find_solutions, train_models
-from sfumato.system.errors import Infeasible, WrongCall
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.arrays import written
 from sfumato.table.microdata import Role
 from sfumato.workflows.choices import least_people
@@ -116,7 +116,7 @@ def use(request: Request, form: SentForm) -> Response:
     studio = studio_of(request)
     counted, _ = _jobs(studio, needed_question(studio))
     if counted is None or not isinstance(counted.value, LatticeView):
-        raise WrongCall("nothing is counted for this policy", remedy="Count again, then move the sliders.")
+        raise UsageError("nothing is counted for this policy", remedy="Count again, then move the sliders.")
     k, share = _sent(form, counted.value.counted)
     suppress = Fraction(share, PER_MILLE)
     did = f"k = {k}, at most {float(suppress):.1%} suppressed, search: lattice"
@@ -142,7 +142,7 @@ def train(request: Request, form: SentForm) -> Response:
     view = None if found is None else found.value
     target = form.text("target")
     if not isinstance(view, SolutionsView) or target not in _targets(question.policy()):
-        raise WrongCall("there is nothing to learn from yet", remedy="Find solutions, then choose a column.")
+        raise UsageError("there is nothing to learn from yet", remedy="Find solutions, then choose a column.")
     searches = tuple(one.search for one in view.solutions.compared)
     key = f"{question.key}:{target}"
     studio.jobs.start(MODELS, key, "/protect#models", train_models, question, searches, target)
@@ -180,7 +180,7 @@ def accept(request: Request, form: SentForm) -> Response:
     view = None if found is None else found.value
     offer = view.solutions.offer if isinstance(view, SolutionsView) else None
     if offer is None:
-        raise WrongCall("nothing is offered for this policy", remedy="Search again.")
+        raise UsageError("nothing is offered for this policy", remedy="Search again.")
     did = f"{offer.key}: {offer.value}"
     if offer.column is None:
         made = f"suppress={offer.value!r}"

@@ -38,7 +38,7 @@ from sfumato.studio.views import (
     releases_in,
     write_report,
 )
-from sfumato.system.errors import SfumatoError, WrongCall
+from sfumato.system.errors import SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
 
 STEP = "release"
@@ -96,10 +96,10 @@ def hand_out(request: Request, form: SentForm) -> Response:
     studio, order = studio_of(request), _order(form, studio_of(request))
     question = needed_question(studio)
     if studio.policy.version != form.version:
-        raise WrongCall("the policy was changed meanwhile", remedy="Look at it, then release again.")
+        raise UsageError("the policy was changed meanwhile", remedy="Look at it, then release again.")
     question.policy()
     if studio.folder.file(order.into).exists():
-        raise WrongCall(
+        raise UsageError(
             "there is a file or folder of this name", where=order.into, remedy="Name another folder."
         )
     path = _path(order)
@@ -130,7 +130,7 @@ def make_report(request: Request, form: SentForm) -> Response:
     question = needed_question(studio)
     folder, audience = _released(studio, form.text("folder")), form.text("audience")
     if audience not in REPORTS:
-        raise WrongCall("a report is internal or public")
+        raise UsageError("a report is internal or public")
     studio.jobs.start(REPORT, REPORT, "/release", write_report, question, folder.path, audience)
     return to("/release")
 
@@ -141,7 +141,7 @@ def download(request: Request) -> Response:
     folder = _released(studio, request.query_params.get("folder", ""))
     name = request.query_params.get("file", "")
     if name not in folder.files:
-        raise WrongCall("this release has no such file", remedy="Choose one of those that are listed.")
+        raise UsageError("this release has no such file", remedy="Choose one of those that are listed.")
     path = studio.folder.path.joinpath(*folder.path.split("/"), name)
     return FileResponse(
         path, filename=f"{folder.path.replace('/', '-')}-{name}", media_type="application/octet-stream"
@@ -153,7 +153,7 @@ def download_report(request: Request) -> Response:
     studio = studio_of(request)
     name = request.query_params.get("file", "")
     if name not in _reports(studio):
-        raise WrongCall("there is no such report", remedy="Choose one of those that are listed.")
+        raise UsageError("there is no such report", remedy="Choose one of those that are listed.")
     return FileResponse(studio.folder.file(name), filename=name, media_type="application/octet-stream")
 
 
@@ -185,7 +185,7 @@ def _order(form: SentForm, studio: Studio) -> ReleaseOrder:
         )
     )
     if len(names) > MOST_NAMES:
-        raise WrongCall(
+        raise UsageError(
             f"at most {MOST_NAMES} recipients are served at a time here",
             remedy="Use the command line for more.",
         )
@@ -227,7 +227,7 @@ def _released(studio: Studio, path: str) -> ReleasedFolder:
     for folder in releases_in(studio.folder.path):
         if folder.path == path:
             return folder
-    raise WrongCall("there is no such release in this folder", remedy="Choose one of those that are listed.")
+    raise UsageError("there is no such release in this folder", remedy="Choose one of those that are listed.")
 
 
 def _reports(studio: Studio) -> tuple[str, ...]:

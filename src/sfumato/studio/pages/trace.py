@@ -14,7 +14,7 @@ from sfumato.studio.question import LEDGER, ledger_path, question_of
 from sfumato.studio.security import Studio
 from sfumato.studio.state import DataChoice, OpenedFolder, receive_file
 from sfumato.studio.views import TraceView, trace_leak
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 
 STEP = "trace"
 
@@ -74,9 +74,9 @@ def chart(request: Request) -> Response:
 def _begin(studio: Studio, *, original: bool) -> None:
     leak = _leak(studio)
     if leak is None:
-        raise WrongCall("there is no leak to trace", remedy="Drop one.")
+        raise UsageError("there is no leak to trace", remedy="Drop one.")
     if not ledger_path(studio).exists():
-        raise WrongCall("nothing was released from this folder yet", remedy="Release a table first.")
+        raise UsageError("nothing was released from this folder yet", remedy="Release a table first.")
     question = question_of(studio) if original else None
     ledger = f"sqlite:///{ledger_path(studio)}"
     studio.jobs.start(STEP, leak.stamp, "/trace", trace_leak, leak.path, question, ledger)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.visible_text import visible
 from sfumato.system.verdict import WITHSTOOD, WITHSTOOD_IN_PART, Measure, Verdict
@@ -257,7 +257,7 @@ def json_ready(value: object) -> Any:  # what JSON holds: the caller knows which
     if is_dataclass(value):  # `getattr`: any dataclass may come, and its fields are known by name only
         return {f.name: json_ready(getattr(value, f.name)) for f in fields(value) if f.repr}
     if not isinstance(value, Iterable):
-        raise WrongCall(f"a {type(value).__name__} has no place in a JSON document")
+        raise UsageError(f"a {type(value).__name__} has no place in a JSON document")
     return [json_ready(item) for item in value]
 
 

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.visible_text import visible, visible_in
 
@@ -389,7 +389,7 @@ def draw(chart: Figure) -> AltairChart:
             return diagram(altair, chart)
         case Grid():
             return grid(altair, chart)
-    raise WrongCall(f"nobody knows how to draw a {type(chart).__name__}")
+    raise UsageError(f"nobody knows how to draw a {type(chart).__name__}")
 
 
 def _bars_or_line(altair: AltairModule, chart: Chart) -> AltairChart:
@@ -495,7 +495,7 @@ def _converter() -> VlConvertModule:
     return vl_convert
 
 
-def _missing() -> WrongCall:
-    return WrongCall(
+def _missing() -> UsageError:
+    return UsageError(
         "charts need two more packages", remedy="Install them: python -m pip install 'sfumato[charts]'"
     )

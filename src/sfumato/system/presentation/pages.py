@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from typing import Any, NoReturn
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.presentation.article import (
     Article,
     BarFigure,
@@ -319,14 +319,14 @@ LIBRARIES = "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset
 
 
 def pdf_of(html: str) -> bytes:
-    """Returns the page as PDF; raises `WrongCall` where WeasyPrint, or Pango below it, is not installed."""
+    """Returns the page as PDF; raises `UsageError` where WeasyPrint, or Pango below it, is not installed."""
     weasyprint = _weasyprint()
     document: bytes = weasyprint.HTML(string=html, url_fetcher=_fetch_nothing).write_pdf()
     return document
 
 
 def check_pdf() -> None:
-    """Raises `WrongCall` where no PDF can be made on this machine."""
+    """Raises `UsageError` where no PDF can be made on this machine."""
     _weasyprint()
 
 
@@ -334,12 +334,12 @@ def _weasyprint() -> Any:  # an optional package: there is no type to name where
     try:
         import weasyprint  # noqa: PLC0415  # optional, and heavy
     except ImportError:
-        raise WrongCall(
+        raise UsageError(
             "a PDF needs one more package: WeasyPrint",
             remedy=f"Install it: {NEEDED}. Or leave the PDF out, and print the HTML from a browser.",
         ) from None
     except OSError:  # the package is there, a library of the system is not
-        raise WrongCall(
+        raise UsageError(
             "a PDF needs Pango, a library of the system that WeasyPrint sets text with",
             remedy=f"On Debian and Ubuntu: {LIBRARIES}. Or leave the PDF out.",
         ) from None

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.columns import NO_FIRST_NAME, check_names, name_first
 from sfumato.table.data_file import NO_FORM, Note, SourceForm
 
@@ -415,7 +415,7 @@ class CsvOptions:
     def __post_init__(self) -> None:
         SourceForm(encoding=self.encoding, delimiter=self.delimiter)
         if self.longest_cell < 1:
-            raise WrongCall("the longest cell has at least one byte")
+            raise UsageError("the longest cell has at least one byte")
 
 
 @dataclass(frozen=True, eq=False)

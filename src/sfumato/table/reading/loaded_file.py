@@ -14,7 +14,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.table.arrow import batches_of, no_columns
 from sfumato.table.columns import check_names
@@ -152,11 +152,11 @@ EXTRAS = {
 
 
 def extra_library(name: str, what: str) -> ModuleType:
-    """Returns a library; raises `WrongCall` with the extra to install where it is missing."""
+    """Returns a library; raises `UsageError` with the extra to install where it is missing."""
     try:
         return import_module(name)
     except ImportError:
-        raise WrongCall(
+        raise UsageError(
             f"{what} needs the library {name.partition('.')[0]}, which is not installed",
             remedy=f"Run `pip install 'sfumato[{EXTRAS[name]}]'`.",
         ) from None

@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from sfumato.system.disk import DatabaseAddress
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.table.data_file import NO_FORM, DataFile, Note, SourceForm
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.reading.csv import LONGEST_CELL, CsvOptions, CsvReader
@@ -51,7 +51,7 @@ def open_file(
         options = csv or CsvOptions(form.delimiter, form.encoding, longest, form.empty_texts)
         return RowSource(CsvReader(path, options, expected=expected, note=note))
     if csv is not None:
-        raise WrongCall("csv options are for CSV files", where=str(path))
+        raise UsageError("csv options are for CSV files", where=str(path))
     if fspath(path) != fspath(path).encode("utf-8", "replace").decode():
         raise BadData(
             "the path is not written in UTF-8", where=path.name, remedy="Rename the file, or move it."
@@ -90,18 +90,18 @@ def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note 
             _check_form(form, what)
             return reader(path, ending[1:], note)
     if ending == ARX_ENDING:
-        raise WrongCall(
+        raise UsageError(
             "a project of ARX is no table",
             where=str(path),
             remedy="`sfumato policy arx` writes a policy and hierarchies from it; hand in the data as CSV.",
         )
     if ending == CATALOG_ENDING:
-        raise WrongCall(
+        raise UsageError(
             "a catalogue of SAS holds labels and no table",
             where=str(path),
             remedy="Hand in the .sas7bdat or .xpt file, and name the catalogue with --catalog.",
         )
-    raise WrongCall(
+    raise UsageError(
         "the ending of the path names no format",
         where=str(path),
         remedy="Use .csv, .csv.gz, .parquet, .xlsx, .xls, .ods, .sav, .dta, .sas7bdat, .xpt, .arrow, .jsonl"
@@ -117,7 +117,7 @@ def open_query(data: str | PathLike[str], expected: SourceForm) -> RowSource:
     _check_form(form, "a database", "query")
     query = form.query or expected.query
     if query is None:
-        raise WrongCall("a database is asked a query", remedy="Say which rows with --query 'SELECT …'.")
+        raise UsageError("a database is asked a query", remedy="Say which rows with --query 'SELECT …'.")
     address = DatabaseAddress.of(fspath(data))
     return RowSource(QueryReader(Path(address.kind), "sql", note, address, query))
 
@@ -126,7 +126,7 @@ def _check_form(form: SourceForm, what: str, *keys: str) -> None:
     """Raises where something was said of a file that its kind does not have."""
     for key in form.words:
         if key not in (*keys, *OF_EVERY_KIND):
-            raise WrongCall(f"{what} has no {key}", remedy=f"Leave --{key} out.")
+            raise UsageError(f"{what} has no {key}", remedy=f"Leave --{key} out.")
 
 
 # The formats of released tables.

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.system.disk import DAMAGED
-from sfumato.system.errors import BadData, NotEnoughMemory, SfumatoError, WrongCall, short
+from sfumato.system.errors import BadData, NotEnoughMemory, SfumatoError, UsageError, short
 from sfumato.system.memory import in_words
 from sfumato.system.plugins import without_library_prints
 from sfumato.table.columns import NO_FIRST_NAME, name_first, safe_name
@@ -465,13 +465,13 @@ class SpreadsheetReader(LoadedFileReader):
         if not there:
             raise self._unreadable()
         if self.named is not None and self.named not in there:
-            raise WrongCall(
+            raise UsageError(
                 "there is no such sheet", where=self.path.name, remedy=f"There are: {_listed(there)}."
             )
         if self.named is None and self.expected.sheet in there:
             return str(self.expected.sheet)
         if self.named is None and len(there) != 1:
-            raise WrongCall(
+            raise UsageError(
                 f"the file has {len(there)} sheets",
                 where=self.path.name,
                 remedy=f"Name one with --sheet: {_listed(there)}.",

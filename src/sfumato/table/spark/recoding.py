@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType
 
-from sfumato.system.errors import WrongCall
+from sfumato.system.errors import UsageError
 from sfumato.table.arrow import ArrowReader
 from sfumato.table.arrow_arrays import text_array, to_arrow
 from sfumato.table.digest import DIGITS, SLICES, table_digest
@@ -68,7 +68,7 @@ class Recoder:
         """Recognize the values of the planned table; refuse one that holds others."""
         table = recoding.table
         if table.has_person and table.person_column is None:
-            raise WrongCall("the planned table does not name its person column")
+            raise UsageError("the planned table does not name its person column")
         opened, dropped = without_missing(opened, [c.name for c in table.keys] if table.dropped else ())
         if dropped != table.dropped:
             raise another_table()
@@ -192,7 +192,7 @@ class Recoder:
             self.opened.place(name)
         names = [name for name in self.opened.names if name not in drop and name not in last]
         if not names and not last:
-            raise WrongCall("no column is left to publish")
+            raise UsageError("no column is left to publish")
         sets = {part for c in self.table.columns if c.form for part in (c.form.parts or (c.name,))}
         self.opened.refuse_nested([name for name in names if name not in sets])
         return [*names, *last]

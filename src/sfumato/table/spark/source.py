@@ -22,7 +22,7 @@ from pyspark.sql import Column as Cell
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, StringType, StructField, StructType
 
-from sfumato.system.errors import BadData, WrongCall
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_arrays import to_numpy
@@ -76,7 +76,7 @@ def _csv(session: SparkSession, name: str) -> DataFrame:
     """
     place = name.removeprefix("file://")
     if "://" in place:
-        raise WrongCall(
+        raise UsageError(
             "a CSV file is read from a folder that driver and workers share",
             where=name,
             remedy="Copy it there, or have Spark turn it into Parquet first.",
@@ -107,7 +107,7 @@ STEPS = 1 << 30
 def sampled(opened: NumberedTable, rows: int, *, by: str | None, seed: int) -> tuple[DataFrame, int]:
     """About so many rows of a table, and how many it has; all of them where it has no more."""
     if rows < 1:
-        raise WrongCall("a sample has at least one row")
+        raise UsageError("a sample has at least one row")
     with spark_task("the count of rows"):
         total = opened.frame.count()
     if total <= rows:
@@ -279,11 +279,11 @@ class SparkSource:
         """
         target = Path(path)
         if target.suffix.lower() not in (".parquet", ".pq"):
-            raise WrongCall("Spark writes Parquet", remedy="End the path in .parquet.")
+            raise UsageError("Spark writes Parquet", remedy="End the path in .parquet.")
         if overwrite and target.exists():
-            raise WrongCall("a folder is not overwritten", remedy="Name a new one.")
+            raise UsageError("a folder is not overwritten", remedy="Name a new one.")
         if formula_safe:
-            raise WrongCall("formulas are a matter of CSV files", remedy="Leave formula_safe out.")
+            raise UsageError("formulas are a matter of CSV files", remedy="Leave formula_safe out.")
         check_target(target)
         progress("recoding", 0, recoding.table.rows)
         recoder = Recoder.of(self._opened, recoding)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.verify.policy_data import JudgedPolicy, PromiseData
 from sfumato.verify.registry import judge_of
 from sfumato.verify.tally import JointCounts, Tally, ValueCounts
@@ -280,7 +280,7 @@ def on_newest_trees(releases: Sequence[RememberedRelease]) -> list[ReleaseTable]
     Their columns are in the order of the newest.
     """
     if not releases:
-        raise WrongCall("there is no release to look at", remedy="Give at least one.")
+        raise UsageError("there is no release to look at", remedy="Give at least one.")
     releases = in_order_of_newest(releases)
     newest = releases[-1]
     every = np.concatenate([release.values for release in releases])
