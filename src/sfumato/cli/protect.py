@@ -82,10 +82,8 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     if out is None and not dry_run:
         raise UsageError("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
     allowed, target = Memory.of(memory, spill=spill), None if dry_run else out
-    table, told_before = (
-        table_read_by(engine, data, form),
-        print_estimate if compare or is_terminal() else None,
-    )
+    table = table_read_by(engine, data, form)
+    announce = print_estimate if compare or is_terminal() else None
     with progress_bar() as progress:
         if target is None:
             from sfumato.workflows.protect import protect as protect_
@@ -98,7 +96,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 like=like,
                 memory=allowed,
                 warn=warn,
-                foretell=told_before,
+                foretell=announce,
                 progress=progress,
             )
         else:
@@ -115,7 +113,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 overwrite=overwrite,
                 memory=allowed,
                 warn=warn,
-                foretell=told_before,
+                foretell=announce,
                 progress=progress,
             )
     if as_json:
