@@ -165,8 +165,13 @@ def charges() -> list[dict[str, object]]:
     shown = [house.shown(levels) for levels in house.patterns]
     rng = np.random.default_rng(5)
 
-    def traced(nodes: np.ndarray, c_max: int) -> Trace:
-        return trace_leak(as_leak(house, nodes, issued), issued, memory=imprints.__getitem__, c_max=c_max)
+    def traced(nodes: np.ndarray, max_coalition_size: int) -> Trace:
+        return trace_leak(
+            as_leak(house, nodes, issued),
+            issued,
+            memory=imprints.__getitem__,
+            max_coalition_size=max_coalition_size,
+        )
 
     def some(who: int, size: int) -> np.ndarray:
         return shown[who][rng.integers(0, len(shown[who]), size)]

@@ -56,8 +56,12 @@ def main(data: Path, out: Path) -> list[Row]:
     maps = [lattice_chart(patterns, "loss"), quality_map(patterns, "loss", Fraction(5, 100))]
     save([*trees, *maps], out / "fingerprint-adult")
     for name, assignment, leaks in (
-        ("antichain", PatternAssignment.of(table, frame_proof=1, recipients=50, c_max=1), LEAKS),
-        ("frame-proof", PatternAssignment.of(table, frame_proof=3, recipients=6, c_max=3), TRIALS),
+        ("antichain", PatternAssignment.of(table, frame_proof=1, recipients=50, max_coalition_size=1), LEAKS),
+        (
+            "frame-proof",
+            PatternAssignment.of(table, frame_proof=3, recipients=6, max_coalition_size=3),
+            TRIALS,
+        ),
     ):
         for part, rows in (
             ("size", by_size(assignment, leaks)),

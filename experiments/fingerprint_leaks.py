@@ -66,7 +66,7 @@ def issued_of(table: Microdata, held: Mapping[str, Levels]) -> IssuedVersions:
     return IssuedVersions(tuple(versions), trees)
 
 
-def traced(table: Microdata, issued: IssuedVersions, nodes: Rows, c_max: int) -> Trace:
+def traced(table: Microdata, issued: IssuedVersions, nodes: Rows, max_coalition_size: int) -> Trace:
     """Whose a leak of these rows is, for somebody who has the original."""
     rows, counts = np.unique(nodes, axis=0, return_counts=True)
     texts, codes = [], []
@@ -76,19 +76,23 @@ def traced(table: Microdata, issued: IssuedVersions, nodes: Rows, c_max: int) ->
         codes.append(which.ravel().astype(np.int32))
     names = tuple(c.name for c in table.keys)
     leak = Leak(names, names, tuple(texts), tuple(codes), counts, issued.columns)
-    return trace_leak(leak, issued, memory=lambda _: None, original=table, c_max=c_max)
+    return trace_leak(
+        leak, issued, memory=lambda _: None, original=table, max_coalition_size=max_coalition_size
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class PatternAssignment:
-    """What recipients hold: a pattern each. Coalitions of up to `c_max` are looked for."""
+    """What recipients hold: a pattern each. Coalitions of up to `max_coalition_size` are looked for."""
 
     patterns: Patterns
     chosen: Sequence[int]
-    c_max: int
+    max_coalition_size: int
 
     @classmethod
-    def of(cls, table: Microdata, *, frame_proof: int, recipients: int, c_max: int) -> PatternAssignment:
+    def of(
+        cls, table: Microdata, *, frame_proof: int, recipients: int, max_coalition_size: int
+    ) -> PatternAssignment:
         patterns = classify(table, Promises((KAnonymity(K),)), Aim(SUPPRESS))
         if frame_proof == 1:
             widest = max(quality_classes(patterns, "height"), key=len).members
@@ -96,7 +100,7 @@ class PatternAssignment:
         else:
             rule = RecipientRule(quality="height", frame_proof=frame_proof)
             drawn = AvailableVersions(patterns, rule, "height").family(Fraction(20, 100))[:recipients]
-        return cls(patterns, np.sort(drawn).tolist(), c_max)
+        return cls(patterns, np.sort(drawn).tolist(), max_coalition_size)
 
     @property
     def table(self) -> Microdata:
@@ -129,7 +133,7 @@ class PatternAssignment:
         return self.trace_nodes(nodes_of(self.table, rows, levels))
 
     def trace_nodes(self, nodes: Rows) -> Trace:
-        return traced(self.table, self.issued, nodes, self.c_max)
+        return traced(self.table, self.issued, nodes, self.max_coalition_size)
 
 
 def by_size(assignment: PatternAssignment, trials: int) -> Iterator[Row]:

@@ -60,7 +60,7 @@ def test_nothing_is_released_and_no_ledger_made(place, tmp_path, capsys):
         "policy check POLICY",
         "protect DATA -p POLICY -o NEW",
         "audit OUT -p POLICY",
-        "release DATA -p POLICY --dry-run --ledger URL --chain other --despite main",
+        "release DATA -p POLICY --dry-run --ledger URL --chain other --ignore-chain main",
         "history --ledger URL",
         "trace OUT --ledger URL",
         "ledger verify --ledger URL",

@@ -17,7 +17,7 @@ from sfumato.releases.issue import recover
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
-from sfumato.system.errors import BadData, LedgerConflict, OutOfReach, SfumatoError, Unfinished, UsageError
+from sfumato.system.errors import BadData, LedgerConflict, StoreUnavailable, SfumatoError, Unfinished, UsageError
 
 
 class Place:
@@ -116,7 +116,7 @@ def test_an_answer_that_was_lost_is_no_conflict(place, monkeypatch):
 
 def test_a_store_that_can_only_be_read(place):
     place.buckets.harm("deny", only=["PUT", "POST", "DELETE"])
-    with pytest.raises(OutOfReach, match="does not let us") as refused:
+    with pytest.raises(StoreUnavailable, match="does not let us") as refused:
         place.release()
     assert refused.value.exit_code == 3
     assert place.check() == 0
@@ -126,14 +126,14 @@ def test_a_store_that_can_only_be_read(place):
 def test_a_store_that_cannot_be_reached_is_said_before_anything_is_planned(place, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     planned = []
-    with pytest.raises(OutOfReach, match="cannot be reached"):
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
         place.release(at=planned.append)
     assert planned == []
 
 
 @pytest.mark.usefixtures("buckets")
 def test_a_bucket_that_is_not_there(tmp_path):
-    with pytest.raises(OutOfReach, match="not there"):
+    with pytest.raises(StoreUnavailable, match="not there"):
         release(Ledger(f"sqlite:///{tmp_path}/ledger.db"), "s3://nobodys/one", aside=tmp_path)
 
 
@@ -143,7 +143,7 @@ def test_a_store_that_goes_away_before_the_commit(place, step):
     with pytest.raises(SfumatoError) as refused:
         place.release(at=at(step, lambda: place.buckets.harm("fail")))
     counts = step == "ready"
-    assert isinstance(refused.value, Unfinished if counts else OutOfReach)
+    assert isinstance(refused.value, Unfinished if counts else StoreUnavailable)
     assert place.outcomes() == ["out of reach"]
     assert place.check() == int(counts)
     assert place.outcomes() == []
@@ -161,7 +161,7 @@ def test_a_store_that_goes_away_after_the_commit(place):
 
 
 def test_a_store_out_of_reach_is_not_in_the_way_of_other_releases(place, tmp_path):
-    with pytest.raises(OutOfReach):
+    with pytest.raises(StoreUnavailable):
         place.release(at=at("uploaded", lambda: place.buckets.harm("fail")))
     release(Ledger(place.url), tmp_path / "elsewhere", chain="other")
     place.buckets.heal()
@@ -177,7 +177,7 @@ def test_bytes_that_come_back_changed_are_refused(place):
 
 def test_a_store_that_looks_at_no_conditions_is_refused(place):
     place.buckets.harm("forget")
-    with pytest.raises(OutOfReach, match="overwritten"):
+    with pytest.raises(StoreUnavailable, match="overwritten"):
         place.release()
     assert place.check() == 0
 

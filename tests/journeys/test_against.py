@@ -96,7 +96,7 @@ def test_a_table_that_cannot_be_compared_is_left_open(sfumato, home, cells, said
 
 
 def test_a_chain_that_left_no_imprint_is_left_open(sfumato, home):
-    sf.release(FIRST, ALONE, ledger=LEDGER, into=home / "plain", chain="plain", despite=["main"])
+    sf.release(FIRST, ALONE, ledger=LEDGER, into=home / "plain", chain="plain", ignore_chains=["main"])
     document = sfumato(*AUDIT, "one/data.csv", *AGAINST, "--chain", "plain", "--json").document
     assert "left no imprint" in document["objections"][-1]["sentence"]
     assert document["holds"] is None
@@ -143,7 +143,7 @@ def test_too_few_newcomers_wait_and_the_next_release_takes_them_along(sfumato, h
     before = sorted(path.name for path in home.iterdir())
     for extra in ((), ("--dry-run",)):
         said = sfumato(*RELEASE, "two", *extra, "--json")
-        assert (said.code, said.document["error"]["kind"]) == (5, "HeldBack")
+        assert (said.code, said.document["error"]["kind"]) == (5, "DeferredRelease")
         assert "2 people are new" in said.err
         assert "until 3 more have come" in said.err
     assert sorted(path.name for path in home.iterdir()) == before

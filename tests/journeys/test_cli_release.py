@@ -35,7 +35,7 @@ def test_the_whole_journey(sfumato, home):
     ]
     other = ("--to", "lab", "--chain", "others", "--json")
     assert sfumato(*RELEASE, "two", *other).code == 5, "whoever has release 1 may be the lab"
-    document = sfumato(*RELEASE, "two", *other, "--despite", "main").document
+    document = sfumato(*RELEASE, "two", *other, "--ignore-chain", "main").document
     assert (document["sequence"], document["recipient"], document["figures"]["rows"]) == (1, "lab", 12)
     history = sfumato("history", "--json").document["releases"]
     assert [(entry["chain"], entry["sequence"]) for entry in history] == [("main", 1), ("others", 1)]

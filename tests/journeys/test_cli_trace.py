@@ -47,7 +47,7 @@ def test_a_leak_is_traced(traced, folder):
     said = traced()
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("Birch alone explains it, and so do 4 coalitions of others")
-    document = traced("--json", "--c-max", 1).document
+    document = traced("--json", "--max-coalition-size", 1).document
     assert document["certain"] == ["Birch"]
     assert document["false_charge"]["probability"] == 0.001
     assert document["false_charge"]["outside"]["probability"] < 0.2

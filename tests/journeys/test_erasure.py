@@ -190,7 +190,7 @@ def test_what_a_release_under_way_may_hold_is_said(go, url, monkeypatch):
 
 def test_all_chains_forget_and_those_told_by_batches_are_named(go, url, tmp_path):
     go(MAY, BY_KEY, "may")
-    go(MAY, TOLD, "other", chain="other", despite=["main"])
+    go(MAY, TOLD, "other", chain="other", ignore_chains=["main"])
     found = erase([WHO], ledger=url)
     assert dict(found.releases) == {"main": 1, "other": 1}
     assert any("chain other tells by batches" in sentence for sentence in found.remains)

@@ -284,8 +284,8 @@ class TestFromTheCommandLine:
         said = sfumato(*again, "registry ")
         assert said.code == 5 and "chain main of this ledger has 100 people of this table" in said.err
         assert sfumato(*again, "registry", "--dry-run").code == 5
-        assert sfumato(*again, "registry", "--despite", "mian").code == 2
-        said = sfumato(*again, "registry", "--despite", "main")
+        assert sfumato(*again, "registry", "--ignore-chain", "mian").code == 2
+        said = sfumato(*again, "registry", "--ignore-chain", "main")
         assert said.code == 0 and "NOT held against chain main" in said.out
         proof = sfumato("certificate", "verify", "two/certificate.json", "--key", "ledger.db.key.pub")
         assert "NOT held against chain main" in proof.out

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.policy.policy import Policy
-from sfumato.system.errors import BadData, BadPolicy, HeldBack, RefusedByHistory, UsageError
+from sfumato.system.errors import BadData, BadPolicy, DeferredRelease, RefusedByHistory, UsageError
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows import chain_check
 
@@ -99,7 +99,7 @@ def test_a_small_batch_waits():
         sf.protect(few, WORDS, earlier=[first])
     assert caught.value.exit_code == 5
     hold = {**WORDS, "promises": [{"continuous": {"k": 4, "since": "month", "hold": True}}]}
-    with pytest.raises(HeldBack):
+    with pytest.raises(DeferredRelease):
         sf.protect(few, hold, earlier=[first])
 
 
@@ -169,7 +169,7 @@ def test_who_was_held_back_comes_with_the_next_batch():
     hold = {**WORDS, "promises": [{"continuous": {"k": 4, "since": "month", "hold": True}}]}
     first = sf.protect(upto("2026-01"), hold).imprint
     few = pl.concat([upto("2026-01"), people(["2026-02"], seed=1, each=3)])
-    with pytest.raises(HeldBack, match="until 1 more"):
+    with pytest.raises(DeferredRelease, match="until 1 more"):
         sf.protect(few, hold, earlier=[first])
     enough = pl.concat([few, people(["2026-03"], seed=2, each=3)])
     second = sf.protect(enough, hold, earlier=[first])
@@ -267,7 +267,7 @@ def test_what_the_tables_leave_open_is_said(tmp_path, monkeypatch):
     """The plan proved it on the data; the judge, who has no patience here and takes over nothing, cannot."""
     for month in MONTHS[:2]:
         released(month, tmp_path)
-    monkeypatch.setattr(chain_check, "settled_releases", lambda history, *_: (None,) * len(history))
+    monkeypatch.setattr(chain_check, "proved_releases", lambda history, *_: (None,) * len(history))
     monkeypatch.setattr("sfumato.verify.chain.worlds.BUDGET", 0)
     monkeypatch.setattr("sfumato.verify.chain.worlds.WorldBounds._one_sum", lambda _: None)
     record = released(MONTHS[2], tmp_path).record

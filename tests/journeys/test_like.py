@@ -81,7 +81,7 @@ def test_a_plan_on_disk_and_a_certificate_say_the_same(search, sfumato, tmp_path
         assert (again.code, again.err) == (0, f"published {out}\n")
         outputs.append(out.read_text(encoding="utf-8"))
     assert outputs[0] == outputs[1]
-    more = ("--ledger", ledger, "--chain", "next", "--despite", "main", "--into", tmp_path / "r2")
+    more = ("--ledger", ledger, "--chain", "next", "--ignore-chain", "main", "--into", tmp_path / "r2")
     released = sfumato("release", tmp_path / "2.csv", *call, *more, "--like", plan)
     assert released.code == 0
     assert (tmp_path / "r2" / "data.csv").read_text(encoding="utf-8") == outputs[0]

@@ -117,5 +117,5 @@ def test_leaks_of_that_many_rows_name_the_recipient(tmp_path):
         for _ in range(10):
             leak = tmp_path / "leak.csv"
             leak.write_text("\n".join([lines[0], *draw.sample(lines[1:], min(needed, len(lines) - 1))]))
-            named += sf.trace(leak, ledger=url, c_max=2).certain == (name,)
+            named += sf.trace(leak, ledger=url, max_coalition_size=2).certain == (name,)
         assert named >= 9

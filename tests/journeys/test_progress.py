@@ -84,7 +84,7 @@ def test_a_release_beside_earlier_ones(hospital, tmp_path):
             ledger=f"sqlite:///{tmp_path / 'ledger.db'}",
             into=tmp_path / str(number),
             chain=f"chain {number}",
-            despite=["chain 1"] if number == 2 else [],
+            ignore_chains=["chain 1"] if number == 2 else [],
             progress=told,
         )
     told.check()

@@ -16,8 +16,7 @@ from sfumato.policy.policy import Policy
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.overrides import WeakerOverride
 from sfumato.workflows import chain_check
-from sfumato.workflows import chain_check as settled_releases
-from sfumato.workflows.chain_check import Settled, _chain_check_attacked, closing_release
+from sfumato.workflows.chain_check import ProvedReleases, _chain_check_attacked, closing_release
 from sfumato.workflows.trace import imprints_of
 
 POLICY = {
@@ -51,7 +50,7 @@ def made(place, count, *, overlook=None):
     people, receipts = [], []
     with pytest.MonkeyPatch.context() as patch:
         if overlook:
-            patch.setattr(chain_check, "settled_releases", lambda history, *_: (None,) * len(history))
+            patch.setattr(chain_check, "proved_releases", lambda history, *_: (None,) * len(history))
         for number, batch in enumerate(batches(count)):
             people.append(batch)
             where = {"ledger": f"sqlite:///{place}/l.db", "into": place / f"{number}"}
@@ -82,7 +81,7 @@ def test_the_attack_finds_what_it_finds_in_the_whole_chain(chain):
     for upto in range(2, len(found)):
         known, figures = _chain_check_attacked(found[:upto], ASKED, [])
         fewest = figures.of_anybody
-        settled.append(Settled(fewest, figures) if known.holds and fewest is not None else None)
+        settled.append(ProvedReleases(fewest, figures) if known.holds and fewest is not None else None)
     (got, now), (whole, figures) = (_chain_check_attacked(found, ASKED, each) for each in (settled, []))
     assert (got.k, got.holds, now) == (whole.k, whole.holds, figures)
 
@@ -95,7 +94,7 @@ def kept(tmp_path_factory):
 
 def test_what_a_ledger_tells_is_settled(kept):
     records, imprints = kept
-    found = settled_releases.settled_releases(records, imprints, Policy.from_dict(POLICY))
+    found = chain_check.proved_releases(records, imprints, Policy.from_dict(POLICY))
     assert found[0] is None and all(found[1:])
     assert [known.figures.forward for known in found[1:]] == [record.figures["FA"] for record in records[1:]]
 
@@ -118,7 +117,7 @@ def test_what_a_ledger_tells_is_settled(kept):
 def test_what_was_not_settled_is_found_again(kept, harm):
     records, imprints = kept
     harmed = [*records[:2], replace(records[2], **harm), records[3]]
-    found = settled_releases.settled_releases(harmed, imprints, Policy.from_dict(POLICY))
+    found = chain_check.proved_releases(harmed, imprints, Policy.from_dict(POLICY))
     assert [known is None for known in found] == [True, False, True, False]
 
 
@@ -126,7 +125,7 @@ def test_what_was_not_settled_is_found_again(kept, harm):
 def test_what_stood_beside_others_is_found_again(kept, harm):
     records, imprints = kept
     other = [*imprints[:2], replace(imprints[2], **harm), imprints[3]]
-    found = settled_releases.settled_releases(records, other, Policy.from_dict(POLICY))
+    found = chain_check.proved_releases(records, other, Policy.from_dict(POLICY))
     assert found[2] is None and (found[1] is not None) is ("after" in harm)
 
 
@@ -134,7 +133,7 @@ def test_nothing_is_settled_where_more_is_asked(kept):
     records, imprints = kept
     twice = [*POLICY["promises"], {"continuous": {"k": 2, "since": "batch"}}]
     policy = Policy.from_dict({**POLICY, "promises": twice})
-    assert not any(settled_releases.settled_releases(records, imprints, policy))
+    assert not any(chain_check.proved_releases(records, imprints, policy))
 
 
 @pytest.fixture
@@ -214,7 +213,7 @@ def test_a_release_that_promises_less_by_override_is_not_taken_over_by_others(tm
         place.mkdir()
         with pytest.MonkeyPatch.context() as patch:
             if overlook:
-                patch.setattr(chain_check, "settled_releases", lambda history, *_: (None,) * len(history))
+                patch.setattr(chain_check, "proved_releases", lambda history, *_: (None,) * len(history))
             made[overlook] = [
                 sf.release(
                     pl.concat(parts[: i + 1]),

@@ -13,7 +13,7 @@ from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
-from sfumato.system.errors import BadData, OutOfReach, UsageError
+from sfumato.system.errors import BadData, StoreUnavailable, UsageError
 from sfumato.workflows.doctor import doctor
 from sfumato.workflows.protect_file import protect_file
 
@@ -97,7 +97,7 @@ def test_what_does_not_go_to_a_store_says_so(place):
 
 def test_the_library_is_an_extra(place, monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(OutOfReach, match="not installed") as refused:
+    with pytest.raises(StoreUnavailable, match="not installed") as refused:
         released(place)
     assert "sfumato[stores]" in refused.value.remedy
 

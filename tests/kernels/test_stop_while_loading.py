@@ -20,7 +20,7 @@ def test_a_request_is_held_and_heeded_afterwards():
         reached.append("still held")
     assert reached == ["inside", "still held"] and request.held == 0
     with pytest.raises(StopAsked):
-        request.heed()
+        request.raise_if_asked()
 
 
 def test_what_is_raised_while_a_request_is_held_comes_first():

@@ -91,7 +91,7 @@ def as_leak(nodes, out):
     return Leak(names, names, tuple(texts), tuple(codes), counts, out.columns)
 
 
-def traced(nodes, *, count=12, content=True, c_max=3):
+def traced(nodes, *, count=12, content=True, max_coalition_size=3):
     out = issued(count, content)
     memory = ledger(count, content).memories.__getitem__
-    return trace_leak(as_leak(nodes, out), out, memory=memory, c_max=c_max)
+    return trace_leak(as_leak(nodes, out), out, memory=memory, max_coalition_size=max_coalition_size)

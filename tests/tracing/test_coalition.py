@@ -157,7 +157,9 @@ def issued(table, versions, *, named=False, **options):
 def test_explanations_are_those_of_the_definition(world, most, together):
     columns, table, versions, _, leak = world
     leak.append({name: tree.leaf_labels[0] for name, tree in columns.items()})
-    result = issued(table, versions, named=True, event="e" if together else "").trace(leak, c_max=most)
+    result = issued(table, versions, named=True, event="e" if together else "").trace(
+        leak, max_coalition_size=most
+    )
     plainly = [
         (who, {n: c.nodes.tolist() for n, c in cuts.items()}, as_nodes(table, cuts)) for who, cuts in versions
     ]
@@ -167,9 +169,9 @@ def test_explanations_are_those_of_the_definition(world, most, together):
 @settings(max_examples=150, deadline=None)
 @given(worlds(), st.booleans(), st.sampled_from(["", "e"]))
 def test_whoever_made_it_is_an_explanation_and_no_innocent_is_certain(world, content, event):
-    """Made by at most c_max recipients: a part of them is an explanation, and only they can be certain."""
+    """Made by at most three recipients: a part of them is an explanation, and only they can be certain."""
     _, table, versions, coalition, leak = world
-    result = issued(table, versions, content=content, event=event).trace(leak, c_max=3)
+    result = issued(table, versions, content=content, event=event).trace(leak, max_coalition_size=3)
     assert result.ours
     assert any(explanation <= coalition for explanation in found(result))
     assert set(result.certain) <= coalition

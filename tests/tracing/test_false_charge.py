@@ -52,7 +52,7 @@ class Village:
             self.ledger.give(f"P{i}", shown, at_levels(self.table, levels), event="e", suppressed=lost)
         self.issued = IssuedVersions.of(self.ledger.records)
 
-    def trace(self, codes, levels, *, c_max=1):
+    def trace(self, codes, levels, *, max_coalition_size=1):
         names = tuple(c.name for c in self.table.keys)
         texts, which = [], []
         for column, own, level in zip(self.table.keys, codes, levels, strict=True):
@@ -63,7 +63,9 @@ class Village:
         rows, counts = np.unique(np.stack(which, axis=1), axis=0, return_counts=True)
         known = frozenset(names)
         leak = Leak(names, names, tuple(texts), tuple(rows.T), counts, self.issued.columns, fixed=known)
-        return trace_leak(leak, self.issued, memory=self.ledger.memories.__getitem__, c_max=c_max)
+        return trace_leak(
+            leak, self.issued, memory=self.ledger.memories.__getitem__, max_coalition_size=max_coalition_size
+        )
 
     def made_up(self, rng, *, most):
         """Rows from the margins at any combination of levels."""
@@ -132,14 +134,14 @@ def test_a_pattern_that_two_hold_charges_the_one_whose_version_has_every_row():
     st.integers(0, 999),
     st.sets(st.integers(0, 4)),
 )
-def test_every_pattern_that_charges_somebody_is_counted(patterns, c_max, seed, partial):
+def test_every_pattern_that_charges_somebody_is_counted(patterns, max_coalition_size, seed, partial):
     """All patterns of three columns, each with a few draws of rows; some versions lack half of the rows."""
     house = Village([SMALL] * 3, 12, patterns, seed, partial)
     rng, charging = np.random.default_rng(seed), {}
     for levels in product(range(3), repeat=3):
         for size in (1, 3):
             rows = [rng.choice(margin, size) for margin in house.margins]
-            result = house.trace(rows, levels, c_max=c_max)
+            result = house.trace(rows, levels, max_coalition_size=max_coalition_size)
             read = levels_of_one_pattern(result.leak)
             if result.certain and read is not None:
                 single = any(len(chosen) == 1 for chosen in result.explanations.sets)

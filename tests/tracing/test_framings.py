@@ -113,7 +113,7 @@ def test_nobody_who_took_no_part_is_charged(seed, most_unchanged):
     for _ in range(FRAMINGS // 4):
         ledger, makers, leak = framing(rng, most_unchanged)
         try:
-            result = ledger.trace(leak, c_max=3)
+            result = ledger.trace(leak, max_coalition_size=3)
         except BadData:
             continue
         traced += 1
@@ -127,11 +127,11 @@ def test_nobody_who_took_no_part_is_charged(seed, most_unchanged):
 def test_an_unchanged_column_under_another_name_that_fits_by_accident_charges_nobody(seed, innocent):
     """Two unchanged columns, not both by their names: every row fits, and would by accident."""
     ledger, makers, leak = framing(np.random.default_rng([seed, 78]), 2)
-    result = ledger.trace(leak, c_max=3)
+    result = ledger.trace(leak, max_coalition_size=3)
     assert innocent not in makers and result.rows["ours"] == result.rows["all"]
     assert result.perhaps_guessed == (innocent,) and result.certain == () and result.false_charge is None
     assert "made of other columns" in str(result) and "published unchanged are missing" in str(result)
     columns = {name: name for name in result.leak.names}
-    said = ledger.trace(leak, c_max=3, columns=columns)
+    said = ledger.trace(leak, max_coalition_size=3, columns=columns)
     assert said.certain == (innocent,) and said.unless_guessed == (innocent,)
     assert "unless others guessed" in str(said)

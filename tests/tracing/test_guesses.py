@@ -31,7 +31,7 @@ def test_who_is_framed_by_guesses_is_charged_less_often_than_is_stated():
     stated, doubted = [], 0
     for _ in range(LEAKS):
         framed, guesser = rng.choice(len(PATTERNS), 2, replace=False).tolist()
-        result = traced(guessed(rng, framed, guesser, 100), c_max=1)
+        result = traced(guessed(rng, framed, guesser, 100), max_coalition_size=1)
         doubted += f"P{framed}" in result.perhaps_guessed
         if f"P{framed}" in result.certain:
             assert result.false_charge.guessed.fitting == result.false_charge.guessed.rows or (
@@ -47,12 +47,12 @@ def test_whoever_holds_it_is_charged_although_a_few_rows_are_somebody_elses(who)
     rng = np.random.default_rng(22)
     rows = shown_nodes(PATTERNS[who])
     own = rows[rng.integers(0, len(rows), 300)]
-    alone = traced(own, c_max=1)
+    alone = traced(own, max_coalition_size=1)
     assert alone.certain == (f"P{who}",)
     assert alone.false_charge.guessed.probability <= 0.05
     assert "others guessed what they did not hold (chance" in str(alone).splitlines()[0]
     made_up = np.stack([rng.permutation(column) for column in own.T], axis=1)[:8]
-    mixed = traced(np.concatenate([own, made_up]), c_max=1)
+    mixed = traced(np.concatenate([own, made_up]), max_coalition_size=1)
     assert mixed.rows["foreign"] > 0
     assert mixed.certain == (f"P{who}",)
     assert alone.as_dict()["false_charge"]["guessed"]["columns"]

@@ -135,7 +135,7 @@ def plain(versions, table):
 @given(worlds(), st.integers(1, 3), st.booleans())
 def test_explanations_are_those_of_every_reading(world, most, together):
     columns, table, versions, _, leak = world
-    result = issued(table, versions, event="e" if together else "").trace(leak, c_max=most)
+    result = issued(table, versions, event="e" if together else "").trace(leak, max_coalition_size=most)
     options = {"together": together}
     told = plain(versions, table)
     expected = leak_explanations.explanations_in_any_reading(columns, told, leak, most, **options)
@@ -182,7 +182,7 @@ def tampered(draw):
 def test_whatever_recipients_do_without_guessing_nobody_else_is_charged(world, content, event):
     table, versions, coalition, rows = world
     try:
-        result = issued(table, versions, content=content, event=event).trace(rows, c_max=3)
+        result = issued(table, versions, content=content, event=event).trace(rows, max_coalition_size=3)
     except BadData:
         return
     assert set(result.certain) <= coalition

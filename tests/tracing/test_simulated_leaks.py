@@ -23,7 +23,7 @@ def test_exactly_the_leaker_when_nobody_colludes():
     rng = np.random.default_rng(11)
     for i in range(1500):
         who = int(rng.integers(len(PATTERNS)))
-        result = traced(rows_of(rng, who, (1, 3, 10, 30)[i % 4]), content=False, c_max=1)
+        result = traced(rows_of(rng, who, (1, 3, 10, 30)[i % 4]), content=False, max_coalition_size=1)
         assert list(result.explanations) == [(f"P{who}",)]
         assert result.certain == (f"P{who}",)
 
@@ -50,7 +50,7 @@ def test_ten_rows_of_an_antichain_are_charged_with_at_most_one_percent():
     rng = np.random.default_rng(13)
     for i in range(150):
         who = i % len(PATTERNS)
-        result = traced(rows_of(rng, who, 10 + i % 3 * 45), c_max=1)
+        result = traced(rows_of(rng, who, 10 + i % 3 * 45), max_coalition_size=1)
         assert result.certain == (f"P{who}",)
         assert result.false_charge.probability == 0.001
         assert result.false_charge.outside.probability <= 0.01
@@ -81,7 +81,7 @@ def test_ten_rows_of_each_of_two_are_charged_with_at_most_one_percent():
     stated = []
     for i in range(60):
         parts = [rows_of(rng, i % 12, 10), rows_of(rng, (i + 1 + i % 5) % 12, 10)]
-        result = traced(np.concatenate(parts), c_max=2)
+        result = traced(np.concatenate(parts), max_coalition_size=2)
         if result.false_charge is not None:
             stated.append(result.false_charge.outside.probability)
     assert len(stated) > 10

@@ -35,7 +35,7 @@ def version(levels):
 def test_a_pair_that_builds_a_thirds_version_does_not_make_the_third_certain():
     """P1 and P2 know together what P0 shows; pairwise nobody can build another's version."""
     ledger = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
-    result = ledger.trace(version((0, 0, 1)), c_max=2)
+    result = ledger.trace(version((0, 0, 1)), max_coalition_size=2)
     assert found(result) == {frozenset({"P0"}), frozenset({"P1", "P2"})}
     assert result.certain == ()
     assert result.false_charge is None
@@ -53,11 +53,13 @@ LEVELS = st.tuples(*[st.integers(0, 2)] * 3)
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(LEVELS, min_size=3, max_size=5, unique=True), st.integers(1, 3))
-def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_build_it(patterns, c_max):
+def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_build_it(
+    patterns, max_coalition_size
+):
     ledger = ToyLedger(named=True)
     for i, levels in enumerate(patterns):
         ledger.give(f"P{i}", CUBE, at_levels(CUBE, levels), event="e")
-    result = ledger.trace(shown(CUBE, at_levels(CUBE, patterns[0])), c_max=c_max)
+    result = ledger.trace(shown(CUBE, at_levels(CUBE, patterns[0])), max_coalition_size=max_coalition_size)
     sizes = [
         size
         for size in range(1, len(patterns))
@@ -65,7 +67,7 @@ def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_bu
         if np.all(np.min(others, axis=0) <= patterns[0])
     ]
     smallest = min(sizes, default=None)
-    assert (result.certain == ("P0",)) == (smallest is None or smallest > c_max)
+    assert (result.certain == ("P0",)) == (smallest is None or smallest > max_coalition_size)
     first = next(s for s in result.suspects if s.recipient == "P0")
     assert first.framed_by in (None, SmallestCoalition(smallest))
     if result.certain:
@@ -74,7 +76,7 @@ def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_bu
 
 def test_looking_only_for_single_recipients_says_what_a_pair_could_have_done():
     ledger = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
-    result = ledger.trace(version((0, 0, 1)), c_max=1)
+    result = ledger.trace(version((0, 0, 1)), max_coalition_size=1)
     assert result.certain == ("P0",)
     assert result.suspects[0].without == SmallestCoalition(2)
     assert "unless more than 1 worked together" in str(result)
@@ -84,7 +86,7 @@ def test_looking_only_for_single_recipients_says_what_a_pair_could_have_done():
 def test_a_frame_proof_version_is_certain_against_all():
     """Each alone knows one column: nobody can be framed by all the others together."""
     ledger = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
-    result = ledger.trace(version((0, 1, 1)), c_max=3)
+    result = ledger.trace(version((0, 1, 1)), max_coalition_size=3)
     assert result.certain == ("P0",)
     assert result.suspects[0].without == SmallestCoalition(None)
     assert result.suspects[0].framed_by == SmallestCoalition(None)
@@ -96,7 +98,7 @@ def test_a_frame_proof_version_is_certain_against_all():
 
 def test_more_than_were_looked_for_had_to_work_together():
     ledger = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
-    result = ledger.trace(version((0, 0, 0)), c_max=2)
+    result = ledger.trace(version((0, 0, 0)), max_coalition_size=2)
     assert result.ours
     assert len(result.explanations) == 0
     assert result.needed == SmallestCoalition(3)
@@ -106,10 +108,10 @@ def test_more_than_were_looked_for_had_to_work_together():
 def test_a_search_that_was_stopped_does_not_say_that_nobody_can_have_made_it(monkeypatch):
     """P0 and P1 can; with one step no coalition is found, nor any ruled out that has more than one member."""
     ledger = grid((0, 1, 0), (1, 0, 0), (1, 1, 1))
-    whole = ledger.trace(version((0, 0, 0)), c_max=2)
+    whole = ledger.trace(version((0, 0, 0)), max_coalition_size=2)
     assert found(whole) == {frozenset({"P0", "P1"})} and whole.explanations.complete
     monkeypatch.setattr(coalition, "MOST_STEPS", 1)
-    stopped = ledger.trace(version((0, 0, 0)), c_max=2)
+    stopped = ledger.trace(version((0, 0, 0)), max_coalition_size=2)
     assert not stopped.explanations.complete and not len(stopped.explanations)
     assert stopped.needed.size <= 2 and not stopped.needed.proved
     title = "ours; no explanation was found, and not all coalitions of at most 2 could be tried"
@@ -118,16 +120,18 @@ def test_a_search_that_was_stopped_does_not_say_that_nobody_can_have_made_it(mon
 
 def test_a_list_that_was_stopped_does_not_say_that_nobody_is_in_all_of_it(monkeypatch):
     ledger = grid((0, 1, 0), (1, 0, 0), (1, 0, 1), (0, 1, 1))
-    whole = ledger.trace(version((0, 0, 0)), c_max=2)
+    whole = ledger.trace(version((0, 0, 0)), max_coalition_size=2)
     assert len(whole.explanations) > 1 and "nobody is in all of them" in str(whole)
     monkeypatch.setattr(coalition, "MOST_LISTED", 1)
-    stopped = ledger.trace(version((0, 0, 0)), c_max=2)
+    stopped = ledger.trace(version((0, 0, 0)), max_coalition_size=2)
     assert "ours; 1 explanation or more, and not all coalitions of at most 2 could be tried" in str(stopped)
 
 
 def test_a_version_that_nobody_else_can_build_is_frame_proof_at_every_size():
-    for c_max in (3, 8):
-        result = grid((0, 1, 1), (1, 0, 1), (1, 1, 0)).trace(version((0, 1, 1)), c_max=c_max)
+    for max_coalition_size in (3, 8):
+        result = grid((0, 1, 1), (1, 0, 1), (1, 1, 0)).trace(
+            version((0, 1, 1)), max_coalition_size=max_coalition_size
+        )
         assert result.suspects[0].framed_by == SmallestCoalition(None)
         assert "frame-proof" not in str(result)
 
@@ -268,10 +272,10 @@ def test_a_ledger_without_patterns():
         table_v(trees=False).trace({"gender": "p"})
 
 
-@pytest.mark.parametrize("c_max", [0, 9, -1])
-def test_coalitions_have_a_size(c_max):
+@pytest.mark.parametrize("max_coalition_size", [0, 9, -1])
+def test_coalitions_have_a_size(max_coalition_size):
     with pytest.raises(UsageError, match="from 1 to 8"):
-        table_v().trace({"gender": "p"}, c_max=c_max)
+        table_v().trace({"gender": "p"}, max_coalition_size=max_coalition_size)
 
 
 def test_columns_that_are_not_there():

@@ -86,7 +86,7 @@ def guessed(clinic, seed):
 def test_a_leak_that_was_guessed_charges_nobody(clinic):
     """Most guesses hit: versions as coarse as these have a record for nearly every combination. Some miss."""
     for seed in range(3):
-        result = sf.trace(guessed(clinic, seed), ledger=clinic.url, c_max=1)
+        result = sf.trace(guessed(clinic, seed), ledger=clinic.url, max_coalition_size=1)
         assert result.rows["foreign"] > 0
         assert list(result.explanations) == [("Dogwood",)]
         assert result.certain == () and result.false_charge is None
@@ -96,7 +96,7 @@ def test_a_leak_that_was_guessed_charges_nobody(clinic):
 
 
 def test_the_same_from_whoever_holds_it_is_charged(clinic):
-    result = sf.trace(clinic.versions["Dogwood"].select(KEYS), ledger=clinic.url, c_max=1)
+    result = sf.trace(clinic.versions["Dogwood"].select(KEYS), ledger=clinic.url, max_coalition_size=1)
     assert result.certain == ("Dogwood",)
     chance = result.false_charge.guessed
     assert chance.rows == chance.fitting > 50
@@ -105,7 +105,9 @@ def test_the_same_from_whoever_holds_it_is_charged(clinic):
 
 
 def test_one_guess_that_hits_is_no_less_than_knowledge_and_the_chance_of_that_is_told(clinic):
-    result = sf.trace(clinic.versions["Dogwood"].select(KEYS).head(1), ledger=clinic.url, c_max=1)
+    result = sf.trace(
+        clinic.versions["Dogwood"].select(KEYS).head(1), ledger=clinic.url, max_coalition_size=1
+    )
     assert result.certain == ("Dogwood",)
     assert result.false_charge.guessed.probability > 0.5
     assert any("by guessing" in words for words in result.false_charge.assumptions)

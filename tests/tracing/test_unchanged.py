@@ -66,7 +66,7 @@ def test_rows_that_differ_only_there_are_one_try_of_an_outsider(clinic, traced):
     row = clinic.versions["Dogwood"].row(3, named=True)
     same = clinic.versions["Dogwood"].filter(*(pl.col(c) == row[c] for c in ("age", "zip", "job", "sex")))
     assert same["disease"].n_unique() > 1
-    charge = traced(same, c_max=1).false_charge
+    charge = traced(same, max_coalition_size=1).false_charge
     assert charge.outside.rows == charge.outside.fitting == 1
 
 

@@ -279,7 +279,7 @@ IDLE = "an attack of another package cannot be used and was not tried"
 
 
 @dataclass(frozen=True)
-class Beside:
+class HistoryPlace:
     """The releases that a table was held against, and its own place among them, if it is one of them.
 
     `chain` is `None` where these are tables that were handed in, not those of a ledger.
@@ -319,7 +319,7 @@ class Audit(Printable):
     rows: int
     columns: tuple[str, ...]
     failed: tuple[str, ...] = ()
-    beside: Beside | None = None
+    beside: HistoryPlace | None = None
     not_tried: Mapping[str, str] = field(default_factory=dict)
 
     @property

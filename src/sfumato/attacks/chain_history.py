@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.attacks.adversaries.chain import CorrespondenceAttack, adversaries
 from sfumato.attacks.adversaries.composition import Composition, Differencing
 from sfumato.attacks.adversaries.posterior_belief import PosteriorBelief
-from sfumato.attacks.audit import Audit, Beside, compared_when_read
+from sfumato.attacks.audit import Audit, HistoryPlace, compared_when_read
 from sfumato.attacks.chain import (
     GivenRelease,
     count_published,
@@ -61,7 +61,7 @@ def audit_beside(
     Promises about earlier releases are decided, and everybody strikes who holds all of them, or the one that
     `only` names. `granted` is the smallest k that an override gave somebody who holds one of the releases.
     """
-    beside = Beside(chain, len(releases))
+    beside = HistoryPlace(chain, len(releases))
     try:
         like = releases[-1]
         with compared_when_read(source, like, progress=progress) as (readable, shows):
@@ -90,7 +90,7 @@ def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy,
     """
     releases = imprints_of(tables, policy)
     joint = correspondence(releases, policy)
-    beside = Beside(None, len(releases), len(releases), joint.cracked)
+    beside = HistoryPlace(None, len(releases), len(releases), joint.cracked)
     audit = replace(audit, beside=beside)
     newest = tables[-1]
     table = (

@@ -253,11 +253,13 @@ class ListedClass:
         return max((min(after[v], least.get(v, Fraction(0))) for v in after), default=Fraction(0))
 
 
-Told = tuple[Fraction, Sequence[Counter[int]], Broken]
+WeighedWorld = tuple[Fraction, Sequence[Counter[int]], Broken]
 """A world: its weight, per group how many rows have which value, and where the class itself may be finer."""
 
 
-def added_up(worlds: Iterable[Told], kept: Callable[[Broken], tuple[Fraction, Fraction]]) -> ListedClass:
+def added_up(
+    worlds: Iterable[WeighedWorld], kept: Callable[[Broken], tuple[Fraction, Fraction]]
+) -> ListedClass:
     """Adds worlds up; `kept` says how often others keep columns back that a class lets be finer, and how
     often they do at most."""
     sums: list[list[Counter[int]]] = []

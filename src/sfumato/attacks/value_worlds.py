@@ -18,7 +18,7 @@ from sfumato.attacks.class_worlds import (
     ClassWorlds,
     ListedClass,
     OthersKeep,
-    Told,
+    WeighedWorld,
     added_up,
     affordable,
     stays_or_not,
@@ -326,7 +326,7 @@ class ValueLists:
         others = OthersKeep(self.dealt.others_keep(c, DRAWS_OF_OTHERS, self.rng))
         return added_up(self._worlds(c), others)
 
-    def _worlds(self, c: int) -> Iterator[Told]:
+    def _worlds(self, c: int) -> Iterator[WeighedWorld]:
         boxes, draws = self.worlds.boxes, self.dealt.draws
         held = boxes.held[boxes.owner == c][:, self.column].tolist()
         for ways, spread in self.worlds.of_class(c):

@@ -47,10 +47,10 @@ Format = Annotated[
     str | None,
     typer.Option("--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."),
 ]
-Despite = Annotated[
+IgnoreChains = Annotated[
     list[str] | None,
     typer.Option(
-        "--despite",
+        "--ignore-chain",
         metavar="CHAIN",
         help="Release although CHAIN has the same people; nothing is promised of both together.",
     ),
@@ -70,7 +70,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     chain: Chain = "main",
     format: Format = None,
     override: Overrides = None,
-    despite: Despite = None,
+    ignore_chains: IgnoreChains = None,
     key: KeyFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
     like: Like = None,
@@ -104,7 +104,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
             ledger=ledger,
             key=key,
             overrides=override or (),
-            despite=despite or (),
+            ignore_chains=ignore_chains or (),
             into=into,
             to=to,
             chain=chain,

@@ -23,7 +23,7 @@ FAILED = 70
 """The exit code where code of ours, or of a package that adds to it, broke down."""
 
 
-class Told(Protocol):
+class JsonResult(Protocol):
     """A result that is printed as a card or as a document."""
 
     def as_dict(self) -> Mapping[str, object]: ...
@@ -45,7 +45,7 @@ def document(content: Mapping[str, object]) -> None:
     write(sys.stdout, escaped_json(text) + "\n")
 
 
-def print_or_json(result: Told, *, as_json: bool) -> None:
+def print_or_json(result: JsonResult, *, as_json: bool) -> None:
     """Print a result on stdout: its card, or its JSON document."""
     if as_json:
         document(result.as_dict())

@@ -39,8 +39,14 @@ Original = Annotated[
 PolicyOf = Annotated[
     Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy of the original.")
 ]
-CMax = Annotated[
-    int, typer.Option("--c-max", min=1, help="Look for coalitions of at most so many recipients.")
+MaxCoalitionSize = Annotated[
+    int,
+    typer.Option(
+        "--max-coalition-size",
+        min=1,
+        metavar="N",
+        help="Look for coalitions of at most so many recipients.",
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -57,7 +63,7 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
     key: OpeningKey = None,
     original: Original = None,
     policy: PolicyOf = None,
-    c_max: CMax = 3,
+    max_coalition_size: MaxCoalitionSize = 3,
     chain: OneChain = None,
     column: Columns = None,
     engine: Engine = None,
@@ -84,7 +90,7 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
             key=key,
             original=None if original is None else table_read_by(engine, original),
             policy=policy,
-            c_max=c_max,
+            max_coalition_size=max_coalition_size,
             chain=chain,
             columns={theirs: ours for theirs, _, ours in pairs},
             progress=progress,

@@ -128,9 +128,8 @@ def _origin(chosen: Preset) -> str:
 
 def remarks(chosen: Preset) -> str:
     """Returns the source of a preset in a sentence."""
-    return (
-        f"{chosen.meaning} Source: {chosen.source} ({chosen.dated}). The number is known from {chosen.grade}."
-    )
+    source = f"{chosen.source} ({chosen.dated})"
+    return f"{chosen.meaning} Source: {source}. The number is known from {chosen.provenance}."
 
 
 def _diversity_promises(columns: dict[str, ColumnRule], survey: TableEvidence) -> Promises:

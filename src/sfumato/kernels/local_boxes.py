@@ -24,7 +24,7 @@ _SLOT = (1 << 32) - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-class Half(NamedTuple):
+class ColumnHalf(NamedTuple):
     """Half of the columns: `value[g]` numbers what group g holds in them.
 
     At combination of levels l, value v is in box `box[l, v]` and loses `price[l, v]`, in steps that
@@ -153,8 +153,8 @@ def _buckets_for(groups: int) -> int:
 def _sort_into_boxes(
     free: FreeGroups,
     left: int,
-    one: Half,
-    two: Half,
+    one: ColumnHalf,
+    two: ColumnHalf,
     at: Int64s,
     band: Int64s,
     least: int,
@@ -205,7 +205,7 @@ def _sort_into_boxes(
 
 
 @njit(cache=True, inline="always", borrows=True)
-def _key(free: FreeGroups, one: Half, two: Half, at: Int64s, i: int) -> int:
+def _key(free: FreeGroups, one: ColumnHalf, two: ColumnHalf, at: Int64s, i: int) -> int:
     """The boxes of a free group in both halves, as one number."""
     return int(np.int64(one.box[at[0], free.one[i]]) << 32) | int(two.box[at[1], free.two[i]])
 
@@ -238,7 +238,7 @@ def _large_boxes(free: FreeGroups, boxes: int, least: int, buckets: Buckets) -> 
 
 
 @njit(cache=True)
-def all_free(order: Int32s, weight: Int64s, one: Half, two: Half) -> FreeGroups:
+def all_free(order: Int32s, weight: Int64s, one: ColumnHalf, two: ColumnHalf) -> FreeGroups:
     """All groups, in an order by what they hold in the first half."""
     return FreeGroups(order.copy(), one.value[order], two.value[order], weight[order])
 
@@ -260,8 +260,8 @@ def walk_band(
     band: Int64s,
     free: FreeGroups,
     left: int,
-    one: Half,
-    two: Half,
+    one: ColumnHalf,
+    two: ColumnHalf,
     least: int,
     class_of: Int32s,
     count: int,
@@ -297,8 +297,8 @@ def candidates_in_band(
     band: Int64s,
     free: FreeGroups,
     left: int,
-    one: Half,
-    two: Half,
+    one: ColumnHalf,
+    two: ColumnHalf,
     least: int,
     buckets: Buckets,
     stamp: int,

@@ -66,7 +66,7 @@ class IncrementalChecker(ABC):
 class Deliberate(Protocol):
     """A watch that answers by a bound while a search runs, because the truth takes longer to find."""
 
-    def settle(self, cuts: Mapping[str, Cut]) -> bool:
+    def resolve(self, cuts: Mapping[str, Cut]) -> bool:
         """Whether the promise is kept for certain under these cuts."""
         ...
 

@@ -21,7 +21,7 @@ from sfumato.system.errors import BadTaxonomy, Problem, UsageError, did_you_mean
 from sfumato.table.microdata import Role
 
 
-class Grade(StrEnum):
+class Provenance(StrEnum):
     """How the number of a preset is known."""
 
     PUBLISHER = "the publisher's own text"
@@ -33,7 +33,7 @@ class Grade(StrEnum):
 class Preset:
     """A named threshold. `dated` is the date of the source, `meaning` what it says in plain words.
 
-    `grade` says how the number is known.
+    `provenance` says how the number is known.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Preset:
     meaning: str
     source: str
     dated: str
-    grade: Grade
+    provenance: Provenance
     checks_columns: bool = False
 
     @property
@@ -60,7 +60,7 @@ PRESETS: Mapping[str, Preset] = {
             "At least 5 unweighted respondents, an example in slides of Statistics Canada's Research Data"
             " Centres",
             "2012",
-            Grade.SECONDARY,
+            Provenance.SECONDARY,
         ),
         Preset(
             "ema",
@@ -70,7 +70,7 @@ PRESETS: Mapping[str, Preset] = {
             "European Medicines Agency, external guidance on Policy 0070 (publication of clinical data); "
             "Health Canada, Public Release of Clinical Information, is said to use the same threshold",
             "2017-09-20",
-            Grade.SECONDARY,
+            Provenance.SECONDARY,
         ),
         Preset(
             "uk-tre-10",
@@ -79,7 +79,7 @@ PRESETS: Mapping[str, Preset] = {
             "Statistical disclosure control guide of the UK Longitudinal Linkage Collaboration: nothing under"
             " 10 leaves; 10 is also the threshold that the output checker ACRO starts with",
             "2026-01-30",
-            Grade.PUBLISHER,
+            Provenance.PUBLISHER,
         ),
         Preset(
             "cms-11",
@@ -87,7 +87,7 @@ PRESETS: Mapping[str, Preset] = {
             "Every published count is about at least 11 people: 1 to 10 are neither shown nor derivable.",
             "US Centers for Medicare and Medicaid Services, cell suppression policy",
             "2024-01-26",
-            Grade.PUBLISHER,
+            Provenance.PUBLISHER,
         ),
         Preset(
             "hipaa-safe-harbor",
@@ -100,7 +100,7 @@ PRESETS: Mapping[str, Preset] = {
             "US Code of Federal Regulations, 45 CFR 164.514(b)(2); guidance of the Department of Health and "
             "Human Services",
             "2012-11-26",
-            Grade.OURS,
+            Provenance.OURS,
             checks_columns=True,
         ),
     )

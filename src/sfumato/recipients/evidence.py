@@ -445,7 +445,7 @@ DOUBT = 0.05
 """Guesses that hit as often as a leak with a larger chance than this are possible; nobody is charged if also
 some rows miss, or if a column may be one that is published unchanged: its values are guesses of a key's."""
 
-Told = Sequence[NDArray[np.bool_]]
+TextsByHolder = Sequence[NDArray[np.bool_]]
 """Per column: who is told which text, by the cuts of their versions."""
 
 
@@ -482,7 +482,7 @@ class GuessChance:
 def guess_chance(
     evidence: LeakEvidence,
     charged: str,
-    c_max: int,
+    max_coalition_size: int,
     known: Sequence[tuple[HeldVersion, Imprint]],
     original: Microdata | None,
 ) -> GuessChance | None:
@@ -504,15 +504,17 @@ def guess_chance(
     first = np.argsort(lacking, kind="stable")[:GUESSERS]
     chances = []
     for one in first.tolist():
-        group = _joined_by_others(told, others, others[one], c_max)
+        group = _joined_by_others(told, others, others[one], max_coalition_size)
         chances.append(_chance(evidence, rows, told, group, known, original))
     return max(chances, key=lambda chance: chance.probability)
 
 
-def _joined_by_others(told: Told, others: Sequence[int], first: int, c_max: int) -> list[int]:
+def _joined_by_others(
+    told: TextsByHolder, others: Sequence[int], first: int, max_coalition_size: int
+) -> list[int]:
     """Returns a group of guessers: each next one leaves the fewest columns to be guessed."""
     group = [first]
-    while len(group) < c_max:
+    while len(group) < max_coalition_size:
         own = [_told_to(texts, group) for texts in told]
         left = np.stack(
             [~(texts[:, others] | mine[:, None]).all(axis=0) for texts, mine in zip(told, own, strict=True)]
@@ -532,7 +534,7 @@ def _told_to(texts: Flags, group: Sequence[int]) -> Flags:
 def _chance(
     evidence: LeakEvidence,
     rows: Flags,
-    told: Told,
+    told: TextsByHolder,
     group: Sequence[int],
     known: Sequence[tuple[HeldVersion, Imprint]],
     original: Microdata | None,

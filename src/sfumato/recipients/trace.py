@@ -40,8 +40,8 @@ ImprintLookup = Callable[[str], Imprint | None]
 class Trace(TraceResult, Printable):
     """Who could have made a leak: names of recipients and columns, levels and counts; no cell value.
 
-    `explanations` are all minimal coalitions of at most `c_max` recipients; `certain` are those in every one
-    of them. `matches` counts the rows that exist in the original, if that was given.
+    `explanations` are all minimal coalitions of at most `max_coalition_size` recipients; `certain` are those
+    in every one of them. `matches` counts the rows that exist in the original, if that was given.
     """
 
     def charts(self) -> tuple[Figure, ...]:
@@ -67,19 +67,19 @@ def trace(
     *,
     memory: ImprintLookup,
     original: Microdata | None = None,
-    c_max: int = 3,
+    max_coalition_size: int = 3,
     chain: str | None = None,
     columns: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> Trace:
     """Reads a leak and compares it with every version of the records; returns who could have made it."""
-    if not 1 <= c_max <= LARGEST_COALITION:
-        raise UsageError(f"c_max is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual.")
+    if not 1 <= max_coalition_size <= LARGEST_COALITION:
+        raise UsageError(f"max_coalition_size is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual.")
     issued, lookup = IssuedVersions.of(records, chain=chain), cache(memory)
     some = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
     unchanged = [name for imprint in some if imprint is not None for name in imprint.unchanged]
     leak = read_leak(source, issued, columns=columns, unchanged=unchanged, progress=progress)
-    return trace_leak(leak, issued, memory=lookup, original=original, c_max=c_max)
+    return trace_leak(leak, issued, memory=lookup, original=original, max_coalition_size=max_coalition_size)
 
 
 def trace_leak(
@@ -88,17 +88,19 @@ def trace_leak(
     *,
     memory: ImprintLookup,
     original: Microdata | None = None,
-    c_max: int = 3,
+    max_coalition_size: int = 3,
 ) -> Trace:
     """Returns who could have made a leak that has been read."""
     if not leak.legible.any():
         raise _no_row_readable(leak)
     real = None if original is None else rows_in_original(leak, original, leak.legible)
     evidence = LeakEvidence.of(leak, issued.of_columns(leak.names), real=real)
-    search = _TraceSearch(evidence, memory, c_max)
+    search = _TraceSearch(evidence, memory, max_coalition_size)
     as_called = search.find_explanations()
     explanations, named = search.read_otherwise(as_called, issued, original)
-    return Trace(explanations, c_max, search.evidence, search.coalitions, search.imprints, original, named)
+    return Trace(
+        explanations, max_coalition_size, search.evidence, search.coalitions, search.imprints, original, named
+    )
 
 
 @dataclass(eq=False)
@@ -107,7 +109,7 @@ class _TraceSearch:
 
     evidence: LeakEvidence
     memory: ImprintLookup
-    c_max: int
+    max_coalition_size: int
     imprints: dict[int, Imprint | None] = field(default_factory=dict)
 
     def find_explanations(self) -> Explanations:
@@ -120,7 +122,7 @@ class _TraceSearch:
             if not self.evidence.ours.any():
                 self._compare(range(len(self._versions)))
         while True:
-            explanations = self.coalitions.explanations(self.c_max)
+            explanations = self.coalitions.explanations(self.max_coalition_size)
             size = {name: smallest for name, (smallest, _) in explanations.involving.items()}
             wanted = [v for v, version in enumerate(self._versions) if version.recipient in size]
             wanted.sort(key=lambda v: size[self._versions[v].recipient])
@@ -139,9 +141,9 @@ class _TraceSearch:
         self.evidence = with_other_readings(self.evidence, issued, known, original)
         if not self.evidence.readings and not self.evidence.uncounted:
             return as_called, ()
-        explanations = self.coalitions.explanations(self.c_max)
-        charged = self.coalitions.certain(explanations, self.c_max)
-        named = as_read.certain(as_called, self.c_max)
+        explanations = self.coalitions.explanations(self.max_coalition_size)
+        charged = self.coalitions.certain(explanations, self.max_coalition_size)
+        named = as_read.certain(as_called, self.max_coalition_size)
         return explanations, tuple(name for name in named if name not in charged)
 
     @property

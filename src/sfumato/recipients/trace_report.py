@@ -23,13 +23,13 @@ from sfumato.table.release_summary import Imprint
 class TraceResult:
     """Who could have made a leak: names of recipients and columns, levels and counts; no cell value.
 
-    `explanations` are all minimal coalitions of at most `c_max` recipients; `certain` are those in every one
-    of them. `matches` counts the rows that exist in the original, if that was given. `cleared` are those who
-    would be certain if every column were what it is called, and are not: the leak can be read otherwise.
+    `explanations` are all minimal coalitions of at most `max_coalition_size` recipients; `certain` are those
+    in every one of them. `matches` counts the rows that exist in the original, if that was given. `cleared` are
+    those who would be certain if every column were what it is called, and are not: the leak can be read otherwise.
     """
 
     explanations: Explanations
-    c_max: int
+    max_coalition_size: int
     evidence: LeakEvidence = field(repr=False)
     coalitions: Coalitions = field(repr=False)
     imprints: Mapping[int, Imprint | None] = field(repr=False)
@@ -44,7 +44,7 @@ class TraceResult:
     @cached_property
     def _unless_guessed(self) -> Mapping[str, SmallestCoalition]:
         """Who is in every explanation, each with the smallest coalition that explains it without them."""
-        return self.coalitions.certain(self.explanations, self.c_max)
+        return self.coalitions.certain(self.explanations, self.max_coalition_size)
 
     @cached_property
     def _guesses(self) -> Mapping[str, GuessChance]:
@@ -55,7 +55,7 @@ class TraceResult:
         whole = {version.event for version, _ in known if version.whole}
         known = [pair for pair in known if pair[0].whole or pair[0].event not in whole]
         found = {
-            name: guess_chance(self.evidence, name, self.c_max, known, self.original)
+            name: guess_chance(self.evidence, name, self.max_coalition_size, known, self.original)
             for name in self._unless_guessed
         }
         return {name: chance for name, chance in found.items() if chance is not None}
@@ -97,11 +97,13 @@ class TraceResult:
     def needed(self) -> SmallestCoalition | None:
         """How many recipients had to work together, where no explanation was found.
 
-        These are more than `c_max` where every coalition of so many was tried.
+        These are more than `max_coalition_size` where every coalition of so many was tried.
         """
         if not self.ours or self.explanations.sets:
             return None
-        return self.coalitions.smallest(least=self.c_max + 1 if self.explanations.complete else 1)
+        return self.coalitions.smallest(
+            least=self.max_coalition_size + 1 if self.explanations.complete else 1
+        )
 
     @cached_property
     def false_charge(self) -> FalseCharge | None:
@@ -208,15 +210,15 @@ def _title(trace: TraceResult) -> str:
         return "not ours: no row of the leak is about a record that was handed out"
     if trace.certain:
         perhaps_more = any(s.without is not None and s.without.size is not None for s in trace.suspects)
-        doubts = [f"more than {trace.c_max} worked together"] if perhaps_more else []
+        doubts = [f"more than {trace.max_coalition_size} worked together"] if perhaps_more else []
         doubts += _doubt_of_guesses(trace)
         unless = f", unless {' or '.join(doubts)}" if doubts else ""
         return f"traced to {' and '.join(trace.certain)}{unless}"
     if len(trace.explanations):
         return _nobody_charged(trace)
     if not trace.explanations.complete:
-        return f"ours; no explanation was found, and {_UNTRIED.format(most=trace.c_max)}"
-    return f"ours; no {trace.c_max} recipients together can have made it"
+        return f"ours; no explanation was found, and {_UNTRIED.format(most=trace.max_coalition_size)}"
+    return f"ours; no {trace.max_coalition_size} recipients together can have made it"
 
 
 def _doubt_of_guesses(trace: TraceResult) -> list[str]:
@@ -236,7 +238,7 @@ def _nobody_charged(trace: TraceResult) -> str:
         return f"ours, and perhaps {how} in part: nobody is charged"
     if not trace.explanations.complete:
         found = pluralize(len(trace.explanations), "explanation")
-        return f"ours; {found} or more, and {_UNTRIED.format(most=trace.c_max)}: nobody is charged"
+        return f"ours; {found} or more, and {_UNTRIED.format(most=trace.max_coalition_size)}: nobody is charged"
     rest = len(trace.explanations) - len(trace.alone)
     if len(trace.alone) == 1:
         verb = "does" if rest == 1 else "do"
@@ -314,7 +316,7 @@ def _false_charge(trace: TraceResult) -> list[tuple[str, ...]]:
     if charge is None:
         return []
     outside = charge.outside
-    made = f"if recipients made it, at most {trace.c_max} together"
+    made = f"if recipients made it, at most {trace.max_coalition_size} together"
     fits = f"{outside.fitting:,} of {pluralize(outside.rows, 'different row')} fit"
     return [
         (),
@@ -347,7 +349,7 @@ def _notes(trace: TraceResult) -> list[str]:
             notes.append(f"Without {s.recipient} {who} explains it.")
         charged = s.certain or s.recipient in trace.alone
         others = s.framed_by.size if s.framed_by is not None and s.framed_by.proved else None
-        if charged and others is not None and others <= trace.c_max:
+        if charged and others is not None and others <= trace.max_coalition_size:
             notes.append(
                 f"{pluralize(others, 'other recipient')} together could build the whole version"
                 f" of {s.recipient}: it is not frame-proof against {others}."
@@ -389,7 +391,7 @@ def document(trace: TraceResult) -> JsonObject:
         "explanations": {
             "count": len(trace.explanations),
             "complete": trace.explanations.complete,
-            "largest": trace.c_max,
+            "largest": trace.max_coalition_size,
             "coalitions": _coalitions(trace.explanations),
             "needed": None if trace.needed is None else vars(trace.needed),
         },

@@ -15,11 +15,11 @@ from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.article import (
     Article,
     Cell,
-    Facts,
     Listing,
     Paragraph,
     Phrase,
     Section,
+    ValuePairs,
     fragments,
 )
 from sfumato.system.presentation.pages import AllowList, article_page
@@ -241,7 +241,7 @@ def dictionary_page(document: JsonMapping) -> str:
     return article_page(article)
 
 
-def _written(document: JsonMapping) -> list[Facts]:
+def _written(document: JsonMapping) -> list[ValuePairs]:
     """Returns how a CSV file is written."""
     dialect = document.get("dialect")
     if dialect is None:
@@ -250,7 +250,7 @@ def _written(document: JsonMapping) -> list[Facts]:
     pairs.append(
         (Phrase(DictionaryWording.DELIMITER), DELIMITERS.get(dialect["delimiter"], str(dialect["delimiter"])))
     )
-    return [Facts(pairs)]
+    return [ValuePairs(pairs)]
 
 
 def allow_list(document: JsonMapping) -> AllowList:

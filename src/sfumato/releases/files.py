@@ -108,7 +108,7 @@ def publish(
         described = _staged_beside(folder, {} if describe is None else describe(staged))
         for file in described:
             check_target(file, overwrite=overwrite)
-        stop_request.heed()
+        stop_request.raise_if_asked()
         with uninterrupted():
             named = list[Path]()
             try:

@@ -23,10 +23,10 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, ReleaseRecord
 from sfumato.releases.ledger.records import Entry
 from sfumato.releases.receipt import Receipt
-from sfumato.releases.staging import StepHook, heeding, no_hook, uninterrupted
+from sfumato.releases.staging import StepHook, no_hook, stopping_when_asked, uninterrupted
 from sfumato.releases.targets import FolderTarget, Target, target_of
 from sfumato.system.disk import Address, FolderLock, digest_of, is_address, remove_folder, write_to_disk
-from sfumato.system.errors import BadData, BadLedger, OutOfReach, SfumatoError, Unfinished, UsageError
+from sfumato.system.errors import BadData, BadLedger, StoreUnavailable, SfumatoError, Unfinished, UsageError
 from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress, silent, stop_request
 from sfumato.system.verdict import Verdict
@@ -78,7 +78,7 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredReleas
             ours = row.host in (here, host)
             outcome = _recover(ledger, row, target) if ours else _complete(ledger, row, target)
             _settle_reference(row, outcome)
-        except OutOfReach:
+        except StoreUnavailable:
             outcome = "out of reach"
         except (Unfinished, BadLedger, OSError) as error:
             outcome, why = "blocked", _cause(error)
@@ -151,7 +151,7 @@ def _recover(ledger: Ledger, row: Staged, target: Target, *, roll_back: bool = T
     if claim is None and row.folder.is_dir():
         return "under way"
     try:
-        entries = ledger.settle(row.release)
+        entries = ledger.resolve(row.release)
         if not entries and not roll_back:
             raise UsageError(
                 "this release is not in the ledger: nothing was published",
@@ -247,7 +247,7 @@ def begin(
 
     What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
     """
-    at, stop_request.published = heeding(at), False
+    at, stop_request.published = stopping_when_asked(at), False
     target = target_of(into, aside=aside, progress=progress)
     recover(ledger)
     target.check()
@@ -401,7 +401,7 @@ def _commit(folders: JudgedFolders) -> tuple[Entry, ...]:
         raise
     except BaseException:
         try:
-            entries = ledger.settle(folders.event)
+            entries = ledger.resolve(folders.event)
         except SfumatoError:
             raise Unfinished(
                 "whether the release counts is not known yet: the ledger cannot be asked",

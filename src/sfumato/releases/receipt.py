@@ -100,7 +100,7 @@ def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) ->
 
 
 def remarks_on(
-    weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False, lacks: int = 0
+    weaker: JsonMapping | None, ignore_chains: Sequence[str], imported: bool = False, lacks: int = 0
 ) -> list[str]:
     """Returns what has to be said of a release that promises less, was not held against another chain, or
     was imported, perhaps without all rows."""
@@ -109,15 +109,15 @@ def remarks_on(
     if weaker:
         parts = "; ".join(str(part) for part in weaker.get("parts", ()))
         remarks.append(f"promises LESS than the first of its chain, by override of {weaker['by']}: {parts}")
-    if despite:
-        chains = ", ".join(despite)
+    if ignore_chains:
+        chains = ", ".join(ignore_chains)
         remarks.append(f"NOT held against chain {chains}, which may tell of the same people")
     return remarks
 
 
 def _remarks(record: ReleaseRecord) -> list[str]:
     lacks = int(record.figures.get("suppressed") or 0) if record.imported else 0
-    return remarks_on(record.weaker, record.despite, record.imported, lacks)
+    return remarks_on(record.weaker, record.ignore_chains, record.imported, lacks)
 
 
 def figures_line(figures: JsonMapping) -> str:
@@ -272,7 +272,7 @@ class Event(Printable):
         if not self.published:
             title = "nothing was released" if self.capacity is None else str(self.capacity["sentence"])
         lines = [_line(receipt) for receipt in self.receipts]
-        notes = remarks_on(first.weaker, first.despite)
+        notes = remarks_on(first.weaker, first.ignore_chains)
         if self.folder is not None:
             notes.append(
                 f"in {self.named or self.folder.name}, entries {first.number}–{last.number} of the ledger"

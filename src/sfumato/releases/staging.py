@@ -121,16 +121,16 @@ STORE_STEPS = (
 """Further steps of a release into a store, before it is ready."""
 
 
-def heeding(at: StepHook) -> StepHook:
-    """Returns a hook that also heeds a request to stop, at every step before the entry is made."""
+def stopping_when_asked(at: StepHook) -> StepHook:
+    """Returns a hook that also stops where that was asked for, at every step before the entry is made."""
     last = STEPS.index("entered")
 
-    def step_and_heed(step: str) -> None:
+    def step_then_check(step: str) -> None:
         at(step)
         if step not in STEPS[last:]:
-            stop_request.heed()
+            stop_request.raise_if_asked()
 
-    return step_and_heed
+    return step_then_check
 
 
 def no_hook(step: str) -> None:

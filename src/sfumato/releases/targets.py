@@ -31,7 +31,7 @@ from sfumato.system.disk import (
     to_disk,
     write_to_disk,
 )
-from sfumato.system.errors import BadData, BadLedger, LedgerConflict, OutOfReach, Unfinished, UsageError
+from sfumato.system.errors import BadData, BadLedger, LedgerConflict, StoreUnavailable, Unfinished, UsageError
 from sfumato.system.json_object import JsonObject, read_json
 from sfumato.system.progress import Progress, silent
 
@@ -252,7 +252,7 @@ class Store:
         try:
             from obstore.store import from_url
         except ImportError:
-            raise OutOfReach(
+            raise StoreUnavailable(
                 "object stores need a library that is not installed",
                 where=address.name,
                 remedy="Run `pip install 'sfumato[stores]'`.",
@@ -357,20 +357,22 @@ class Store:
         except (BaseError, OSError, ValueError) as error:
             raise self._refused(error) from None
 
-    def _refused(self, error: Exception) -> OutOfReach:
+    def _refused(self, error: Exception) -> StoreUnavailable:
         from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
 
         where = self.address.name
         if isinstance(error, PermissionDeniedError | UnauthenticatedError):
             remedy = "Reading, listing, writing and removing must be allowed there."
-            return OutOfReach("the store does not let us", where=where, remedy=remedy)
+            return StoreUnavailable("the store does not let us", where=where, remedy=remedy)
         if isinstance(error, FileNotFoundError) or "NoSuchBucket" in str(error):
-            return OutOfReach("the bucket or the object is not there", where=where, remedy="Make it first.")
+            return StoreUnavailable(
+                "the bucket or the object is not there", where=where, remedy="Make it first."
+            )
         remedy = "Is the address right, are region, endpoint and keys in the environment?"
-        return OutOfReach("the store cannot be reached", where=where, remedy=remedy)
+        return StoreUnavailable("the store cannot be reached", where=where, remedy=remedy)
 
-    def _overwrites(self) -> OutOfReach:
-        return OutOfReach(
+    def _overwrites(self) -> StoreUnavailable:
+        return StoreUnavailable(
             "the store cannot keep an object from being overwritten",
             where=self.address.name,
             remedy="It must know conditional writes (If-None-Match).",
@@ -481,7 +483,7 @@ class StoreTarget:
         """Puts certificates, then manifests; what is there already stays as it is."""
         try:
             self._show(entries, at)
-        except OutOfReach as error:
+        except StoreUnavailable as error:
             raise self._unfinished(error.message) from None
 
     def complete(self, entries: Sequence[Entry]) -> bool:

@@ -28,7 +28,6 @@ from sfumato.system.presentation.article import (
     Block,
     Callout,
     Cell,
-    Facts,
     Heading,
     Listing,
     Mood,
@@ -36,6 +35,7 @@ from sfumato.system.presentation.article import (
     Phrase,
     Section,
     Text,
+    ValuePairs,
 )
 from sfumato.system.presentation.cards import Lines, aligned, format_number
 from sfumato.system.presentation.charts import Chart
@@ -623,9 +623,9 @@ def summary(promises: Sequence[PromiseLine], audit: Audit | None) -> tuple[Phras
     return first, Phrase(ReportWords.ATTACKED if audit.breaches else ReportWords.ATTACKED_NONE, counts)
 
 
-def facts(pairs: Iterable[tuple[Text, Text]]) -> Facts:
+def facts(pairs: Iterable[tuple[Text, Text]]) -> ValuePairs:
     """Returns the facts that are known: pairs without a value are left out."""
-    return Facts([(name, value) for name, value in pairs if value])
+    return ValuePairs([(name, value) for name, value in pairs if value])
 
 
 # For people who ask to see values: what findings are about, and a table before and after.

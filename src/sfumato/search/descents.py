@@ -51,7 +51,7 @@ class TopDownDescent:
         self.judge.force(split)
         self._follow(split)
 
-    def heed(self, split: Split, answer: Answer) -> None:
+    def apply_answer(self, split: Split, answer: Answer) -> None:
         """Makes the step that was asked about, sets it aside, or drops it for good."""
         if answer is Answer.YES:
             self.judge.accept(split)
@@ -140,7 +140,7 @@ def go_down(companies: list[Company], *, progress: Progress) -> Iterator[TopDown
             companies += others
             for answer, company in answers.items():
                 for each in company:
-                    each.heed(split, answer)
+                    each.apply_answer(split, answer)
                     each.settled += nodes.settled_by(step, answer)
                     settled += nodes.settled_by(step, answer)
             progress("top-down", settled, total)

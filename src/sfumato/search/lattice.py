@@ -231,7 +231,7 @@ MOST_CLASSES_TRIED = 200_000_000
 
 
 @dataclass(frozen=True)
-class Met:
+class AllowedNodes:
     """The allowed nodes that were met, how many were looked at, and what all allowed nodes cost at least.
 
     The bound is infinite where every node was met, or ruled out, that may be chosen.
@@ -246,7 +246,7 @@ class Met:
         """What the best of them costs; infinite where there is none."""
         return min((score for score, _, _ in self.candidates), default=inf)
 
-    def joined(self, other: Met) -> Met:
+    def joined(self, other: AllowedNodes) -> AllowedNodes:
         """Returns what was met here and there, with the bound from here."""
         return replace(
             self, candidates=[*self.candidates, *other.candidates], checked=self.checked + other.checked
@@ -262,7 +262,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
     cost, spared = node_cost(table, aim), spared_rows(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
     nodes, rungs = prod(c.taxonomy.height + 1 for c in table.keys), rungs_of(table, aim)
-    met, small = Met(), _small_classes(judge, cost, nodes)
+    met, small = AllowedNodes(), _small_classes(judge, cost, nodes)
     if nodes > FEW_NODES and small is None and BranchAndBound.fits(judge, cost, rungs):
         met = _branched(judge, cost, aim, held=nodes <= MOST_NODES, progress=progress)
     if met.bound < inf and nodes <= MOST_NODES:
@@ -280,7 +280,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
     return outcome if cost.price >= UNPRICED else unproved_if_suppressed(outcome, table, aim)
 
 
-def _branched(judge: NodeJudge, cost: NodeCost, aim: Aim, *, held: bool, progress: Progress) -> Met:
+def _branched(judge: NodeJudge, cost: NodeCost, aim: Aim, *, held: bool, progress: Progress) -> AllowedNodes:
     """Meets nodes from the most general one on; a lattice that can be `held` has other ways as well."""
     search = BranchAndBound(judge, cost, rungs_of(judge.table, aim))
     search.guess(STEPS_TO_GUESS)
@@ -288,22 +288,26 @@ def _branched(judge: NodeJudge, cost: NodeCost, aim: Aim, *, held: bool, progres
         for candidate in _walked(judge, cost, aim, progress).candidates:
             search.add(candidate)
     bound = search.search(STEPS_IF_HELD if held else MOST_STEPS, 0 if held else STEPS_PER_BLOCK, progress)
-    return Met(search.candidates, search.checked, bound)
+    return AllowedNodes(search.candidates, search.checked, bound)
 
 
-def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> Met:
+def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> AllowedNodes:
     """Returns the best that walks meet."""
     found = Walk(judge, cost, aim).best(progress)
-    return Met() if found is None else Met([(found.score, found.suppressed, found.levels)], found.checked)
+    return (
+        AllowedNodes()
+        if found is None
+        else AllowedNodes([(found.score, found.suppressed, found.levels)], found.checked)
+    )
 
 
-def _suppressing_fewest(judge: NodeJudge, cost: NodeCost, aim: Aim) -> Met:
+def _suppressing_fewest(judge: NodeJudge, cost: NodeCost, aim: Aim) -> AllowedNodes:
     """Returns the node that suppresses the fewest rows of those that are tried at last, if it is allowed."""
     fewest, levels, _ = _fewest(judge, permitted_levels(judge.table, aim))
     node = judge.judge_node(levels) if levels is not None and fewest <= judge.budget else None
     if node is None or judge.ask(node) is not Answer.YES:
-        return Met()
-    return Met([(cost.score(node), node.suppressed, node.levels)], 1)
+        return AllowedNodes()
+    return AllowedNodes([(cost.score(node), node.suppressed, node.levels)], 1)
 
 
 def _small_classes(judge: NodeJudge, cost: NodeCost, nodes: int) -> SmallClasses | None:
@@ -315,8 +319,13 @@ def _small_classes(judge: NodeJudge, cost: NodeCost, nodes: int) -> SmallClasses
 
 
 def _looked_through(
-    judge: NodeJudge, cost: NodeCost, aim: Aim, met: Met, small: SmallClasses | None, progress: Progress
-) -> Met:
+    judge: NodeJudge,
+    cost: NodeCost,
+    aim: Aim,
+    met: AllowedNodes,
+    small: SmallClasses | None,
+    progress: Progress,
+) -> AllowedNodes:
     """Looks through a lattice that can be held, given what was met before."""
     permitted = permitted_levels(judge.table, aim)
     cheapest_first = small is not None and cost.adds_up and judge.asks_sizes_alone
@@ -336,7 +345,7 @@ def _searched(
     best: float,
     small: SmallClasses | None,
     progress: Progress,
-) -> Met:
+) -> AllowedNodes:
     """Returns the allowed nodes that were met until no step is left, or no node that may tie with `best`."""
     candidates: list[Candidate] = []
     checked, whole = 0, frontier.left
@@ -368,7 +377,7 @@ def _searched(
         if checked % 16 == 0:
             progress("lattice", whole - frontier.left, whole)
     progress("lattice", whole, whole)
-    return Met(candidates, checked)
+    return AllowedNodes(candidates, checked)
 
 
 def _work(judge: NodeJudge, small: SmallClasses | None) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels import local_moves as proposals
 from sfumato.kernels.local_boxes import (
-    Half,
+    ColumnHalf,
     NodeRows,
     OtherOrders,
     SideLevels,
@@ -318,7 +318,7 @@ class LevelLattice:
     `nodes` is sorted by what all rows lose there; `least` and `most` bound what a single row loses.
     """
 
-    halves: tuple[Half, Half]
+    halves: tuple[ColumnHalf, ColumnHalf]
     nodes: Counts
     least: Counts
     most: Counts
@@ -376,7 +376,7 @@ def most_entries(heights: list[int], leaves: list[int], rows: int) -> int:
     return min(sum(values * levels for values, levels in sizes), MOST_ENTRIES + few)
 
 
-def _priced_out(half: Half, least: int, weight: Counts) -> Half:
+def _priced_out(half: ColumnHalf, least: int, weight: Counts) -> ColumnHalf:
     """Returns a half in which values are too dear where fewer than `least` rows share their box."""
     rows = np.bincount(half.value, weight, half.price.shape[1]).astype(np.int64)
     price = half.price.copy()
@@ -413,7 +413,7 @@ def _level_vectors(
     return np.unique(np.concatenate((found[often], ends)), axis=0)
 
 
-def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> Half:
+def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> ColumnHalf:
     """Returns the table of one half."""
     levels = [groups.levels[j] for j in side]
     rank = np.empty((len(side), len(values)), np.int32)
@@ -426,7 +426,7 @@ def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, valu
     columns = SideLevels(
         rank, flat.astype(np.int32), first, width, np.array(whole, np.int64), groups.forest.price
     )
-    return Half(value, *boxes_at(np.ascontiguousarray(needed, np.int32), columns, STEP, TOO_DEAR))
+    return ColumnHalf(value, *boxes_at(np.ascontiguousarray(needed, np.int32), columns, STEP, TOO_DEAR))
 
 
 # Placing and moving key groups where more than sizes is promised: proposals in rounds, judged together.

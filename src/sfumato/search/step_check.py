@@ -182,7 +182,7 @@ class StepJudge:
 
     def certain(self, cuts: Cuts) -> bool:
         """Whether these cuts keep the table promises for certain, not only by a bound."""
-        return all(watch.settle(cuts) for watch in self.watches if isinstance(watch, Deliberate))
+        return all(watch.resolve(cuts) for watch in self.watches if isinstance(watch, Deliberate))
 
     def deliberate(self, most: int) -> None:
         """Has table promises answer exactly from now on, so many times."""

@@ -32,7 +32,7 @@ Place = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class BestNode:
     """The best node of a walk: what it costs, its suppressed rows, its levels; and how many were judged."""
 
     score: float
@@ -76,7 +76,7 @@ class Walk:
     def checked(self) -> int:
         return len(self._known)
 
-    def best(self, progress: Progress) -> Found | None:
+    def best(self, progress: Progress) -> BestNode | None:
         """Returns the best node that is found; `None` where the most general one is not allowed."""
         top = tuple(len(rungs) - 1 for _, rungs in self.groups)
         if min(top, default=0) < 0 or self._judged(top) is None:
@@ -87,7 +87,7 @@ class Walk:
             at = better
         progress("lattice", 2, 2)
         score, suppressed = self._judged(at) or (inf, 0)
-        return Found(score, suppressed, self.levels(at), self.checked)
+        return BestNode(score, suppressed, self.levels(at), self.checked)
 
     def levels(self, at: Place) -> Levels:
         """Returns the levels of all columns at a place."""

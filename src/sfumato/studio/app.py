@@ -251,7 +251,7 @@ def run(
                     if browser:
                         stack.enter_context(first_visit(gate, opened.path, private))
                     stack.enter_context(_ended_by_signals(server))
-                    stop_request.heed()
+                    stop_request.raise_if_asked()
                     server.run(sockets=[listener])
         finally:
             stop_request.asked = False  # it was heeded

@@ -560,7 +560,7 @@ def _version(receipt: Receipt) -> VersionView:
         tuple((v["promise"], v["holds"], str(v["measured"]), str(v["limit"])) for v in record.verdicts),
         tuple((name, format_number(record.figures[name])) for name in shown if name in record.figures),
         tuple(beside_lines(record.figures)),
-        tuple(remarks_on(record.weaker, record.despite, record.imported)),
+        tuple(remarks_on(record.weaker, record.ignore_chains, record.imported)),
         "" if told is None else str(told["sentence"]),
     )
 

@@ -9,13 +9,13 @@
     │   ├── BadPolicy
     │   ├── BadLedger      the ledger is damaged, rolled back, or of another version
     │   ├── NotEnoughMemory the table does not fit in the memory that is allowed
-    │   └── OutOfReach     an object store cannot be reached, or does not let us
+    │   └── StoreUnavailable   an object store cannot be reached, or does not let us
     ├── BrokenPromise      a promise does not hold                           exit 1
     │   └── Infeasible     ... and no allowed recoding can make it hold
     ├── LedgerConflict     someone else published first; try again           exit 4
     │   └── Unfinished     ... or the last step has to be taken again by `sfumato ledger recover`
     ├── RefusedByHistory   unsafe next to earlier releases                   exit 5
-    │   ├── HeldBack       ... for now: too few people are new, they wait
+    │   ├── DeferredRelease    ... for now: too few people are new, they wait
     │   └── InfeasibleBesideHistory   ... and infeasible: no recoding is safe beside them
     └── Interrupted        stopped from outside; nothing was published       exit 130
 
@@ -123,7 +123,7 @@ class NotEnoughMemory(BadInput):
     """What was asked for takes more memory than the call allows; nothing was published."""
 
 
-class OutOfReach(BadInput):
+class StoreUnavailable(BadInput):
     """An object store cannot be reached, does not let us do what is needed, or lacks what it takes."""
 
 
@@ -153,7 +153,7 @@ class RefusedByHistory(SfumatoError):
     exit_code = 5
 
 
-class HeldBack(RefusedByHistory):
+class DeferredRelease(RefusedByHistory):
     """Nothing was published: too few people are new, and the policy lets them wait for more."""
 
 

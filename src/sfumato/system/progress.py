@@ -98,14 +98,14 @@ class StopRequest:
         for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)
 
-    def heed(self) -> None:
+    def raise_if_asked(self) -> None:
         """Raises `StopAsked` if the program was asked to stop, and nothing is published yet, nor held."""
         if self.asked and not self.published and not self.held:
             raise StopAsked
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Only notes a request meanwhile, and heeds it after, unless an error is on its way already.
+        """Only notes a request meanwhile, and answers it after, unless an error is on its way already.
 
         For short work that would go on without what was being made, or leave it behind: loading machine code
         calls back, and what is raised there is dropped; a folder that is made is not known by name yet.
@@ -116,7 +116,7 @@ class StopRequest:
         finally:
             self.held -= 1
         if sys.exc_info()[0] is None:
-            self.heed()
+            self.raise_if_asked()
 
     def remove_folders(self) -> None:
         """Removes the private folders that are still there, after work was cut short and signals are ignored.
@@ -133,7 +133,7 @@ class StopRequest:
     def _note(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self.asked = True
-        self.heed()
+        self.raise_if_asked()
 
 
 stop_request = StopRequest()

@@ -179,7 +179,7 @@ def _fewer(one: int | None, other: int | None) -> int | None:
 
 
 @dataclass(frozen=True)
-class Settled:
+class ProvedReleases:
     """What was found beside a release and all before it.
 
     `fewest` are the fewest candidates of anybody, as the second judge ruled; `figures` are the attack's.
@@ -189,9 +189,9 @@ class Settled:
     figures: AttackFigures
 
 
-def settled_releases(
+def proved_releases(
     history: Sequence[ReleaseRecord], imprints: Sequence[Imprint], policy: Policy
-) -> tuple[Settled | None, ...]:
+) -> tuple[ProvedReleases | None, ...]:
     """Returns what was settled beside each earlier release, as it must be to be taken over; else `None`.
 
     Each has to have been judged beside exactly the releases before it, by the promise that is asked now, with
@@ -210,7 +210,7 @@ def settled_releases(
     )
 
 
-def _settled(record: ReleaseRecord, promise: Promise) -> Settled | None:
+def _settled(record: ReleaseRecord, promise: Promise) -> ProvedReleases | None:
     """Returns what a record tells, if its promise was judged as it is now and nothing stayed open."""
     if record.imported or record.override is not None or "open" in record.figures:
         return None
@@ -221,10 +221,10 @@ def _settled(record: ReleaseRecord, promise: Promise) -> Settled | None:
     if type(fewest) is not int or not all(n is None or type(n) is int for n in numbers):
         return None
     figures = AttackFigures(*numbers)
-    return None if figures.of_anybody is None else Settled(fewest, figures)
+    return None if figures.of_anybody is None else ProvedReleases(fewest, figures)
 
 
-def closing_release(imprints: Sequence[Imprint], settled: Sequence[Settled | None]) -> int | None:
+def closing_release(imprints: Sequence[Imprint], settled: Sequence[ProvedReleases | None]) -> int | None:
     """Returns the last settled release after which none shows more; `None`: there is none."""
     from sfumato.models.continuous.chain import Chain, closing_releases
 
@@ -328,7 +328,7 @@ def chain_check(
                 check_counts(file, documents[-1], form)
             return kept_together(policy, together(policy, history, record) if record.files else None)
         imprints = (*remembered.imprints(history), Imprint.from_dict(documents[-1])) if history else ()
-        settled = settled_releases(history, imprints, policy)
+        settled = proved_releases(history, imprints, policy)
         return judge_beside_earlier(record.files, documents, policy, form, imprints=imprints, settled=settled)
 
     return check
@@ -341,7 +341,7 @@ def judge_beside_earlier(
     form: WrittenForm = PLAIN,
     *,
     imprints: Sequence[Imprint] = (),
-    settled: Sequence[Settled | None] = (),
+    settled: Sequence[ProvedReleases | None] = (),
 ) -> HistoryComparison | None:
     """Returns the fewest candidates of anybody beside the earlier releases; raises where these are too few.
 
@@ -377,7 +377,7 @@ def judge_beside_earlier(
 def _chain_check_attacked(
     imprints: Sequence[Imprint],
     policy: Policy,
-    settled: Sequence[Settled | None],
+    settled: Sequence[ProvedReleases | None],
 ) -> tuple[Correspondence, AttackFigures]:
     """Returns the attack, from the last release on that settles who came until then, and its figures of all.
 

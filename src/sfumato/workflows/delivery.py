@@ -76,7 +76,7 @@ class Delivery:
         overrides: Mapping[str, Override],
         *,
         floor: ChainFloor,
-        despite: Sequence[str] = (),
+        ignore_chains: Sequence[str] = (),
         like: Transformation | None = None,
         progress: Progress,
     ) -> None:
@@ -84,7 +84,7 @@ class Delivery:
         self.source, self._fingerprint = source, fingerprint
         self.names, self._places, self._form = tuple(places), places, form_of(source)
         self.chain, self._progress = floor.chain, progress
-        self._floor, self._despite, self._like = floor, tuple(despite), like
+        self._floor, self._ignore_chains, self._like = floor, tuple(ignore_chains), like
         self.keep: StageText = discard
         self.versions: RecipientVersions | None = None
         self._assigned: dict[str, AssignedVersion] = {}
@@ -282,7 +282,7 @@ class Delivery:
             trees={} if cuts is None or recipient is None else reading_trees(recoding, known=tree_digests),
             override=None if override is None else override.as_dict(),
             weaker=held_floor.weaker,
-            despite=self._despite,
+            ignore_chains=self._ignore_chains,
             statement=held_floor.statement,
             table=self._fingerprint.digest,
             place=place,

@@ -74,7 +74,7 @@ def release(
     format: str | None = None,
     checks: Sequence[HistoryCheck] = (),
     overrides: Sequence[AnyOverride | str | Path] = (),
-    despite: Sequence[str] = (),
+    ignore_chains: Sequence[str] = (),
     key: str | Path | None = None,
     dry_run: bool = False,
     like: AnyTransformation | None = None,
@@ -101,8 +101,8 @@ def release(
 
     A policy that promises less than the chain's first one is refused, unless one of the `overrides` lets it
     (`sfumato override --weaker`). The same table, or a person of it, in another chain
-    for the same recipient is refused, too; `despite` names chains for which it is done all the same, and
-    nothing is promised of what both tell together.
+    for the same recipient is refused, too; `ignore_chains` names chains for which it is done all the same,
+    and nothing is promised of what both tell together.
     """
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
@@ -114,8 +114,10 @@ def release(
     _check_reference(place, needed_files(policy, rules, ledger, [data, like, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain)
-    apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
-    made = Delivery(*read, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show)
+    apart, taken = _chains_apart(opened, ignore_chains), load_transformation(like, rules)
+    made = Delivery(
+        *read, rules, places, allowed, floor=floor, ignore_chains=apart, like=taken, progress=show
+    )
     with made as delivery:
         every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
@@ -216,9 +218,9 @@ def _opened(ledger: Ledger | str, key: str | Path | None, *, dry_run: bool) -> L
     return Ledger(ledger, key=key, readonly=True) if LedgerDatabase(ledger).exists else None
 
 
-def _chains_apart(ledger: Ledger | None, despite: Sequence[str]) -> list[str]:
+def _chains_apart(ledger: Ledger | None, ignore_chains: Sequence[str]) -> list[str]:
     """The names of chains that this release is not held against; raises where there is no such chain."""
-    names = [same_name(name) for name in despite]
+    names = [same_name(name) for name in ignore_chains]
     there = ledger.chains if names and ledger else set()
     for name in names:
         if name not in there:

@@ -268,7 +268,7 @@ def of_record(record: ReleaseRecord, policy: Policy | None, signer: str) -> Inte
             "versions": _versions(record.versions),
         },
         certified=certified,
-        remarks=(*remarks_on(record.weaker, record.despite), *remarks),
+        remarks=(*remarks_on(record.weaker, record.ignore_chains), *remarks),
     )
 
 

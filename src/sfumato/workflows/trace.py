@@ -39,12 +39,14 @@ def trace(
     key: str | Path | None = None,
     original: AnyTable | None = None,
     policy: AnyPolicy | None = None,
-    c_max: int = 3,
+    max_coalition_size: int = 3,
     chain: str | None = None,
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Find out who can have made a leak: all minimal coalitions of up to `c_max` recipients of the ledger.
+    """Find out who can have made a leak: all minimal coalitions of recipients of the ledger.
+
+    Coalitions of up to `max_coalition_size` recipients are tried.
 
     `leak` is a table (a dataframe, the path of a CSV, Parquet or JSON file), a record (a mapping of column
     names to cells) or a list of records. It may be a part of what was handed out, in any order, with columns
@@ -71,7 +73,7 @@ def trace(
         opened.history(memory=False),
         memory=imprint_of,
         original=counted,
-        c_max=c_max,
+        max_coalition_size=max_coalition_size,
         chain=chain,
         columns=columns,
         progress=show,

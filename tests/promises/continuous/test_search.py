@@ -17,7 +17,7 @@ from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.policy.searches import BUILT_IN
 from sfumato.search.contract import Aim
 from sfumato.search.top_down import top_down
-from sfumato.system.errors import BadData, HeldBack, RefusedByHistory
+from sfumato.system.errors import BadData, DeferredRelease, RefusedByHistory
 from sfumato.table.cut import Cut
 from sfumato.table.release_summary import Imprint
 from sfumato.table.taxonomy import Taxonomy
@@ -256,7 +256,7 @@ def test_a_tree_may_only_grow_below_its_nodes():
 def test_too_few_newcomers_are_refused_or_held_back():
     said = refusal([*OLD, ("x", 0, 2)])
     assert "1 person is new" in said
-    with pytest.raises(HeldBack):
+    with pytest.raises(DeferredRelease):
         promise([imprint(X, OLD, FIRST, 1)], 2, hold=True).watch(table(X, [*OLD, ("x", 0, 2)]))
 
 

@@ -127,7 +127,7 @@ def test_a_bound_that_leaves_too_much_does_not_hide_what_worlds_leave(monkeypatc
         return bool(half.holds_on(classes).all())
 
     watch = SurelySurviving(Continuity(history, 1, survive), survive)
-    assert watch.ask(last)[0] is Answer.YES and not watch.settle(last)
+    assert watch.ask(last)[0] is Answer.YES and not watch.resolve(last)
     watch.deliberate()
     assert watch.ask(last)[0] is Answer.LATER
     trees = tuple(c.taxonomy for c in data.keys)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from sfumato.releases.issue import recover
-from sfumato.releases.ledger import cross_chain_overlap as elsewhere
+from sfumato.releases.ledger import cross_chain_overlap
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.system.errors import RefusedByHistory
@@ -69,8 +69,8 @@ def test_as_many_statements_for_many_releases_as_for_few(tmp_path, chains):
 
 def test_everybody_is_met_in_every_page(tmp_path, monkeypatch):
     """The people of all other chains are looked at, however many pages they fill."""
-    monkeypatch.setattr(elsewhere, "ENTRIES_AT_ONCE", 3)
-    monkeypatch.setattr(elsewhere, "CELLS_AT_ONCE", 2)
+    monkeypatch.setattr(cross_chain_overlap, "ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr(cross_chain_overlap, "CELLS_AT_ONCE", 2)
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
     fill(ledger, 8, chains=True)
     assert ledger.verify().holds

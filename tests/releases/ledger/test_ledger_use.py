@@ -53,7 +53,7 @@ def test_a_release_that_was_given_up_cannot_be_entered(url, tmp_path):
     ledger = Ledger(url)
     record = ReleaseRecord("a" * 32, "main", "p")
     ledger.stage(record.release, host="", folder=tmp_path / "x", target=tmp_path / "y")
-    assert ledger.settle(record.release) == ()
+    assert ledger.resolve(record.release) == ()
     with pytest.raises(LedgerConflict, match="given up"):
         ledger.commit(record, after="")
 

@@ -240,7 +240,9 @@ def test_people_who_were_forgotten_stand_in_the_way(url, tmp_path):
         release(ledger, tmp_path / "three", chain="new", people=other, recipient="press")
     release(ledger, tmp_path / "four", chain="new", people=other, recipient="police")
     release(ledger, tmp_path / "five", chain="third", recipient="press")
-    release(ledger, tmp_path / "six", chain="fourth", people=other, recipient="press", despite=("main",))
+    release(
+        ledger, tmp_path / "six", chain="fourth", people=other, recipient="press", ignore_chains=("main",)
+    )
     assert ledger.verify().holds
 
 

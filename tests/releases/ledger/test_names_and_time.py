@@ -125,9 +125,9 @@ class TestElsewhere:
             ({"recipient": "lab", "people": people("v", "w")}, None),
             ({"recipient": "lab", "people": people("x", "y", "z")}, "chain a of this ledger has 2 people"),
             ({"recipient": "press", "people": people("x", "y")}, None),
-            ({"recipient": "lab", "table": "t" * 64, "despite": ["a"]}, None),
+            ({"recipient": "lab", "table": "t" * 64, "ignore_chains": ["a"]}, None),
             (
-                {"recipient": "lab", "people": people("x", "z"), "despite": ["a"]},
+                {"recipient": "lab", "people": people("x", "z"), "ignore_chains": ["a"]},
                 "chain b of this ledger has 1",
             ),
             ({"recipient": "lab"}, None),
@@ -139,7 +139,7 @@ class TestElsewhere:
             return
         with pytest.raises(RefusedByHistory, match=refused) as no:
             release(begun, tmp_path / "c", chain="c", **told)
-        assert "--despite" in no.value.remedy
+        assert "--ignore-chain" in no.value.remedy
         assert not (tmp_path / "c").exists() and len(begun.history()) == 2
 
     def test_a_release_in_the_same_chain_is_for_the_chain_to_judge(self, begun, tmp_path):

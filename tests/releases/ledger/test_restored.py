@@ -83,7 +83,7 @@ def test_a_known_loss_closes_its_chains(behind, tmp_path):
             release(again, tmp_path / "next", chain=chain)
     with pytest.raises(RefusedByHistory, match="cannot be told any more"):
         release(again, tmp_path / "next", chain="new", recipient="police")
-    release(again, tmp_path / "next", chain="new", recipient="police", despite=("other",))
+    release(again, tmp_path / "next", chain="new", recipient="police", ignore_chains=("other",))
     assert Ledger(f"sqlite:///{tmp_path}/again.db").verify().holds
     assert seen_head.last_seen(again.key_path) == again.head
 

@@ -21,7 +21,7 @@ from sfumato.attacks.class_worlds import (
     ClassWorlds,
     ListedClass,
     OthersKeep,
-    Told,
+    WeighedWorld,
     added_up,
     affordable,
     count_of_keys,
@@ -106,7 +106,7 @@ class Guess:
     share: Fraction
 
 
-class Weighed:
+class WorldSums:
     """Worlds that were weighed: how many rows of each class have which finer value, summed over worlds."""
 
     def __init__(self, boxes: PublishedBoxes) -> None:
@@ -139,10 +139,10 @@ class Weighed:
         return Guess(Fraction(max(self._sums[c, j]), self.weight * rows), Fraction(self._least[c, j], rows))
 
 
-def weigh(worlds: KeyWorlds, republish: Republish) -> tuple[Weighed, Weighed]:
+def weigh(worlds: KeyWorlds, republish: Republish) -> tuple[WorldSums, WorldSums]:
     """Weighs all worlds, and those alone in which the search would have published the same table."""
     boxes = worlds.boxes
-    every, same, published = Weighed(boxes), Weighed(boxes), boxes.publication
+    every, same, published = WorldSums(boxes), WorldSums(boxes), boxes.publication
     held = np.repeat(boxes.held, boxes.counts, axis=0)
     for world in worlds:
         every.add(world)
@@ -226,7 +226,7 @@ class KeyLists:
             others = [frozenset((j,)) if one else frozenset() for one in kept]
         return added_up(self._of_column(c, j), OthersKeep(others))
 
-    def _of_whole(self, c: int, j: int) -> Iterator[Told]:
+    def _of_whole(self, c: int, j: int) -> Iterator[WeighedWorld]:
         """Yields the worlds of a class that is recoded by itself; each is asked for once for all columns."""
         if c not in self._whole:
             worlds = listed_keys(self.draws, c)
@@ -234,7 +234,7 @@ class KeyLists:
         for weight, codes, stays in self._whole[c]:
             yield weight, [self._finer(c, j, codes[:, j])], frozenset(() if stays else (j,))
 
-    def _of_column(self, c: int, j: int) -> Iterator[Told]:
+    def _of_column(self, c: int, j: int) -> Iterator[WeighedWorld]:
         for weight, codes, held in listed_parts(self.draws, c, j):
             divides = self.draws.divides(c, j, codes, held)
             yield weight, [self._finer(c, j, codes)], frozenset((j,) if divides else ())

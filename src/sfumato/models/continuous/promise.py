@@ -28,7 +28,7 @@ from sfumato.models.parameters import (
     ParametrizedPromise,
 )
 from sfumato.models.registry import register
-from sfumato.system.errors import HeldBack, RefusedByHistory, UsageError
+from sfumato.system.errors import DeferredRelease, RefusedByHistory, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import CANDIDATES, Bound, Evidence, Order, Verdict
 from sfumato.table.classes import Classes
@@ -326,7 +326,7 @@ class Continuous(ParametrizedPromise, TablePromise):
                     remedy=f"Promise k = {smallest}, or start a new chain with the people who came later.",
                 )
         if history.releases and 0 < history.new < self.k:
-            error = HeldBack if self.hold else RefusedByHistory
+            error = DeferredRelease if self.hold else RefusedByHistory
             raise error(
                 f"{pluralize(history.new, 'person is', 'people are')} new; each must be one of {self.k}",
                 remedy=f"Hold them back until {self.k - history.new} more have come.",

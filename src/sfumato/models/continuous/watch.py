@@ -122,7 +122,7 @@ class Continuity(IncrementalChecker):
                 remedy="Promise a smaller k, or start a new chain with the people who came later.",
             )
 
-    def settle(self, cuts: Cuts) -> bool:
+    def resolve(self, cuts: Cuts) -> bool:
         """Whether everybody keeps k candidates under these cuts, exactly."""
         shown = [cuts[c.name].node_of for c in self.history.table.keys]
         return len(self.history.releases) < 2 or self._decided(shown).holds is True
@@ -352,8 +352,8 @@ class SurelySurviving(IncrementalChecker):
     def accept(self, cuts: Cuts) -> None:
         self._watch.accept(cuts)
 
-    def settle(self, cuts: Cuts) -> bool:
-        return self._watch.settle(cuts) and self._keeps(cuts)
+    def resolve(self, cuts: Cuts) -> bool:
+        return self._watch.resolve(cuts) and self._keeps(cuts)
 
     def deliberate(self, most: int | None = None) -> None:
         self._exactly = True

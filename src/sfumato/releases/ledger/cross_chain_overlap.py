@@ -82,18 +82,18 @@ def check_open(connection: Connection, chain: str) -> None:
 def check_beside(connection: Connection, records: Sequence[ReleaseRecord]) -> None:
     """Raises where a recipient may hold a release whose people the ledger has forgotten.
 
-    Chains that a record names in `despite` are let be: nothing is promised of what both tell together.
+    Chains that a record names in `ignore_chains` are let be: nothing is promised of what both tell together.
     """
     closed = closed_chains(connection)
     for record in records:
         check_open(connection, record.chain)
         for other in closed:
-            if other.chain not in record.despite and other.concerns(record):
+            if other.chain not in record.ignore_chains and other.concerns(record):
                 raise RefusedByHistory(
                     f"chain {other.chain} of this ledger is closed ({other.why}): whether it has people of "
                     "this table for the same recipient cannot be told any more",
-                    remedy=f"With --despite {other.chain} this is released all the same, and neither promises"
-                    " anything of what both tell together; ledger and certificate will say so.",
+                    remedy=f"With --ignore-chain {other.chain} this is released all the same, and neither"
+                    " promises anything of what both tell together; ledger and certificate will say so.",
                 )
 
 
@@ -165,8 +165,9 @@ class ReleaseElsewhere(NamedTuple):
 def check_elsewhere(connection: Connection, records: Sequence[ReleaseRecord]) -> None:
     """Raises where another chain holds the same table, or one of the same people, for the same recipient.
 
-    A release to nobody in particular is in everybody's hands. Chains that a record names in `despite` are let
-    be: nothing is promised of what both tell together. Names that look like known ones are refused before.
+    A release to nobody in particular is in everybody's hands. Chains that a record names in
+    `ignore_chains` are let be: nothing is promised of what both tell together. Names that look like
+    known ones are refused before.
     """
     check_names(connection, records)
     check_beside(connection, records)
@@ -225,7 +226,7 @@ def _same_recipient(connection: Connection, record: ReleaseRecord) -> Iterator[R
         if (text := opened_kept(connection, row.number, row.kept)) == UNREADABLE_KEPT:
             raise damaged(row.number)
         may_meet = _may_meet(record, text, salts.get(-row.number, b""))
-        if not may_meet or row.chain in record.despite:
+        if not may_meet or row.chain in record.ignore_chains:
             continue
         other = json.loads(row.body)["recipient"]
         if other is None or record.recipient is None or other == record.recipient:
@@ -304,6 +305,6 @@ def _refusal(record: ReleaseRecord, other: ReleaseElsewhere, what: str) -> Refus
     return RefusedByHistory(
         f"chain {chain} of this ledger has {what} for {whom} its release {other.sequence}: nothing was held"
         " against it",
-        remedy=f"Continue chain {chain}. With --despite {chain} this is released all the same, and neither"
-        " promises anything of what both tell together; ledger and certificate will say so.",
+        remedy=f"Continue chain {chain}. With --ignore-chain {chain} this is released all the same, and"
+        " neither promises anything of what both tell together; ledger and certificate will say so.",
     )

@@ -233,7 +233,7 @@ def _stored(connection: Connection, entry: Entry, redactions: Redactions) -> byt
 LOST_BY_IT = (
     "nothing is released in the chain any more: no check could hold it against these releases",
     "a leak is traced by the cuts of versions alone, not by who is in them",
-    "in other chains, releases about people to the same recipients need --despite, and say so",
+    "in other chains, releases about people to the same recipients need --ignore-chain, and say so",
     "older backups still hold what was deleted: delete them, too",
 )
 """What is lost by a retirement, for people."""

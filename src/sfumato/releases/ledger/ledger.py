@@ -11,10 +11,8 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, insert
 
-from sfumato.releases.ledger import checkpoint, entries, notices
+from sfumato.releases.ledger import checkpoint, cross_chain_overlap, entries, notices
 from sfumato.releases.ledger import checkpoint as seen_head
-from sfumato.releases.ledger import cross_chain_overlap as closed_chains
-from sfumato.releases.ledger import cross_chain_overlap as elsewhere
 from sfumato.releases.ledger import database as schema
 from sfumato.releases.ledger import encryption as underway
 from sfumato.releases.ledger import entries as moments
@@ -199,7 +197,7 @@ class Ledger:
     def chains(self) -> frozenset[str]:
         """The names of all chains, also of those whose releases are lost."""
         with self.database.reading() as connection:
-            closed = {one.chain for one in closed_chains.closed_chains(connection)}
+            closed = {one.chain for one in cross_chain_overlap.closed_chains(connection)}
         return frozenset(closed | {record.chain for record in self.history(memory=False)})
 
     def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[ReleaseRecord, ...]:
@@ -226,7 +224,7 @@ class Ledger:
     def check_open(self, chain: str) -> None:
         """Raises `RefusedByHistory` where nothing may be released in the chain any more."""
         with self.database.reading() as connection:
-            closed_chains.check_open(connection, chain)
+            cross_chain_overlap.check_open(connection, chain)
 
     def check_elsewhere(self, records: Sequence[ReleaseRecord]) -> None:
         """Raises where another chain holds the same people for the same recipient.
@@ -234,7 +232,7 @@ class Ledger:
         It is asked before anything leaves this machine, if the database is there; the commit asks again.
         """
         with contextlib.suppress(LostDatabase), self.database.reading() as connection:
-            elsewhere.check_elsewhere(connection, records)
+            cross_chain_overlap.check_elsewhere(connection, records)
 
     def memory(self, release: str) -> bytes:
         """Returns what a release left for later checks; raises where its entry is missing or was changed."""
@@ -309,7 +307,7 @@ class Ledger:
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
             check_none_since(connection, erasures)
-            elsewhere.check_elsewhere(connection, records)
+            cross_chain_overlap.check_elsewhere(connection, records)
             self._key = key_in_force(connection, self._key, self.key_path)
             head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             identity, sealed = entries.identity(connection), list[Entry]()
@@ -323,7 +321,7 @@ class Ledger:
                     ledger=identity,
                 )
                 sealed.append(notices.append(connection, entry, self._key))
-                elsewhere.enter_people(connection, entry.number, record)
+                cross_chain_overlap.enter_people(connection, entry.number, record)
             before_commit()
             return tuple(sealed)
 
@@ -401,7 +399,7 @@ class Ledger:
         with self.database.reading() as connection:
             return entries.of_event(connection, name)
 
-    def settle(self, release: str) -> tuple[Entry, ...]:
+    def resolve(self, release: str) -> tuple[Entry, ...]:
         """Returns the entries of a release or event; gives up one that has none, so that none can come.
 
         They are read under the writer's lock, so that a commit that is still on its way has arrived.

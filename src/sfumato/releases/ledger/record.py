@@ -45,9 +45,9 @@ class ReleaseRecord:
     folder of each below that of the event (none where there is one version). `override` says who allowed a
     smaller k, and why; `weaker` who allowed a policy that promises less than the chain's first one, and which
     parts do. `statement` is what the policy promises (`policy/strictness.py`). `table` is the digest of the
-    original table, `people` the marks of the people in it, while the release is being made; `despite` names
-    chains with the same people that it was not held against. `imported` says that the version was handed out
-    without the ledger and entered later: nothing was judged, and nothing is promised of it.
+    original table, `people` the marks of the people in it, while the release is being made; `ignore_chains`
+    names chains with the same people that it was not held against. `imported` says that the version was
+    handed out without the ledger and entered later: nothing was judged, and nothing is promised of it.
     """
 
     release: str
@@ -63,7 +63,7 @@ class ReleaseRecord:
     trees: JsonMapping = field(default_factory=dict, repr=False)
     override: JsonMapping | None = None
     weaker: JsonMapping | None = None
-    despite: Sequence[str] = ()
+    ignore_chains: Sequence[str] = ()
     imported: bool = False
     statement: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
@@ -88,7 +88,7 @@ class ReleaseRecord:
             release=entry.release,
             chain=entry.chain,
             **public,
-            **{name: body[name] for name in REMARKS if name in body},
+            **{name: body[key] for name, key in REMARKS.items() if key in body},
             **{name: kept[name] for name in KEPT},
             memory=entry.memory,
             number=entry.number,
@@ -107,7 +107,7 @@ class ReleaseRecord:
         """Returns the entry of this record, without a seal."""
         fields = vars(self)
         body = {name: fields[name] for name in PUBLIC}
-        body |= {name: fields[name] for name in REMARKS if fields[name]}
+        body |= {key: fields[name] for name, key in REMARKS.items() if fields[name]}
         kept = {name: fields[name] for name in KEPT}
         digests = {"memory": digest(self.memory), "people": digest(self.people) if self.people else ""}
         if lasting := lasting_digest(self.memory):
@@ -129,8 +129,8 @@ class ReleaseRecord:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-REMARKS = ("weaker", "despite", "imported")
-"""Fields that are in a certificate where they say something."""
+REMARKS = {"weaker": "weaker", "ignore_chains": "despite", "imported": "imported"}
+"""Fields that are in a certificate where they say something, and what they are called in it."""
 KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "table", "event", "place", "figures")
 """Fields that stay in the ledger."""
 

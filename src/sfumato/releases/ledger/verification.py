@@ -11,10 +11,8 @@ from pathlib import Path
 from sqlalchemy import Connection, select, text
 
 from sfumato.releases.ledger import checkpoint as seen_head
-from sfumato.releases.ledger import cross_chain_overlap as closed_chains
-from sfumato.releases.ledger import cross_chain_overlap as elsewhere
+from sfumato.releases.ledger import cross_chain_overlap, entries
 from sfumato.releases.ledger import encryption as underway
-from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.checkpoint import Head
 from sfumato.releases.ledger.database import AccessDenied, LedgerDatabase
 from sfumato.releases.ledger.keys import NOTHING, head_message, signed
@@ -153,10 +151,13 @@ def verify(
                 faults += [Fault(number, FORGED) for number in unsigned_entries(connection, keys)]
                 changed = unsigned_marks(connection, keys)
             else:
-                changed = elsewhere.people_faults(connection, {**people, **redacted.people}, gone)
+                changed = cross_chain_overlap.people_faults(connection, {**people, **redacted.people}, gone)
             faults += [Fault(number, "the marks of its people were changed") for number in changed]
             if not faults:
-                lost, remarks = closed_chains.lost_heads(connection), _remarks(connection, closed=closed)
+                lost, remarks = (
+                    cross_chain_overlap.lost_heads(connection),
+                    _remarks(connection, closed=closed),
+                )
     except AccessDenied:
         raise
     except BadLedger:
@@ -191,7 +192,7 @@ def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
 def _retired(connection: Connection) -> frozenset[int]:
     """Returns the entries whose memory may be gone, as notices say; their seals are looked at later."""
     with contextlib.suppress(*UNREADABLE):
-        return closed_chains.retired_entries(connection)
+        return cross_chain_overlap.retired_entries(connection)
     return frozenset()
 
 
@@ -210,7 +211,7 @@ def _remarks(connection: Connection, *, closed: bool) -> tuple[str, ...]:
         told.append(
             f"{pluralize(erased, 'person', 'people')} erased from what is kept; published counts stay"
         )
-    told += [f"chain {one.chain} is closed: {one.why}" for one in closed_chains.closed_chains(connection)]
+    told += [f"chain {one.chain} is closed: {one.why}" for one in cross_chain_overlap.closed_chains(connection)]
     return (*told, *((NOT_OPENED,) if closed else ()))
 
 

@@ -94,7 +94,7 @@ class Callout:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ValuePairs:
     """Names with their values, below each other."""
 
     pairs: Sequence[tuple[Text, Text]]
@@ -130,7 +130,7 @@ class Signatures:
     places: Sequence[Text]
 
 
-Block = Heading | Paragraph | Callout | Facts | Listing | BarFigure | Verbatim | Signatures
+Block = Heading | Paragraph | Callout | ValuePairs | Listing | BarFigure | Verbatim | Signatures
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from sfumato.system.presentation.article import (
     Block,
     Callout,
     Cell,
-    Facts,
     Heading,
     Listing,
     Mood,
@@ -28,6 +27,7 @@ from sfumato.system.presentation.article import (
     Section,
     Signatures,
     Text,
+    ValuePairs,
     Verbatim,
     pieces_of,
 )
@@ -97,7 +97,7 @@ def _block(block: Block) -> str:
             html = f"<p{mark}>{_marked(block.text)}</p>"
         case Callout():
             html = f'<div class="callout {block.mood}">{_marked(block.text)}</div>'
-        case Facts():
+        case ValuePairs():
             pairs = (f"<dt>{_marked(name)}</dt><dd>{_marked(value)}</dd>" for name, value in block.pairs)
             html = f"<dl>{''.join(pairs)}</dl>"
         case Listing():

@@ -406,7 +406,7 @@ BUDGET = 40_000_000
 """So much work is done: columns that are looked at, and steps of the solver times columns, in hundreds."""
 TOGETHER = 20_000
 """So many columns are solved together, where components are small."""
-HARVESTS = 30
+SAMPLES = 30
 """So often worlds are asked for that raise many unknowns at once, before one is looked at after the other."""
 WORTHWHILE = 0.05
 """They are asked for as long as each settles this share of what is left."""
@@ -430,7 +430,7 @@ class WorldBounds:
         np.minimum.at(self.most, equations.owner, equations.total[equations.sums])
         self.budget = BUDGET if budget is None else budget
         self.found = np.zeros_like(self.least)
-        self._tired = np.zeros(len(self.least), dtype=bool)
+        self._gave_up = np.zeros(len(self.least), dtype=bool)
         self._by_component = np.argsort(equations.component, kind="stable")
         count = int(equations.component.max(initial=-1)) + 1
         self._begin = np.searchsorted(equations.component[self._by_component], np.arange(count + 1))
@@ -458,9 +458,9 @@ class WorldBounds:
         Raises `BadData` where it turns out that there is no world.
         """
         for some in self._bundles(goal) if self.budget > 0 else ():
-            some.harvest(goal)
+            some.sample_worlds(goal)
         while self.budget > 0 and (bundle := next(self._bundles(goal), None)) is not None:
-            bundle.settle(goal)
+            bundle.resolve(goal)
         e, reach = self.equations, np.zeros(len(self.equations.total), np.int64)
         np.add.at(reach, e.sums, np.minimum(self.most, e.total.max(initial=0))[e.owner])
         if np.any(reach < e.total):
@@ -477,7 +477,7 @@ class WorldBounds:
                 yield _Bundle(self, some)
 
     def _open(self, wanted: Chosen) -> Chosen:
-        return wanted & (self.least < self.most) & ~self._tired
+        return wanted & (self.least < self.most) & ~self._gave_up
 
     def between(self) -> tuple[Numbers, Numbers]:
         """Returns, for every target, how many candidates it has at least and at most."""
@@ -512,7 +512,7 @@ class _Bundle:
         self._people: Exchanges | None = None
         self._alone: dict[int, _Bundle] = {}
 
-    def harvest(self, goal: Goal, times: int = HARVESTS) -> None:
+    def sample_worlds(self, goal: Goal, times: int = SAMPLES) -> None:
         """Looks for worlds that raise many unknowns at once, as long as they do.
 
         Once most components are done, the others are looked at apart from them.
@@ -523,7 +523,7 @@ class _Bundle:
                 return
             if 2 * len(np.unique(self.part[left])) < self.parts:
                 rest = np.unique(self.bounds.equations.component[self.columns[left]])
-                _Bundle(self.bounds, rest).harvest(goal, times - done)
+                _Bundle(self.bounds, rest).sample_worlds(goal, times - done)
                 return
             worth = random.integers(1, 9, len(left)).astype(np.float64)
             if self._ask(left, worth) is None:
@@ -577,20 +577,20 @@ class _Bundle:
         if said.amounts is not None:
             self.keep_worlds(said.amounts)
 
-    def settle(self, goal: Goal) -> None:
+    def resolve(self, goal: Goal) -> None:
         """Settles one unknown of every component after the other, until half of the components are done."""
         left = self._left(goal)
         first = len(np.unique(self.part[left]))
         while len(left) and self.bounds.budget > 0 and 2 * len(np.unique(self.part[left])) >= first:
             _, chosen = np.unique(self.part[left], return_index=True)
-            self._settle(left[chosen])
+            self._resolve_columns(left[chosen])
             left = self._left(goal)
 
     def _left(self, goal: Goal) -> Numbers:
         """Returns the columns that are worth narrowing."""
         return np.flatnonzero(self.bounds._open(goal())[self.columns])
 
-    def _settle(self, aim: Numbers) -> None:
+    def _resolve_columns(self, aim: Numbers) -> None:
         """Finds the most that each of these columns can be, of which there is one in a part."""
         amounts = self._ask(aim)
         for column in aim.tolist():
@@ -598,8 +598,8 @@ class _Bundle:
             if self.bounds.least[unknown] == self.bounds.most[unknown]:
                 continue
             if amounts is not None and self.bounds.budget > 0:
-                _Branches(self, column).settle()
-            self.bounds._tired[unknown] = self.bounds.least[unknown] < self.bounds.most[unknown]
+                _Branches(self, column).resolve()
+            self.bounds._gave_up[unknown] = self.bounds.least[unknown] < self.bounds.most[unknown]
 
     def _ask(self, aim: Numbers, worth: Floats | None = None) -> Floats | None:
         """Asks the solver for the largest sum of these columns; keeps what can be checked of its answer.
@@ -614,7 +614,7 @@ class _Bundle:
                 self.system, said.weights, within, self.part, self.parts
             ):
                 raise no_world()
-            self.bounds._tired[self.columns[aim]] = True
+            self.bounds._gave_up[self.columns[aim]] = True
             return None
         if worth is None:
             found = upper_bounds(self.system, said.weights, aim, within, self.part, self.parts)
@@ -653,7 +653,7 @@ class _Bundle:
 
 
 @dataclass(frozen=True)
-class _Half:
+class _BoundedBranch:
     """Other bounds of some columns, and the most that the aim can be within them."""
 
     low: dict[int, int]
@@ -669,12 +669,12 @@ class _Branches:
         self.alone = bundle.alone(column)
         self.aim = np.flatnonzero(self.alone.columns == self.unknown)
 
-    def settle(self) -> None:
+    def resolve(self) -> None:
         """Looks at halves, the most promising first, until one is a world that none can beat."""
         self.alone.propose_whole(self.aim)
         if self.bounds.least[self.unknown] == self.bounds.most[self.unknown]:
             return
-        waiting, stuck, looked = [_Half({}, {}, int(self.bounds.most[self.unknown]))], [0], 0
+        waiting, stuck, looked = [_BoundedBranch({}, {}, int(self.bounds.most[self.unknown]))], [0], 0
         while waiting and looked < BRANCHES and self.bounds.budget > 0:
             waiting.sort(key=lambda half: half.bound)
             half = waiting.pop()
@@ -687,7 +687,7 @@ class _Branches:
         most = max(int(self.bounds.least[self.unknown]), *stuck, *(half.bound for half in waiting))
         self.bounds.most[self.unknown] = min(int(self.bounds.most[self.unknown]), most)
 
-    def _look(self, half: _Half) -> list[_Half] | None:
+    def _look(self, half: _BoundedBranch) -> list[_BoundedBranch] | None:
         """Returns what is left to look at of one half: nothing if it is settled, `None` if it cannot be."""
         low, high = self.alone.low.copy(), self.alone.high.copy()
         for side, other in ((low, half.low), (high, half.high)):
@@ -710,11 +710,11 @@ class _Branches:
             return None
         below = int(np.floor(amounts[split]))
         return [
-            _Half(half.low, {**half.high, split: below}, bound),
-            _Half({**half.low, split: below + 1}, half.high, bound),
+            _BoundedBranch(half.low, {**half.high, split: below}, bound),
+            _BoundedBranch({**half.low, split: below + 1}, half.high, bound),
         ]
 
-    def _propose(self, half: _Half, low: Numbers, high: Numbers) -> Proposal:
+    def _propose(self, half: _BoundedBranch, low: Numbers, high: Numbers) -> Proposal:
         """Returns the best proposal within the bounds of one half."""
         changed = {*half.low, *half.high}
         for column in changed:
