@@ -24,8 +24,9 @@ class TraceResult:
     """Who could have made a leak: names of recipients and columns, levels and counts; no cell value.
 
     `explanations` are all minimal coalitions of at most `max_coalition_size` recipients; `certain` are those
-    in every one of them. `matches` counts the rows that exist in the original, if that was given. `cleared` are
-    those who would be certain if every column were what it is called, and are not: the leak can be read otherwise.
+    in every one of them. `matches` counts the rows that exist in the original, if that was given. `cleared`
+    are those who would be certain if every column were what it is called, and are not: the leak can be read
+    otherwise.
     """
 
     explanations: Explanations
