@@ -17,7 +17,14 @@ from sfumato.releases.issue import recover
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.targets import Store
 from sfumato.system.disk import Address
-from sfumato.system.errors import BadData, LedgerConflict, StoreUnavailable, SfumatoError, Unfinished, UsageError
+from sfumato.system.errors import (
+    BadData,
+    LedgerConflict,
+    SfumatoError,
+    StoreUnavailable,
+    Unfinished,
+    UsageError,
+)
 
 
 class Place:

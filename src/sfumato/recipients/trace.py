@@ -74,7 +74,9 @@ def trace(
 ) -> Trace:
     """Reads a leak and compares it with every version of the records; returns who could have made it."""
     if not 1 <= max_coalition_size <= LARGEST_COALITION:
-        raise UsageError(f"max_coalition_size is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual.")
+        raise UsageError(
+            f"max_coalition_size is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual."
+        )
     issued, lookup = IssuedVersions.of(records, chain=chain), cache(memory)
     some = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
     unchanged = [name for imprint in some if imprint is not None for name in imprint.unchanged]

@@ -239,7 +239,9 @@ def _nobody_charged(trace: TraceResult) -> str:
         return f"ours, and perhaps {how} in part: nobody is charged"
     if not trace.explanations.complete:
         found = pluralize(len(trace.explanations), "explanation")
-        return f"ours; {found} or more, and {_UNTRIED.format(most=trace.max_coalition_size)}: nobody is charged"
+        return (
+            f"ours; {found} or more, and {_UNTRIED.format(most=trace.max_coalition_size)}: nobody is charged"
+        )
     rest = len(trace.explanations) - len(trace.alone)
     if len(trace.alone) == 1:
         verb = "does" if rest == 1 else "do"

@@ -26,7 +26,7 @@ from sfumato.releases.receipt import Receipt
 from sfumato.releases.staging import StepHook, no_hook, stopping_when_asked, uninterrupted
 from sfumato.releases.targets import FolderTarget, Target, target_of
 from sfumato.system.disk import Address, FolderLock, digest_of, is_address, remove_folder, write_to_disk
-from sfumato.system.errors import BadData, BadLedger, StoreUnavailable, SfumatoError, Unfinished, UsageError
+from sfumato.system.errors import BadData, BadLedger, SfumatoError, StoreUnavailable, Unfinished, UsageError
 from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress, silent, stop_request
 from sfumato.system.verdict import Verdict

@@ -211,7 +211,9 @@ def _remarks(connection: Connection, *, closed: bool) -> tuple[str, ...]:
         told.append(
             f"{pluralize(erased, 'person', 'people')} erased from what is kept; published counts stay"
         )
-    told += [f"chain {one.chain} is closed: {one.why}" for one in cross_chain_overlap.closed_chains(connection)]
+    told += [
+        f"chain {one.chain} is closed: {one.why}" for one in cross_chain_overlap.closed_chains(connection)
+    ]
     return (*told, *((NOT_OPENED,) if closed else ()))
 
 
