@@ -109,7 +109,7 @@ SLOW = (
     "journeys/test_init.py",
     "journeys/test_key_spellings.py",
     "journeys/test_knowledge.py",
-    "journeys/test_like.py",
+    "journeys/test_reuse_plan.py",
     "journeys/test_local.py",
     "journeys/test_named_patterns.py",
     "journeys/test_notebook.py",

@@ -64,7 +64,7 @@ VERBS = (
     Verb("policy patterns POLICY DATA", 0, WITH_CHOICE),
     Verb("policy arx PROJECT --into FOLDER"),
     Verb("protect DATA -p POLICY -o NEW --overwrite --dictionary"),
-    Verb("protect DATA -p POLICY --like PLAN --dry-run"),
+    Verb("protect DATA -p POLICY --reuse-plan PLAN --dry-run"),
     Verb("protect PACKED -p POLICY --dry-run --json"),
     *(Verb(f"protect {kind.upper()} -p ROWS --dry-run") for kind in KINDS),
     Verb("protect SQLITE -p ROWS --dry-run --query QUERY"),

@@ -44,7 +44,7 @@ READERS = {
     "knowledge": knowledge_file.load,
     "override": read_override,
     "document": disk.read_document,
-    "earlier plan": lambda path: sf.protect("hospital.csv", "ladders.yaml", like=path),
+    "earlier plan": lambda path: sf.protect("hospital.csv", "ladders.yaml", reuse_plan=path),
     "imprint": lambda path: sf.protect("hospital.csv", "continuous.yaml", earlier=[path]),
 }
 
@@ -244,7 +244,7 @@ def test_deep_json_is_refused_quickly():
     Path("deep.json").write_text("[" * 10**6, encoding="utf-8")
     begun = time.process_time()
     with pytest.raises(BadData):
-        sf.protect("hospital.csv", "ladders.yaml", like="deep.json")
+        sf.protect("hospital.csv", "ladders.yaml", reuse_plan="deep.json")
     assert time.process_time() - begun < 10
     assert json.loads("[]") == []
 

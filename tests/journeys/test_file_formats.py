@@ -86,7 +86,16 @@ def test_a_file_is_released_in_its_own_format(sfumato, folder, kind):
     assert (described["format"], described["rows"]) == (kind, 120)
     assert "Name" not in described["columns"]
     assert files_with(CANARY, folder / "out", folder / "ledger.db", folder / "policy.yaml") == []
-    again = ("protect", data, "-p", "policy.yaml", "--like", "out/certificate.json", "-o", f"again.{kind}")
+    again = (
+        "protect",
+        data,
+        "-p",
+        "policy.yaml",
+        "--reuse-plan",
+        "out/certificate.json",
+        "-o",
+        f"again.{kind}",
+    )
     assert sfumato(*again).code == 0
     assert (folder / f"again.{kind}").read_bytes() == released.read_bytes()
 

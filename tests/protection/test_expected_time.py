@@ -79,7 +79,7 @@ def test_nothing_is_told_where_nothing_is_searched_for(hospital_table):
     told = []
     first = sf.protect(*hospital_table, foretell=told.extend)
     assert len(told) == 1
-    sf.protect(*hospital_table, like=first, foretell=told.extend)
+    sf.protect(*hospital_table, reuse_plan=first, foretell=told.extend)
     assert len(told) == 1
 
 

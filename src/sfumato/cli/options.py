@@ -101,10 +101,10 @@ OneChain = Annotated[
     str | None,
     typer.Option("--chain", help="Only this series of releases.", autocompletion=complete_chain),
 ]
-Like = Annotated[
+ReusePlan = Annotated[
     Path | None,
     typer.Option(
-        "--like",
+        "--reuse-plan",
         metavar="PLAN",
         help="Transform as an earlier plan did: its JSON (`protect --json`), or a release's certificate.",
     ),

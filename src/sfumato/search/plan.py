@@ -23,8 +23,8 @@ from sfumato.search.expected_time import Foretell, expected_times
 from sfumato.search.explanation import Explanation, explain
 from sfumato.search.loss import ColumnShape, published_nodes, shape_of
 from sfumato.search.outlook import Outlook, outlook_of
-from sfumato.search.reuse_plan import NAME as LIKE
-from sfumato.search.reuse_plan import Transformation, no_cuts, search_like
+from sfumato.search.reuse_plan import NAME as REUSE_PLAN
+from sfumato.search.reuse_plan import Transformation, no_cuts, search_reusing
 from sfumato.search.suppression import boxes_of, covers_rows, recoded
 from sfumato.search.term_removal import TermReport
 from sfumato.system.errors import BadData, Infeasible, SfumatoError
@@ -265,7 +265,7 @@ class Plan(Printable):
 
     @property
     def transformation(self) -> Transformation:
-        """What each key column became, to be taken over by another plan (`like`).
+        """What each key column became, to be taken over by another plan (`reuse_plan`).
 
         Raises `BadData` where classes are recoded one by one.
         """
@@ -276,7 +276,9 @@ class Plan(Printable):
     @cached_property
     def outlook(self) -> Outlook:
         """How many columns are lost, and what a little more suppression or a coarser column would buy."""
-        replan = make_plan if self.search != LIKE else partial(make_plan, like=self.transformation)
+        replan = (
+            make_plan if self.search != REUSE_PLAN else partial(make_plan, reuse_plan=self.transformation)
+        )
         return outlook_of(self, replan)
 
     def explain(self) -> Explanation:
@@ -386,7 +388,7 @@ class Plan(Printable):
     @property
     def _searched(self) -> str:
         asked = self.policy.protect.search
-        if self.search == LIKE:
+        if self.search == REUSE_PLAN:
             return "the transformation of an earlier one"
         return (
             asked
@@ -409,21 +411,21 @@ def make_plan(
     table: Microdata,
     policy: Policy,
     *,
-    like: Transformation | None = None,
+    reuse_plan: Transformation | None = None,
     foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Searches as the policy asks, and proves what was found before anybody sees it.
 
-    With `like`, the cuts of an earlier plan are taken instead. `foretell` receives, before the search begins,
-    about how long it will take. Where controls leave no table that keeps the promises, `Infeasible` says
-    which to loosen.
+    With `reuse_plan`, the cuts of an earlier plan are taken instead. `foretell` receives, before the search
+    begins, about how long it will take. Where controls leave no table that keeps the promises, `Infeasible`
+    says which to loosen.
     """
     check_people(table, policy.promises)
     aim = aim_of(policy)
     policy = with_original(policy, table)
-    search = find(policy.protect.search) if like is None else search_like(like)
-    if foretell is not None and like is None:
+    search = find(policy.protect.search) if reuse_plan is None else search_reusing(reuse_plan)
+    if foretell is not None and reuse_plan is None:
         foretell(expected_times(table, key_promises(policy.promises), aim, searches_of(policy)))
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
@@ -447,7 +449,7 @@ def make_plan(
         outcome.checked,
         smallest,
         terms,
-        outcome.search or (policy.protect.search if like is None else LIKE),
+        outcome.search or (policy.protect.search if reuse_plan is None else REUSE_PLAN),
         outcome.compared,
         outcome.left_out,
         outcome.bound,

@@ -23,8 +23,8 @@ from sfumato.table.microdata import Column, Microdata
 from sfumato.table.recoding import Recoding, classes_under
 from sfumato.table.taxonomy import ROOT, Label, Taxonomy, within_ceiling
 
-NAME = "like"
-SEARCH_ANEW = "Plan it without `like`, by a search."
+NAME = "reuse_plan"
+SEARCH_ANEW = "Plan it without `reuse_plan`, by a search."
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Transformation:
 
     labels: Mapping[str, Sequence[Label]]
     levels: Mapping[str, int] | None = None
-    where: str = "like"
+    where: str = "reuse_plan"
 
     @classmethod
     def of_document(cls, document: JsonMapping, *, where: str) -> Transformation:
@@ -86,7 +86,7 @@ class Transformation:
             raise BadData(
                 "no value of today's taxonomy is among those that the earlier plan published",
                 where=f"{self.where}, column {column.name}",
-                remedy="Is it the plan of another table? Else plan without `like`.",
+                remedy="Is it the plan of another table? Else plan without `reuse_plan`.",
             )
         node_of = np.full(len(tree.leaves), -1, np.int32)
         for node in np.flatnonzero(named).tolist():
@@ -114,13 +114,13 @@ def no_cuts(where: str) -> BadData:
     )
 
 
-def search_like(earlier: Transformation) -> Search:
+def search_reusing(earlier: Transformation) -> Search:
     """Returns a search that takes the cuts of an earlier plan and looks for nothing else.
 
     It raises `BrokenPromise` where the promises do not hold then: which, and by how much.
     """
 
-    def like(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    def reuse(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
         progress(NAME, 0, 1)
         cuts, levels = earlier.cuts_on(table)
         _check_ceilings(table, cuts, earlier.where)
@@ -135,7 +135,7 @@ def search_like(earlier: Transformation) -> Search:
         progress(NAME, 1, 1)
         return Outcome(recoding, aim.loss_of(recoding, levels), levels, checked=1)
 
-    return like
+    return reuse
 
 
 def _check_ceilings(table: Microdata, cuts: Cuts, where: str) -> None:

@@ -77,14 +77,14 @@ class Delivery:
         *,
         floor: ChainFloor,
         ignore_chains: Sequence[str] = (),
-        like: Transformation | None = None,
+        reuse_plan: Transformation | None = None,
         progress: Progress,
     ) -> None:
         self.policy, self.overrides = policy, overrides
         self.source, self._fingerprint = source, fingerprint
         self.names, self._places, self._form = tuple(places), places, form_of(source)
         self.chain, self._progress = floor.chain, progress
-        self._floor, self._ignore_chains, self._like = floor, tuple(ignore_chains), like
+        self._floor, self._ignore_chains, self._reuse_plan = floor, tuple(ignore_chains), reuse_plan
         self.keep: StageText = discard
         self.versions: RecipientVersions | None = None
         self._assigned: dict[str, AssignedVersion] = {}
@@ -109,10 +109,10 @@ class Delivery:
         held_floor = self._floor.hold(history)
         if not self._needs_versions(history):
             return [self._search_once(history, held_floor)]
-        if self._like is not None:
+        if self._reuse_plan is not None:
             raise UsageError(
                 "versions for recipients are chosen so that they can be told apart, not taken over",
-                remedy="Leave `like` out, or release to one recipient without a rule for several.",
+                remedy="Leave `reuse_plan` out, or release to one recipient without a rule for several.",
             )
         tree_digests = set(known_trees(history))
         versions = []
@@ -239,7 +239,9 @@ class Delivery:
         if recipient is not None and recodes_columns(rules):
             rules = replace(rules, recipients=RecipientRule())
         earlier = self._remembered.imprints(history) if rules.promises.looks_back else ()
-        plan = plan_table(self.source, rules, earlier=earlier, like=self._like, progress=self._progress)
+        plan = plan_table(
+            self.source, rules, earlier=earlier, reuse_plan=self._reuse_plan, progress=self._progress
+        )
         return self._planned_version(plan, self.policy, recipient, known_trees(history), held_floor)
 
     def _planned_version(

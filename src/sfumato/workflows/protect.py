@@ -49,7 +49,7 @@ def protect(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
-    like: AnyTransformation | None = None,
+    reuse_plan: AnyTransformation | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
     foretell: Foretell | None = None,
@@ -71,8 +71,8 @@ def protect(
 
     `foretell` receives, before the search begins, about how long each search will take on this machine.
 
-    `like` is an earlier plan (or the JSON of one, or the certificate of a release): its cuts are taken, and
-    nothing is searched for. Raises `BrokenPromise` where a promise does not hold then.
+    `reuse_plan` is an earlier plan (or the JSON of one, or the certificate of a release): its cuts are taken,
+    and nothing is searched for. Raises `BrokenPromise` where a promise does not hold then.
     """
     show = progress or silent
     names = RoleNames(identifier, quasi, sensitive, insensitive)
@@ -85,13 +85,13 @@ def protect(
     source = with_warnings(
         with_name_check(with_preset_check(opened, rules, show), rules), rules, noted, progress=show
     )
-    earlier_plan = load_transformation(like, rules)
+    earlier_plan = load_transformation(reuse_plan, rules)
     return plan_table(
         source,
         rules,
         earlier=before.imprints,
         noted=noted,
-        like=earlier_plan,
+        reuse_plan=earlier_plan,
         foretell=foretell,
         progress=show,
     )
@@ -124,18 +124,18 @@ def plan_table(
     *,
     earlier: Sequence[Imprint] = (),
     noted: NotedWarnings | None = None,
-    like: Transformation | None = None,
+    reuse_plan: Transformation | None = None,
     foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Returns the plan for an opened table: one pass over its rows, then the search.
 
     `noted` are the warnings of that pass: what they say of the rows is part of how the plan speaks of them.
-    With `like` there is no search: an earlier transformation is taken over.
+    With `reuse_plan` there is no search: an earlier transformation is taken over.
     """
     bound = bind_earlier(policy, earlier)
     table = count_table(source, bound, progress=progress)
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
-    return make_plan(table, bound, like=like, foretell=foretell, progress=progress)
+    return make_plan(table, bound, reuse_plan=reuse_plan, foretell=foretell, progress=progress)

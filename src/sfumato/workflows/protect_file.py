@@ -60,7 +60,7 @@ def protect_file(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
-    like: AnyTransformation | None = None,
+    reuse_plan: AnyTransformation | None = None,
     dictionary: bool = False,
     overwrite: bool = False,
     memory: AnyMemory = None,
@@ -73,14 +73,14 @@ def protect_file(
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
     with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
-    `chain`, `like`, `warn` and `foretell` as for `protect`; a ledger learns nothing of the file, only
+    `chain`, `reuse_plan`, `warn` and `foretell` as for `protect`; a ledger learns nothing of the file, only
     `release` enters it. `memory` is how much may be used, such as "4GB"; what has no room waits on disk
     meanwhile. What later judges need of the original table (`plan.reference`) is kept beside the file, for
     its owner. With `dictionary`, or where there is one, what columns and values mean is written beside it.
     """
     target, show, rules = _file_named(out), progress or silent, load_policy(policy)
     check_confirmed(rules)
-    needed = needed_files(policy, rules, against, [data, like, *earlier])
+    needed = needed_files(policy, rules, against, [data, reuse_plan, *earlier])
     _check_output(target, file_of(data), needed, overwrite=overwrite)
     describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
@@ -91,9 +91,9 @@ def protect_file(
         check_ending(target)
     checked = with_name_check(with_preset_check(original, rules, show), rules)
     source = with_warnings(checked, rules, noted, progress=show)
-    taken = load_transformation(like, rules)
+    taken = load_transformation(reuse_plan, rules)
     plan = plan_table(
-        source, rules, earlier=imprints, noted=noted, like=taken, foretell=foretell, progress=show
+        source, rules, earlier=imprints, noted=noted, reuse_plan=taken, foretell=foretell, progress=show
     )
     shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
     table, numbered = plan.recoding.table, numbered_columns(rules)

@@ -77,7 +77,7 @@ def release(
     ignore_chains: Sequence[str] = (),
     key: str | Path | None = None,
     dry_run: bool = False,
-    like: AnyTransformation | None = None,
+    reuse_plan: AnyTransformation | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
     progress: Progress | None = None,
@@ -97,7 +97,7 @@ def release(
     `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
     folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
     how much may be used, such as "4GB"; `warn` receives what the policy allows and probably does not mean.
-    `like`, an earlier plan or the certificate of a release, is taken over as `protect` does.
+    `reuse_plan`, an earlier plan or the certificate of a release, is taken over as `protect` does.
 
     A policy that promises less than the chain's first one is refused, unless one of the `overrides` lets it
     (`sfumato override --weaker`). The same table, or a person of it, in another chain
@@ -111,12 +111,12 @@ def release(
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     read = _checked_on_the_way(source, rules, warn, show)
-    _check_reference(place, needed_files(policy, rules, ledger, [data, like, *overrides]))
+    _check_reference(place, needed_files(policy, rules, ledger, [data, reuse_plan, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain)
-    apart, taken = _chains_apart(opened, ignore_chains), load_transformation(like, rules)
+    apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
     made = Delivery(
-        *read, rules, places, allowed, floor=floor, ignore_chains=apart, like=taken, progress=show
+        *read, rules, places, allowed, floor=floor, ignore_chains=apart, reuse_plan=taken, progress=show
     )
     with made as delivery:
         every = (delivery.check, *checks)

@@ -15,7 +15,7 @@ from protection.searches.checks import crowded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.search.contract import Aim, find
-from sfumato.search.reuse_plan import Transformation, search_like
+from sfumato.search.reuse_plan import Transformation, search_reusing
 from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from strategies import all_cuts, taxonomies
 
@@ -50,14 +50,14 @@ def searched(name, **more):
 @pytest.mark.parametrize("search", ["top-down", "lattice", "optimum"])
 def test_the_next_delivery_becomes_what_the_first_did(search):
     first = sf.protect(people(1), searched(search))
-    second = sf.protect(people(2, rows=300), searched(search), like=first)
-    assert second.search == "like"
+    second = sf.protect(people(2, rows=300), searched(search), reuse_plan=first)
+    assert second.search == "reuse_plan"
     assert second.levels == first.levels
     shown = second.apply(people(2, rows=300))
     for name, labels in first.cuts.items():
         assert set(shown[name]) <= set(labels)
     assert "plan by the transformation of an earlier one" in str(second)
-    again = sf.protect(people(1), searched(search), like=first)
+    again = sf.protect(people(1), searched(search), reuse_plan=first)
     assert again.apply(people(1)).equals(first.apply(people(1)))
 
 
@@ -77,12 +77,12 @@ def test_a_plan_on_disk_and_a_certificate_say_the_same(search, sfumato, tmp_path
     outputs = []
     for number, like in enumerate((plan, tmp_path / "r" / "certificate.json")):
         out = tmp_path / f"like{number}.csv"
-        again = sfumato("protect", tmp_path / "2.csv", *call, "-o", out, "--like", like)
+        again = sfumato("protect", tmp_path / "2.csv", *call, "-o", out, "--reuse-plan", like)
         assert (again.code, again.err) == (0, f"published {out}\n")
         outputs.append(out.read_text(encoding="utf-8"))
     assert outputs[0] == outputs[1]
     more = ("--ledger", ledger, "--chain", "next", "--ignore-chain", "main", "--into", tmp_path / "r2")
-    released = sfumato("release", tmp_path / "2.csv", *call, *more, "--like", plan)
+    released = sfumato("release", tmp_path / "2.csv", *call, *more, "--reuse-plan", plan)
     assert released.code == 0
     assert (tmp_path / "r2" / "data.csv").read_text(encoding="utf-8") == outputs[0]
 
@@ -90,14 +90,14 @@ def test_a_plan_on_disk_and_a_certificate_say_the_same(search, sfumato, tmp_path
 def test_a_broken_promise_is_named_with_how_far_it_is_broken():
     first = sf.protect(people(1, rows=400), searched("lattice"))
     with pytest.raises(BrokenPromise) as refused:
-        sf.protect(people(2, rows=40), searched("lattice"), like=first)
+        sf.protect(people(2, rows=40), searched("lattice"), reuse_plan=first)
     assert "k-anonymity, k = 3 fails for" in refused.value.message
     assert "asked 3)" in refused.value.message
     assert "would have to be suppressed, 0 may be" in refused.value.message
-    assert "without `like`" in refused.value.remedy
+    assert "without `reuse_plan`" in refused.value.remedy
     assert refused.value.exit_code == 1
     half = searched("lattice", protect={"search": "top-down", "price": "none", "suppress": "90%"})
-    assert 0 < sf.protect(people(2, rows=40), half, like=first).suppressed < 36
+    assert 0 < sf.protect(people(2, rows=40), half, reuse_plan=first).suppressed < 36
 
 
 @pytest.mark.parametrize("search", ["mondrian", "local"])
@@ -107,13 +107,13 @@ def test_local_recoding_has_no_transformation(search, tmp_path):
     plan.write_text(json.dumps(first.as_dict()), encoding="utf-8")
     for like in (first, plan, str(plan)):
         with pytest.raises(BadData, match="local recoding made the earlier table"):
-            sf.protect(people(2), searched(search), like=like)
+            sf.protect(people(2), searched(search), reuse_plan=like)
 
 
 def test_ranges_in_a_released_table_are_no_transformation():
     told = Transformation({"zip": ["100"], "age": ["[20, 60)"], "disease": []})
     with pytest.raises(BadData, match="local recoding made the earlier table"):
-        sf.protect(people(1), searched("lattice"), like=told)
+        sf.protect(people(1), searched("lattice"), reuse_plan=told)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_what_is_no_plan_is_refused(content, reason, tmp_path):
     path = tmp_path / "plan.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(BadData, match=reason):
-        sf.protect(people(1), POLICY, like=path)
+        sf.protect(people(1), POLICY, reuse_plan=path)
     with pytest.raises(BadData, match="cannot be read"):
-        sf.protect(people(1), POLICY, like=tmp_path / "nothing.json")
+        sf.protect(people(1), POLICY, reuse_plan=tmp_path / "nothing.json")
 
 
 def test_versions_for_recipients_are_not_taken_over(tmp_path):
@@ -145,7 +145,7 @@ def test_versions_for_recipients_are_not_taken_over(tmp_path):
             searched("lattice", recipients={"coalition": "none"}),
             ledger=f"sqlite:///{tmp_path / 'ledger.db'}",
             to=["a", "b"],
-            like=first,
+            reuse_plan=first,
             dry_run=True,
         )
 
@@ -156,7 +156,7 @@ def test_an_earlier_plan_does_not_get_around_a_control():
     words = searched("lattice")
     words["columns"] = {**words["columns"], "zip": {**words["columns"]["zip"], "at-most": 0}}
     with pytest.raises(BrokenPromise, match="coarser than level 0, which the policy permits"):
-        sf.protect(people(1, rows=30), words, like=first)
+        sf.protect(people(1, rows=30), words, reuse_plan=first)
 
 
 @given(taxonomies(leaves=6), st.data())
@@ -171,6 +171,6 @@ def test_what_is_taken_over_is_what_the_search_found():
     table, promises = crowded(5, rows=60), Promises((KAnonymity(3),))
     found = find("top-down")(table, promises, Aim())
     labels = {name: cut.labels for name, cut in found.recoding.cuts.items()}
-    again = search_like(Transformation(labels))(table, promises, Aim())
+    again = search_reusing(Transformation(labels))(table, promises, Aim())
     assert again.loss == found.loss
     assert again.recoding.cuts == found.recoding.cuts
