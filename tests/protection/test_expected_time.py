@@ -16,7 +16,7 @@ from sfumato.cli.main import run
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.searches import COMPARED
-from sfumato.search import best, expected_time, mondrian
+from sfumato.search import expected_time, lattice, mondrian
 from sfumato.search.contract import Aim
 from sfumato.search.expected_time import ExpectedTime, expected_times, in_words
 
@@ -35,7 +35,7 @@ def test_every_search_is_told_of_and_those_of_others_are_not():
 
 
 def test_nothing_is_told_of_searches_that_are_too_much_to_compare(monkeypatch):
-    monkeypatch.setattr(best, "MOST_STEPS", 10)
+    monkeypatch.setattr(lattice, "MOST_STEPS_TO_COMPARE", 10)
     assert "lattice" not in {one.search for one in expected_times(crowded(1), K, Aim(), COMPARED)}
     alone = expected_times(crowded(1), K, Aim(), ("lattice",))
     assert [one.search for one in alone] == ["lattice"]

@@ -123,7 +123,7 @@ def test_an_empty_table_is_no_release(monkeypatch):
 
 def test_the_searches_by_name():
     assert registry.known()[:3] == ("top-down", "lattice", "mondrian")
-    for name in registry.HOMES:
+    for name in registry.SEARCHES:
         assert callable(registry.find(name))
     with pytest.raises(UsageError):
         registry.find("sideways")

@@ -19,8 +19,8 @@ from sfumato.policy import presets as safe_harbor
 from sfumato.policy import searches
 from sfumato.policy.columns import forms_of
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule, with_places
-from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
-from sfumato.policy.searches import BEST, COMPARED, LOSSES, Ability
+from sfumato.policy.recipients import Coalition
+from sfumato.policy.searches import BEST, COMPARED, GLOBAL_SEARCHES, LOSSES, Ability
 from sfumato.policy.taxonomies.texts import LISTING, Flat, lists_values
 from sfumato.system.errors import Place, Problem, UsageError, did_you_mean, short
 from sfumato.table.microdata import VALUE_MARK, Missing, Role

@@ -8,19 +8,16 @@ from enum import StrEnum
 from fractions import Fraction
 
 from sfumato.models.contract import Adversary
-from sfumato.policy.searches import LOSSES
+from sfumato.policy.searches import LOSSES, losses_with
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.table.arrays import written
 
 QUALITIES: Mapping[str, str] = {
-    **LOSSES,
+    **{name: LOSSES[name] for name in losses_with(by_level=True)},
     "precision": "sum over the columns of level over height",
     "sweeney": "mean level over height, suppressed rows at the top",
 }
 """The measures that make versions equally good; each is a loss."""
-
-GLOBAL_SEARCHES = ("top-down", "lattice", "optimum")
-"""Searches that recode every value of a column alike, so that what a version shows is a pattern."""
 
 
 class Coalition(StrEnum):

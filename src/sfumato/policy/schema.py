@@ -248,7 +248,7 @@ def _protect() -> JsonObject:
             "search": {
                 "enum": list(searches.known()),
                 "default": rule.search,
-                "description": "How a recoding is searched for.",
+                "description": f"How a recoding is searched for. {each_told(searches.MEANINGS)}",
             },
             "suppress": {
                 "$ref": "#/$defs/fraction",

@@ -1,4 +1,4 @@
-"""The searches there are, and what each can do, known without loading the built-in ones."""
+"""The searches and losses there are, and what each can do, known without loading the built-in ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Protocol
 
 from sfumato.system import plugins
 from sfumato.system.errors import UsageError
+from sfumato.system.plugins import Declared, declared
 
 GROUP = "sfumato.searches"
 """The entry-point group of other packages: name = "module:function", the function with an `ability`."""
@@ -16,16 +17,22 @@ GROUP = "sfumato.searches"
 LOSS_GROUP = "sfumato.losses"
 """The entry-point group of other packages for losses of their own: name = "module:function"."""
 
-LOSSES: Mapping[str, str] = {
-    "loss": "mean share of the values that a published value stands for",
-    "geometric": "the same, as a geometric mean over the columns",
-    "entropy": "bits lost, by how common each value is",
-    "precision": "mean level over height",
-    "discernibility": "sum of squared class sizes",
-    "discernibility-star": "the same, suppressed rows not punished",
-    "class-size": "average class size over k",
-    "height": "sum of levels",
-}
+HOME = "sfumato.search"
+"""Where the built-in searches and losses are: each says what it is in a decorator, at its function."""
+
+BUILT_IN_LOSSES: Mapping[str, Declared] = {part.name: part for part in declared(HOME, "built_in_loss")}
+
+LOSSES: Mapping[str, str] = {name: part.words[1] for name, part in BUILT_IN_LOSSES.items()}
+"""The built-in losses, each with what it means."""
+
+
+def losses_with(**flags: bool) -> tuple[str, ...]:
+    """Returns the built-in losses that say this of themselves, as in `by_size=True`."""
+    return tuple(
+        name
+        for name, part in BUILT_IN_LOSSES.items()
+        if all(part.options.get(flag, False) == value for flag, value in flags.items())
+    )
 
 
 @dataclass(frozen=True)
@@ -64,55 +71,31 @@ class Ability:
         return self.suppresses or (self.weighs and price is not None)
 
 
-BUILT_IN: Mapping[str, Ability] = {
-    "top-down": Ability(
-        losses=("loss", "discernibility"),
-        any_promise=False,
-        whole_table=True,
-        why_not="top-down ranks single steps, which only loss and discernibility can price",
-    ),
-    "lattice": Ability(losses=tuple(LOSSES), levels=True),
-    "mondrian": Ability(
-        losses=("loss", "discernibility"),
-        suppresses=False,
-        weighs=True,
-        relaxes=True,
-        whole_columns=False,
-        why_not="Mondrian recodes each class by itself, so a column has no level to measure",
-        ranges=True,
-    ),
-    "optimum": Ability(
-        losses=tuple(name for name in LOSSES if name != "height"),
-        suppresses=False,
-        weighs=True,
-        any_promise=False,
-        whole_table=True,
-        any_loss=True,
-        why_not="levels are mixed within a column, which then has no height",
-    ),
-    "local": Ability(
-        losses=("loss",),
-        suppresses=False,
-        weighs=True,
-        any_promise=False,
-        whole_columns=False,
-        beside_others=False,
-        why_not="local recoding adds up what each row loses, which only loss can tell",
-    ),
-    "best": Ability(
-        losses=tuple(LOSSES),
-        relaxes=True,
-        whole_table=True,
-        whole_columns=False,
-        beside_others=False,
-        any_loss=True,
-    ),
+SEARCHES: Mapping[str, Declared] = {
+    part.name: part
+    for part in declared(HOME, "built_in_search", {"Ability": Ability, "losses_with": losses_with})
 }
+"""The built-in searches, in the order in which a policy's schema names them."""
+
+BUILT_IN: Mapping[str, Ability] = {name: part.options["ability"] for name, part in SEARCHES.items()}
+"""What each of them can do."""
+
+MEANINGS: Mapping[str, str] = {name: part.words[1] for name, part in SEARCHES.items()}
+"""What each of them does."""
 
 BEST = "best"
 """The search that compares others."""
-COMPARED = ("local", "lattice", "optimum", "mondrian", "top-down")
+COMPARED = tuple(
+    sorted(
+        (name for name, part in SEARCHES.items() if "compared" in part.options),
+        key=lambda name: int(SEARCHES[name].options["compared"]),
+    )
+)
 """The searches that `best` compares; of equally good results the first is taken."""
+GLOBAL_SEARCHES = tuple(name for name, ability in BUILT_IN.items() if ability.whole_columns)
+"""Searches that recode every value of a column alike, so that what a version shows is a pattern."""
+LOCAL_SEARCHES = tuple(name for name in COMPARED if not BUILT_IN[name].whole_columns)
+"""Searches that recode classes one by one."""
 
 
 def known_losses() -> tuple[str, ...]:

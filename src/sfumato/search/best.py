@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.local_moves import fill, reliefs
 from sfumato.models.contract import Promise, Promises, TablePromise
-from sfumato.policy.searches import BUILT_IN, COMPARED
+from sfumato.policy.searches import BUILT_IN, COMPARED, Ability, losses_with
 from sfumato.search import contract as registry
 from sfumato.search.contract import (
     MOST_LEVEL_VECTORS,
@@ -26,6 +26,8 @@ from sfumato.search.contract import (
     Preparations,
     Search,
     Steps,
+    Work,
+    built_in_search,
     unproved_if_suppressed,
 )
 from sfumato.search.controls import spared_rows, spares_all
@@ -43,20 +45,6 @@ ORDER = COMPARED
 LADDER_OF_PEOPLE = (2, 3, 5, 10, 20, 50, 100)
 LADDER_OF_VALUES = (2, 3, 4, 5, 8)
 LADDER_OF_SUPPRESSION = tuple(Fraction(percent, 100) for percent in (0, 1, 2, 5, 10))
-MOST_STEPS = 400_000_000
-"""Groups that all nodes of a lattice may have together for the lattice to be tried."""
-MOST_ROWS_OF_OPTIMUM = 30_000
-"""Distinct rows up to which the exact search for cuts is tried: it looks at all of them again and again."""
-MOST_ROWS_OF_RUNGS = {
-    "local": 30_000,
-    "optimum": 6_000,
-    "lattice": 300_000,
-    "mondrian": 200_000,
-    "top-down": 200_000,
-}
-"""Distinct rows that a search may look at again, all rungs of the ladders together."""
-MOST_CELLS_OF_RUNGS = {"local": 400_000, "mondrian": 700_000, "optimum": 100_000, "top-down": 700_000}
-"""The same in cells: distinct rows times key columns times promises about values, at least one."""
 MOST_BOXES_OF_RUNGS = 60_000_000
 """The same for the boxes that local recoding walks through: distinct rows times combinations of levels."""
 MOST_STEPS_OF_OPTIMUM = 30_000
@@ -67,6 +55,20 @@ MOST_ROWS_KEPT = 30_000
 """Distinct rows up to which what one search made or found is kept for other searches and rungs."""
 
 
+@built_in_search(
+    "best",
+    "tries all that fit the policy, and takes the best result",
+    place=6,
+    ability=Ability(
+        losses=losses_with(),
+        relaxes=True,
+        whole_table=True,
+        whole_columns=False,
+        beside_others=False,
+        any_loss=True,
+    ),
+    work=Work(),
+)
 def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the result with the least loss of every search that can keep the promises, and what each gave.
 
@@ -122,8 +124,7 @@ def _nearest_refusal(refused: Mapping[str, Infeasible]) -> Infeasible:
 
 def too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
     """Returns why a search cannot do this, or not within the budget; nothing if it can."""
-    ability, nodes = BUILT_IN[name], prod(c.taxonomy.height + 1 for c in table.keys)
-    of_class, rows = promises.of_class, max(1, table.distinct)
+    ability, of_class = BUILT_IN[name], promises.of_class
     reasons = (
         (not ability.can_keep_small(aim.loss), f"it does not keep {aim.loss} small"),
         (promises.of_table and not ability.whole_table, "a promise is about the table as a whole"),
@@ -137,25 +138,9 @@ def too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
             any(p.searches is not None and name not in p.searches for p in promises),
             "a promise asks for another search",
         ),
-        (
-            name == "lattice" and nodes * rows > MOST_STEPS,
-            f"{nodes:,} combinations of levels times {rows:,} different rows are too many",
-        ),
-        (
-            name == "optimum" and rows > MOST_ROWS_OF_OPTIMUM,
-            f"{rows:,} different rows are too many",
-        ),
-        (
-            name == "optimum" and _teaches_nothing(table, promises),
-            "a recoding that fails would not tell it which others do",
-        ),
     )
-    return next((reason for holds, reason in reasons if holds), "")
-
-
-def _teaches_nothing(table: Microdata, promises: Promises) -> bool:
-    """Whether the exact search would go through recodings one by one, for want of conflicts to learn."""
-    return table.profiles or any(promise.conflicts(table) is None for promise in promises.of_table)
+    unfit = next((reason for holds, reason in reasons if holds), "")
+    return unfit or registry.work_of(name).too_much(table, promises)
 
 
 def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progress: Progress) -> Outcome:
@@ -229,13 +214,14 @@ def strictest_rungs(promises: Promises, people: int, values: Mapping[str, int]) 
 
 def _most_rungs(name: str, table: Microdata, promises: Promises) -> int:
     """Returns how many requests for more fit the budget of a search."""
-    most = min(MOST_RUNGS, MOST_ROWS_OF_RUNGS[name] // max(1, table.distinct))
-    if name not in MOST_CELLS_OF_RUNGS:
+    work = registry.work_of(name)
+    most = min(MOST_RUNGS, work.rows_of_rungs // max(1, table.distinct))
+    if work.cells_of_rungs is None:
         return most
     values = max(1, sum(not promise.by_size for promise in promises))
     cells = table.distinct * len(table.keys) * values
-    most = min(most, MOST_CELLS_OF_RUNGS[name] // max(1, cells))
-    if name != "local":
+    most = min(most, work.cells_of_rungs // max(1, cells))
+    if not work.walks_levels:
         return most
     nodes = min(MOST_LEVEL_VECTORS, prod(column.taxonomy.height + 1 for column in table.keys))
     return min(most, max(1, MOST_BOXES_OF_RUNGS // max(1, nodes * table.distinct)))

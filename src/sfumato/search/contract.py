@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, Protocol, TypeVar, cast
 
 from sfumato.models.contract import ClassPromise, Promises, TablePromise
-from sfumato.policy.searches import known, offered
+from sfumato.policy.searches import SEARCHES, Ability, known, offered
 from sfumato.search.loss import ColumnShape, measure
 from sfumato.system.errors import Infeasible, InfeasibleBesideHistory, UsageError
 from sfumato.system.presentation.cards import format_number, pluralize
@@ -174,14 +173,82 @@ class Search(Protocol):
 
 # The searches by name: those built in, more through the entry-point group `sfumato.searches`.
 
-HOMES = {
-    "top-down": "sfumato.search.top_down:top_down",
-    "lattice": "sfumato.search.lattice:lattice",
-    "mondrian": "sfumato.search.mondrian:mondrian",
-    "optimum": "sfumato.search.optimum:search",
-    "local": "sfumato.search.local:local",
-    "best": "sfumato.search.best:best",
-}
+TIMES_DIVIDED_AGAIN = 6
+"""Limits of suppression that are tried where suppressed rows have a price."""
+ROWS_OF_OFFERS = 40_000
+"""Distinct rows that plans for offers may look at together, by a search that does not say."""
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """What the time that a search takes depends on.
+
+    `rows` are the distinct ones, `levels` those of all columns added up, `nodes` the combinations of levels;
+    `least` is how many people a class has at least, `priced` whether suppressed rows have a price.
+    """
+
+    rows: int
+    keys: int
+    levels: int
+    nodes: int
+    least: int
+    priced: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a built-in search takes: users are told before it runs, and `best` tries it where there is time.
+
+    `steps` counts how often it looks at a distinct row, at most or, unless `at_most`, about; a step takes
+    `step_time` times as long as grouping a row, and `times_for_values` as long where promises are about
+    values. `row_bytes` is what it holds per distinct row, besides the table, of so many key columns, packed
+    in so many bytes, with sensitive values or without; `held_bytes` is what it holds beyond. `too_much` says
+    why `best` does not try it on a table, if so; asked for more than was promised, all rungs of the ladders
+    together, it may look at `rows_of_rungs` distinct rows, and at `cells_of_rungs` of them times key columns
+    times promises about values. Plans for offers may look at `rows_of_offers` together. `walks_levels`: it
+    looks at every row at every combination of levels.
+    """
+
+    steps: Callable[[TableSize], float] | None = None
+    step_time: float = 1.0
+    at_most: bool = False
+    times_for_values: int = 1
+    row_bytes: Callable[[int, int, bool], int] = lambda keys, width, _: 4 * keys + 2 * width + 130
+    held_bytes: Callable[[Microdata], int] = lambda _: 0
+    too_much: Callable[[Microdata, Promises], str] = lambda *_: ""
+    rows_of_rungs: int = 0
+    cells_of_rungs: int | None = None
+    rows_of_offers: int = ROWS_OF_OFFERS
+    walks_levels: bool = False
+
+
+S = TypeVar("S", bound=Search)
+_work: dict[str, Work] = {}
+
+
+def built_in_search(
+    name: str, meaning: str, *, place: int, ability: Ability, work: Work, compared: int | None = None
+) -> Callable[[S], S]:
+    """Offers a function as a built-in search, under its name in policies.
+
+    `sfumato.policy.searches` reads these words from the file without importing it, all but `work`: they are
+    literals, or calls of `Ability` and `losses_with`.
+
+    Args:
+        name: what a policy writes after `search:`.
+        meaning: what the search does, for the schema and for pages.
+        place: where it stands among the searches when they are listed.
+        ability: what it can do, so that a policy is checked without loading it.
+        work: how much time and memory it takes.
+        compared: when `best` tries it, the least first; without it `best` does not.
+    """
+    del meaning, place, ability, compared  # read from the file
+
+    def offer(search: S) -> S:
+        _work[name] = work
+        return search
+
+    return offer
 
 
 def find(name: str) -> Search:
@@ -195,11 +262,17 @@ def find(name: str) -> Search:
     search = offered(name)
     if search is not None:
         return cast(Search, search)  # another package's: its ability was checked, its signature is its word
-    if name not in HOMES:
+    if name not in SEARCHES:
         raise UsageError("there is no search of this name.", remedy=f"Pick one of {', '.join(known())}.")
-    module, _, function = HOMES[name].partition(":")
-    built_in: Search = getattr(import_module(module), function)  # by name, so that one search loads alone
+    built_in: Search = SEARCHES[name].load()
     return built_in
+
+
+def work_of(name: str) -> Work:
+    """Returns what a built-in search takes; of any other, what is assumed of it."""
+    if name in SEARCHES:
+        SEARCHES[name].load()
+    return _work.get(name, Work())
 
 
 # Why a search that specializes cannot even start, and what would help.

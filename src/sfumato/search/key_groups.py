@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.local_moves import BARRED, NOBODY, Forest, KeyClasses
+from sfumato.policy.searches import losses_with
 from sfumato.search.contract import Aim
 from sfumato.search.loss import leaves_of
 from sfumato.search.refinement import Refinement, Specialization, Split
@@ -168,7 +169,7 @@ def _forest(table: Microdata, prices: list[Counts], order: tuple[int, ...]) -> t
 
 # The candidates of a top-down search, ranked by what a specialization gains.
 
-SIZE_MEASURES = ("discernibility", "discernibility-star", "class-size")
+SIZE_MEASURES = losses_with(by_size=True)
 """Measures of class sizes; every other measure is about how general the values are."""
 
 NOT_A_CANDIDATE = -1

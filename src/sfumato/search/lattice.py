@@ -32,15 +32,25 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.lattice import first_row, have_enough, mark_rows
 from sfumato.models.contract import Answer, Promises, Truth
+from sfumato.policy.searches import Ability, losses_with
 from sfumato.search import contract as refusal
-from sfumato.search.contract import Aim, Outcome, unproved_if_suppressed
+from sfumato.search.contract import Aim, Outcome, Work, built_in_search, unproved_if_suppressed
 from sfumato.search.controls import permitted_levels, spared_rows
-from sfumato.search.frontier import Frontier, Levels, NodeClasses, NodeJudge, RollUp, levels_at, ties_up_to
+from sfumato.search.frontier import (
+    MOST_HELD_ENTRIES,
+    Frontier,
+    Levels,
+    NodeClasses,
+    NodeJudge,
+    RollUp,
+    levels_at,
+    ties_up_to,
+)
 from sfumato.search.loss import UNPRICED, Reals
 from sfumato.search.node_cost import NodeCost, node_cost
 from sfumato.search.step_check import budget_of
 from sfumato.search.suppression import recoded
-from sfumato.search.wide_lattice import BranchAndBound, Candidate, Walk, rungs_of
+from sfumato.search.wide_lattice import MOST_CODES, BranchAndBound, Candidate, Walk, rungs_of
 from sfumato.system.errors import Infeasible
 from sfumato.system.progress import Progress, silent
 from sfumato.table.microdata import Microdata
@@ -253,6 +263,48 @@ class AllowedNodes:
         )
 
 
+BYTES_PER_CODE = 8
+"""Bytes per row and level where a lattice is searched from its most general node on: a code, and classes."""
+MOST_STEPS_TO_COMPARE = 400_000_000
+"""Groups that all nodes may have together for `best` to try the lattice."""
+
+
+def _too_much(table: Microdata, promises: Promises) -> str:
+    """Returns why `best` does not try this search."""
+    del promises
+    nodes, rows = prod(c.taxonomy.height + 1 for c in table.keys), max(1, table.distinct)
+    if nodes * rows <= MOST_STEPS_TO_COMPARE:
+        return ""
+    return f"{nodes:,} combinations of levels times {rows:,} different rows are too many"
+
+
+def _held_bytes(table: Microdata) -> int:
+    """Returns what tables that were rolled up, and codes or small classes, take at most."""
+    width = 8 * table.packing.words
+    nodes = prod(len(c.taxonomy.levels) for c in table.keys)
+    codes = table.distinct * sum(len(c.taxonomy.levels) for c in table.keys)
+    general_first = BYTES_PER_CODE * min(MOST_CODES, codes) if nodes > FEW_NODES else 0
+    small_classes = SmallClasses.bytes_held(table) if table.distinct >= FEWEST_FOR_SMALL_CLASSES else 0
+    return min(MOST_HELD_ENTRIES, nodes * table.distinct) * (width + 8) + max(general_first, small_classes)
+
+
+@built_in_search(
+    "lattice",
+    "finds the best combination of levels, one for each column",
+    place=2,
+    compared=2,
+    ability=Ability(losses=losses_with(by_level=True), levels=True),
+    work=Work(
+        steps=lambda size: size.rows * size.nodes,
+        step_time=0.15,
+        at_most=True,
+        row_bytes=lambda _, width, named: 4 * width + (95 if named else 85),
+        held_bytes=_held_bytes,
+        too_much=_too_much,
+        rows_of_rungs=300_000,
+        rows_of_offers=300_000,
+    ),
+)
 def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the best full-domain recoding that keeps the promises; see the module for the rule.
 

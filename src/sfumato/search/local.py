@@ -40,9 +40,10 @@ from sfumato.kernels.local_moves import (
     place_rest,
 )
 from sfumato.models.contract import Promises, Truth
+from sfumato.policy.searches import Ability
 from sfumato.search import contract as refusal
 from sfumato.search.best import with_suppression
-from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim, Outcome
+from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim, Outcome, Work, built_in_search
 from sfumato.search.group_counts import GroupCounter
 from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.search.loss import find_measure
@@ -553,6 +554,40 @@ MOST_WITHHELD_TRIED = 400_000
 """Distinct rows that are recoded again, all together, without those that may be suppressed."""
 
 
+BYTES_PER_WALKED_ENTRY = 16
+"""Bytes per entry of the tables that local recoding walks: prices, boxes, and a copy of prices to add up."""
+
+
+def _held_bytes(table: Microdata) -> int:
+    heights = [len(column.taxonomy.levels) for column in table.keys]
+    leaves = [len(column.taxonomy.leaves) for column in table.keys]
+    return most_entries(heights, leaves, table.distinct) * BYTES_PER_WALKED_ENTRY
+
+
+@built_in_search(
+    "local",
+    "puts rows with like keys into one class, and recodes every class by itself",
+    place=5,
+    compared=1,
+    ability=Ability(
+        losses=("loss",),
+        suppresses=False,
+        weighs=True,
+        any_promise=False,
+        whole_columns=False,
+        beside_others=False,
+        why_not="local recoding adds up what each row loses, which only loss can tell",
+    ),
+    work=Work(
+        steps=lambda size: size.rows * (1000 + min(size.nodes, MOST_LEVEL_VECTORS) / 4),
+        step_time=0.2,
+        row_bytes=lambda keys, width, _: 12 * keys + 2 * width + 900,
+        held_bytes=_held_bytes,
+        rows_of_rungs=30_000,
+        cells_of_rungs=400_000,
+        walks_levels=True,
+    ),
+)
 def local(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns classes of key groups (`classes_of_groups`), where suppressed rows have a price without some.
 

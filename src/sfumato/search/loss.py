@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policy.searches import LOSS_GROUP, known_losses
+from sfumato.policy.searches import BUILT_IN_LOSSES, LOSS_GROUP, known_losses
 from sfumato.system import plugins
 from sfumato.system.errors import UsageError
 from sfumato.system.presentation.cards import format_number, pluralize
@@ -55,6 +56,38 @@ class MeasuredRecoding:
         return fsum((values * self.weights).tolist()) / fsum(self.weights.tolist()) if len(values) else 0.0
 
 
+Measure = Callable[[MeasuredRecoding], float]
+"""A loss: a number of a recoding, smaller is better, that never falls when a table becomes more general."""
+M = TypeVar("M", bound=Measure)
+
+MEASURES: dict[str, Measure] = {}
+"""The built-in losses of the modules that are loaded, by name."""
+
+
+def built_in_loss(
+    name: str, meaning: str, *, by_level: bool = False, by_size: bool = False, needs_levels: bool = False
+) -> Callable[[M], M]:
+    """Offers a function as a built-in loss, under its name in policies.
+
+    `sfumato.policy.searches` reads these words from the file without importing it, so they are literals.
+
+    Args:
+        name: what a policy writes after `loss:`.
+        meaning: what the number is, for the schema and for pages.
+        by_level: what a combination of levels loses is told without its recoding, by a `NodeCost` for the
+            lattice search and by a measure of `recipients.pattern_quality` for versions.
+        by_size: it is about the sizes of classes, not about how general values are.
+        needs_levels: it is defined for recodings alone in which every column is at one level.
+    """
+    del meaning, by_level, by_size, needs_levels  # read from the file
+
+    def offer(measure: M) -> M:
+        MEASURES[name] = measure
+        return measure
+
+    return offer
+
+
 def measure(
     name: str,
     recoding: Recoding,
@@ -71,15 +104,16 @@ def measure(
     return find_measure(name)(MeasuredRecoding(recoding, levels, dear, price or UNPRICED))
 
 
-def find_measure(name: str) -> Callable[[MeasuredRecoding], float]:
+def find_measure(name: str) -> Measure:
     """Returns the measure with this name; raises `UsageError` if there is none.
 
     A package may offer measures of its own by entry point: functions of a `MeasuredRecoding` that never fall
     when a table becomes more general (`sfumato.testing.check_loss`).
     """
-    if name in MEASURES:
-        return MEASURES[name]
-    offered: Callable[[MeasuredRecoding], float] | None = plugins.find(LOSS_GROUP, name, taken=MEASURES)
+    if name in BUILT_IN_LOSSES:
+        built_in: Measure = BUILT_IN_LOSSES[name].load()
+        return built_in
+    offered: Measure | None = plugins.find(LOSS_GROUP, name, taken=BUILT_IN_LOSSES)
     if offered is None:
         raise UsageError(f"unknown loss '{name}'", remedy=f"Known: {', '.join(known_losses())}.")
     return offered
@@ -94,6 +128,7 @@ def column_weights(keys: Sequence[Column], weights: Mapping[str, Fraction] | Non
     return chosen
 
 
+@built_in_loss("loss", "mean share of the values that a published value stands for", by_level=True)
 def mean_loss(case: MeasuredRecoding) -> float:
     """Mean over the columns of x_j = (Σ_rows share - n/D) / (n - n/D): see `column_losses`.
 
@@ -102,6 +137,7 @@ def mean_loss(case: MeasuredRecoding) -> float:
     return case.mean(column_losses(case))
 
 
+@built_in_loss("geometric", "the same, as a geometric mean over the columns", by_level=True)
 def geometric_loss(case: MeasuredRecoding) -> float:
     """(Π_j (1 + x_j))^(1/m) - 1, the x_j as in `mean_loss`. Source: ARX, "loss" with geometric mean."""
     return float(np.expm1(case.mean(np.log1p(column_losses(case)))))
@@ -139,6 +175,7 @@ def share_loss(covered: int, n: int, s: int, domain: int, price: Fraction = UNPR
     return (whole * (covered - n) + (dear - whole) * s * (domain - 1)) / (whole * n * (domain - 1))
 
 
+@built_in_loss("entropy", "bits lost, by how common each value is", by_level=True)
 def entropy(case: MeasuredRecoding) -> float:
     """Bits lost: Σ_j [ Σ_rows log2(F(generalized)/F(value)) + Σ_g c_g·log2(s/c_g) ].
 
@@ -187,6 +224,7 @@ def shuffled_bits(sizes: Counts) -> float:
     return float(sizes @ (np.log2(sizes.sum()) - np.log2(sizes))) if len(sizes) else 0.0
 
 
+@built_in_loss("precision", "mean level over height", by_level=True)
 def precision(case: MeasuredRecoding) -> float:
     """Mean over the columns of [ Σ_published level/height + s ] / n; level/height is 0 where the height is.
 
@@ -205,6 +243,7 @@ def precision(case: MeasuredRecoding) -> float:
     return case.mean(np.array(shares))
 
 
+@built_in_loss("discernibility", "sum of squared class sizes", by_level=True, by_size=True)
 def discernibility(case: MeasuredRecoding) -> float:
     """DM: Σ_published c² + s·n·price: each row is confused with its class, a suppressed one with every row.
 
@@ -213,6 +252,7 @@ def discernibility(case: MeasuredRecoding) -> float:
     return float(_squares(case.recoding.rows) + case.s * case.n * case.price)
 
 
+@built_in_loss("discernibility-star", "the same, suppressed rows not punished", by_level=True, by_size=True)
 def discernibility_star(case: MeasuredRecoding) -> float:
     """DM*: Σ c² over all classes the cuts form, published or not; no penalty for suppression.
 
@@ -227,6 +267,7 @@ def discernibility_star(case: MeasuredRecoding) -> float:
     return float(total + unknown**2)
 
 
+@built_in_loss("class-size", "average class size over k", by_level=True, by_size=True)
 def class_size(case: MeasuredRecoding) -> float:
     """Average rows per class, n / classes; the suppressed rows, if any, are one class.
 
@@ -236,24 +277,13 @@ def class_size(case: MeasuredRecoding) -> float:
     return case.n / classes if classes else 0.0
 
 
+@built_in_loss("height", "sum of levels", by_level=True, needs_levels=True)
 def height(case: MeasuredRecoding) -> float:
     """Σ_j level_j. Source: Samarati 2001."""
     if case.levels is None:
         raise UsageError("the loss 'height' needs a full-domain recoding", remedy="Use 'precision' instead.")
     levels = [case.levels[c.name] for c in case.recoding.table.keys]
     return fsum((case.weights * levels).tolist())
-
-
-MEASURES: Mapping[str, Callable[[MeasuredRecoding], float]] = {
-    "loss": mean_loss,
-    "geometric": geometric_loss,
-    "entropy": entropy,
-    "precision": precision,
-    "discernibility": discernibility,
-    "discernibility-star": discernibility_star,
-    "class-size": class_size,
-    "height": height,
-}
 
 
 def leaves_of(taxonomy: Taxonomy) -> int:

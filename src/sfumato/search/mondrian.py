@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.contract import Promises
+from sfumato.policy.searches import Ability
 from sfumato.search import contract as refusal
 from sfumato.search.best import with_suppression
-from sfumato.search.contract import Aim, Outcome
+from sfumato.search.contract import TIMES_DIVIDED_AGAIN, Aim, Outcome, TableSize, Work, built_in_search
 from sfumato.search.group_counts import GroupCounter
 from sfumato.search.groups import MovingRows, RowRanges, Segments, SplitProposal
 from sfumato.search.loss import find_measure
@@ -32,6 +34,32 @@ MOST_WITHHELD_TRIED = 4_000_000
 """Distinct rows that are split again, all together, without those that may be suppressed."""
 
 
+@built_in_search(
+    "mondrian",
+    "splits classes one by one, at medians and along taxonomies",
+    place=3,
+    compared=4,
+    ability=Ability(
+        losses=("loss", "discernibility"),
+        suppresses=False,
+        weighs=True,
+        relaxes=True,
+        whole_columns=False,
+        why_not="Mondrian recodes each class by itself, so a column has no level to measure",
+        ranges=True,
+    ),
+    work=Work(
+        steps=lambda size: (
+            size.rows * size.keys * log2(2 + size.rows / size.least) * (1 + _times_divided_again(size))
+        ),
+        step_time=0.04,
+        times_for_values=2,
+        row_bytes=lambda _, width, named: 2 * width + (95 if named else 60),
+        rows_of_rungs=200_000,
+        cells_of_rungs=700_000,
+        rows_of_offers=300_000,
+    ),
+)
 def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Splits the table into classes (`partition`), where suppressed rows have a price without some of them.
 
@@ -47,6 +75,11 @@ def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
         most=MOST_WITHHELD_TRIED,
         progress=progress,
     )
+
+
+def _times_divided_again(size: TableSize) -> int:
+    """Returns how often the table may be divided again, without some rows."""
+    return min(TIMES_DIVIDED_AGAIN, MOST_WITHHELD_TRIED // max(1, size.rows)) if size.priced else 0
 
 
 def partition(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:

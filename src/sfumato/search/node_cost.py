@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, log1p
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,13 @@ class NodeCost:
 
     `steps[j][level]` is what column j adds at a level as long as no coded row is suppressed.
     """
+
+    by_loss: ClassVar[dict[str, type[NodeCost]]] = {}
+    """The class of every loss that a lattice search can keep small."""
+
+    def __init_subclass__(cls, loss: str | None = None) -> None:
+        if loss is not None:
+            NodeCost.by_loss[loss] = cls
 
     looks_at_rows = True
     """Whether it matters which rows are suppressed, not only how many."""
@@ -128,7 +136,7 @@ class NodeCost:
         return node.suppressed == 0
 
 
-class MeanLoss(NodeCost):
+class MeanLoss(NodeCost, loss="loss"):
     """`loss`: the leaves that published values cover, plus the whole domain for suppressed rows."""
 
     def base_cost(self, j: int, level: int) -> int:
@@ -164,7 +172,7 @@ class MeanLoss(NodeCost):
         return np.array(shares) * self.weights[j] / self.total_weight
 
 
-class GeometricLoss(MeanLoss):
+class GeometricLoss(MeanLoss, loss="geometric"):
     """`geometric`: sums of logarithms."""
 
     def scale(self, x: float) -> float:
@@ -180,7 +188,7 @@ class GeometricLoss(MeanLoss):
         return log1p(score)
 
 
-class EntropyCost(NodeCost):
+class EntropyCost(NodeCost, loss="entropy"):
     """`entropy`: the bits lost by generalization, plus those lost among the suppressed rows."""
 
     def base_cost(self, j: int, level: int) -> float:
@@ -198,7 +206,7 @@ class EntropyCost(NodeCost):
         )
 
 
-class Precision(NodeCost):
+class Precision(NodeCost, loss="precision"):
     """`precision`: the level, as a share of the height."""
 
     looks_at_rows = False
@@ -214,7 +222,7 @@ class Precision(NodeCost):
         return np.array([self.column_cost(j, level, None, s + self.dropped) for s in suppressed.tolist()])
 
 
-class Height(NodeCost):
+class Height(NodeCost, loss="height"):
     """`height`: the level."""
 
     looks_at_rows = False
@@ -242,7 +250,7 @@ class SizeCost(MeanLoss):
         return self.lower_bound(node) >= score
 
 
-class Discernibility(SizeCost):
+class Discernibility(SizeCost, loss="discernibility"):
     """`discernibility`."""
 
     def score(self, node: JudgedNode) -> float:
@@ -255,7 +263,7 @@ class Discernibility(SizeCost):
         return float(int(node.sizes @ node.sizes) + self.dropped * self.n * self.price)
 
 
-class DiscernibilityStar(SizeCost):
+class DiscernibilityStar(SizeCost, loss="discernibility-star"):
     """`discernibility-star`."""
 
     def score(self, node: JudgedNode) -> float:
@@ -265,7 +273,7 @@ class DiscernibilityStar(SizeCost):
         return self.score(node)
 
 
-class ClassSize(SizeCost):
+class ClassSize(SizeCost, loss="class-size"):
     """`class-size`."""
 
     def score(self, node: JudgedNode) -> float:
@@ -279,22 +287,10 @@ class ClassSize(SizeCost):
         return self.n / classes if classes else 0.0
 
 
-NODE_COSTS: dict[str, type[NodeCost]] = {
-    "loss": MeanLoss,
-    "geometric": GeometricLoss,
-    "entropy": EntropyCost,
-    "precision": Precision,
-    "discernibility": Discernibility,
-    "discernibility-star": DiscernibilityStar,
-    "class-size": ClassSize,
-    "height": Height,
-}
-
-
 def node_cost(table: Microdata, aim: Aim) -> NodeCost:
     """Returns the loss that the aim names, for this table."""
     find_measure(aim.loss)
-    return NODE_COSTS[aim.loss](table, column_weights(table.keys, aim.weights), aim.price or UNPRICED)
+    return NodeCost.by_loss[aim.loss](table, column_weights(table.keys, aim.weights), aim.price or UNPRICED)
 
 
 def _frequencies(table: Microdata, name: str) -> Counts:

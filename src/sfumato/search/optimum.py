@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.contract import Cuts, Promise, Promises
-from sfumato.policy.searches import BUILT_IN
+from sfumato.policy.searches import BUILT_IN, Ability, losses_with
 from sfumato.search.best import with_suppression
-from sfumato.search.contract import Aim, Outcome, Steps, unproved_if_suppressed
+from sfumato.search.contract import Aim, Outcome, Steps, Work, built_in_search, unproved_if_suppressed
 from sfumato.search.loss import UNPRICED
 from sfumato.search.loss import measure as loss_by
 from sfumato.search.step_check import budget_of
@@ -164,6 +164,45 @@ MOST_WITHHELD_TRIED = 400_000
 """Distinct rows that are recoded again, all together, without those that may be suppressed."""
 
 
+EXPECTED_STATES = 50_000
+"""Recodings that it looks at, at most, as users are told beforehand."""
+MOST_ROWS_TO_COMPARE = 30_000
+"""Distinct rows up to which `best` tries the exact search: it looks at all of them again and again."""
+
+
+def _too_much(table: Microdata, promises: Promises) -> str:
+    """Returns why `best` does not try this search."""
+    rows = max(1, table.distinct)
+    if rows > MOST_ROWS_TO_COMPARE:
+        return f"{rows:,} different rows are too many"
+    # Without conflicts to learn from, it would go through recodings one by one.
+    if table.profiles or any(promise.conflicts(table) is None for promise in promises.of_table):
+        return "a recoding that fails would not tell it which others do"
+    return ""
+
+
+@built_in_search(
+    "optimum",
+    "finds the best recoding of whole columns, levels mixed, and proves it",
+    place=4,
+    compared=3,
+    ability=Ability(
+        losses=losses_with(needs_levels=False),
+        suppresses=False,
+        weighs=True,
+        any_promise=False,
+        whole_table=True,
+        any_loss=True,
+        why_not="levels are mixed within a column, which then has no height",
+    ),
+    work=Work(
+        steps=lambda size: size.rows * EXPECTED_STATES,
+        at_most=True,
+        too_much=_too_much,
+        rows_of_rungs=6_000,
+        cells_of_rungs=100_000,
+    ),
+)
 def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the best global recoding (`best_cuts`), where suppressed rows have a price also of fewer rows.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.policy.policy import Policy
 from sfumato.policy.searches import BEST, ability_of
-from sfumato.search.contract import MOST_LEVEL_VECTORS
+from sfumato.search.contract import MOST_LEVEL_VECTORS, work_of
 from sfumato.search.loss import lost_columns
 from sfumato.system.errors import BadPolicy, SfumatoError
 from sfumato.system.json_object import JsonObject
@@ -23,9 +23,6 @@ from sfumato.table.recoding import Recoding
 
 SHARES = tuple(Fraction(thousandth, 1000) for thousandth in (1, 5, 10, 20, 50, 100))
 """The limits of suppression that are tried, where they are more than the policy allows."""
-MOST_ROWS = {"top-down": 300_000, "mondrian": 300_000, "lattice": 300_000}
-"""Distinct rows that plans for offers may look at together, by search; any other has `MOST_ROWS_ELSE`."""
-MOST_ROWS_ELSE = 40_000
 MOST_WALKED = 100_000_000
 """Boxes of rows that local recoding may look at for offers: it walks every vector of levels."""
 MOST_PLANS = 16
@@ -136,8 +133,9 @@ def outlook_of(plan: PlannedTable, replan: Replan) -> Outlook:
 def _plans_within_budget(search: str, table: Microdata) -> int:
     """Returns how many plans by this search may be made for offers: a matter of counts, never of time."""
     distinct = max(1, table.distinct)
-    most = min(MOST_PLANS, MOST_ROWS.get(search, MOST_ROWS_ELSE) // distinct)
-    if search == "local":
+    work = work_of(search)
+    most = min(MOST_PLANS, work.rows_of_offers // distinct)
+    if work.walks_levels:
         vectors = prod(column.taxonomy.ceiling + 1 for column in table.keys)
         most = min(most, MOST_WALKED // (distinct * min(vectors, MOST_LEVEL_VECTORS)))
     return most

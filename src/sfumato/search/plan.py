@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.search.class_term_removal import TermLimit
-from sfumato.search.contract import Aim, ComparedSearch, Outcome, Search, find
+from sfumato.search.contract import Aim, ComparedSearch, Outcome, Search, find, work_of
 from sfumato.search.controls import broken_control, refusal_under_controls, refuse_broken_controls
 from sfumato.search.expected_time import Foretell, expected_times
 from sfumato.search.explanation import Explanation, explain
@@ -619,12 +618,6 @@ BYTES_PER_TERM_ROW = 2000
 BYTES_PER_POSITION_ROW = 140
 """Bytes per row where people are judged by all their rows: whose rows they are, and sorts of them."""
 
-BYTES_PER_WALKED_ENTRY = 16
-"""Bytes per entry of the tables that local recoding walks: prices, boxes, and a copy of prices to add up."""
-
-BYTES_PER_CODE = 8
-"""Bytes per row and level where a lattice is searched from its most general node on: a code, and classes."""
-
 
 def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
     """Raises where the policy's search needs more memory than is allowed, and says what would do."""
@@ -653,37 +646,9 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     """
     keys, width = len(table.keys), 8 * table.packing.words
     named = bool(policy.promises.sensitive)
-    names = searches_of(policy)
-    by_search = {
-        "top-down": 4 * keys + (95 if named else 80),
-        "mondrian": 2 * width + (95 if named else 60),
-        "lattice": 4 * width + (95 if named else 85),
-        "optimum": 4 * keys + 2 * width + 130,
-        "local": 12 * keys + 2 * width + 900,
-    }
-    each = max(by_search.get(name, 4 * keys + 2 * width + 130) for name in names)
+    works = [work_of(name) for name in searches_of(policy)]
+    each = max(work.row_bytes(keys, width, named) for work in works)
     if table.profiles:
         each += BYTES_PER_POSITION_ROW
-    held = 0
-    if "lattice" in names:
-        from sfumato.search.frontier import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled
-        from sfumato.search.lattice import (  # noqa: PLC0415  # it is compiled
-            FEW_NODES,
-            FEWEST_FOR_SMALL_CLASSES,
-            SmallClasses,
-        )
-        from sfumato.search.wide_lattice import MOST_CODES  # noqa: PLC0415  # it is compiled
-
-        nodes = prod(len(c.taxonomy.levels) for c in table.keys)
-        codes = table.distinct * sum(len(c.taxonomy.levels) for c in table.keys)
-        held = min(MOST_HELD_ENTRIES, nodes * table.distinct) * (width + 8)
-        general_first = BYTES_PER_CODE * min(MOST_CODES, codes) if nodes > FEW_NODES else 0
-        large = table.distinct >= FEWEST_FOR_SMALL_CLASSES
-        held += max(general_first, SmallClasses.bytes_held(table) if large else 0)
-    if "local" in names:
-        from sfumato.search.local import most_entries  # noqa: PLC0415  # it is compiled
-
-        heights = [len(c.taxonomy.levels) for c in table.keys]
-        leaves = [len(c.taxonomy.leaves) for c in table.keys]
-        held = max(held, most_entries(heights, leaves, table.distinct) * BYTES_PER_WALKED_ENTRY)
+    held = max(work.held_bytes(table) for work in works)
     return table.distinct * each + held

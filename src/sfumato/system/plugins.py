@@ -1,4 +1,4 @@
-"""Parts that other packages add, found by entry point.
+"""Parts that are found and not listed: those of other packages by entry point, built-in ones by their files.
 
 A part is loaded when it is needed. One that cannot be loaded, or that takes a name which is taken, is left
 aside; whoever asks for it by name is told which distribution it came from and what is wrong with it.
@@ -6,14 +6,19 @@ aside; whoever asks for it by name is told which distribution it came from and w
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from sfumato.system.errors import UsageError
@@ -98,6 +103,105 @@ def find(group: str, name: str, *, taken: Collection[str]) -> Any:  # as `load`
     if len(offered) > 1:
         raise offered[1].refusal(f"bears the same name as one of {offered[0].distribution}")
     return offered[0].load()
+
+
+# Built-in parts: each says what it is in a decorator, which is read from its file without importing it.
+
+DEFINITION = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
+AFTER_DECORATOR = re.compile(r"^(?=@|def |class )", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A function or class that is built in, and what its decorator says of it.
+
+    `words` are the positional arguments of the decorator, `options` those with names; an option that is
+    neither a literal nor a call of something the reader knows is left out: it is there once the part is
+    loaded.
+    """
+
+    module: str
+    attribute: str
+    words: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.words[0])
+
+    def load(self) -> Any:  # whatever stands below the decorator
+        """The part itself; its module is imported now."""
+        return getattr(import_module(self.module), self.attribute)
+
+
+def declared(
+    package: str, decorator: str, calls: Mapping[str, Callable[..., Any]] | None = None
+) -> list[Declared]:
+    """Returns what stands below this decorator in the files of a package, or in a single module of ours.
+
+    Nothing is imported, so that a policy is read, or a page of help shown, without what the parts need. The
+    order is that of `options["place"]`, then of the files by name. Arguments are literals, or calls of the
+    functions that `calls` has by name.
+
+    >>> [part.name for part in declared("sfumato.search", "built_in_search")][:2]
+    ['top-down', 'lattice']
+    """
+    parts: list[Declared] = []
+    for module, text in _declaring_files(package):
+        start = text.find(f"\n@{decorator}(")
+        while start >= 0:
+            after, definition = AFTER_DECORATOR.search(text, start + 2), DEFINITION.search(text, start)
+            end = len(text) if after is None else after.start()
+            call = ast.parse(text[start + 2 : end].strip(), mode="eval").body
+            words, options = _arguments(cast("ast.Call", call), calls or {})
+            parts.append(Declared(module, definition[1] if definition else "", words, options))
+            start = text.find(f"\n@{decorator}(", end)
+    return sorted(parts, key=lambda part: part.options.get("place", LAST))
+
+
+DECLARES = "\n@built_in_"
+"""How the decorators of built-in parts begin, at the start of a line."""
+LAST = 1_000
+"""The place of a part that does not say where it stands among its like."""
+
+
+@cache
+def _declaring_files(package: str) -> tuple[tuple[str, str], ...]:
+    """Returns the modules of a package, or a module, with the text of those in which parts are declared."""
+    spec = find_spec(package)
+    if spec is None:
+        return ()
+    if spec.submodule_search_locations is None:
+        paths = {package: Path(str(spec.origin))}
+    else:
+        paths = {
+            f"{package}.{path.stem}": path
+            for folder in spec.submodule_search_locations
+            for path in sorted(Path(folder).glob("*.py"))
+        }
+    texts = {module: path.read_text(encoding="utf-8") for module, path in paths.items()}
+    return tuple((module, text) for module, text in texts.items() if DECLARES in text)
+
+
+def _arguments(
+    call: ast.Call, calls: Mapping[str, Callable[..., Any]]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns the arguments of a call in source text, without those that cannot be told from it."""
+    options = {}
+    for keyword in call.keywords:
+        try:
+            options[str(keyword.arg)] = _told(keyword.value, calls)
+        except ValueError:
+            continue
+    return tuple(_told(word, calls) for word in call.args), options
+
+
+def _told(value: ast.expr, calls: Mapping[str, Callable[..., Any]]) -> Any:
+    """Returns a value in source text; raises `ValueError` where only running it would tell."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in calls:
+        words, options = _arguments(value, calls)
+        return calls[value.func.id](*words, **options)
+    return ast.literal_eval(value)
 
 
 # What libraries log or print: not shown where nobody asked for it, since it may quote cells.

@@ -24,9 +24,8 @@ from sfumato.models.contract import Promise, Promises
 from sfumato.models.quasi_sensitive.attack import KnownRemoval, Rows, TermMinimality
 from sfumato.models.registry import definitions
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import GLOBAL_SEARCHES
 from sfumato.policy.reference import Reference, with_reference
-from sfumato.policy.searches import BEST, BUILT_IN
+from sfumato.policy.searches import BEST, BUILT_IN, GLOBAL_SEARCHES, LOCAL_SEARCHES
 from sfumato.reports.report import chance
 from sfumato.search.best import strictest_rungs
 from sfumato.search.class_term_removal import RARITY, RemovalCosts, SolverBudget, TermLimit, solve_class
@@ -480,8 +479,6 @@ def with_margin(
 # The search of a policy, as adversaries know it who ask what it would have done in another world.
 
 LATTICE = "lattice"
-BY_CLASS = ("local", "mondrian")
-"""Searches that recode classes one by one."""
 
 
 def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
@@ -546,10 +543,10 @@ def _by_shape(policy: Policy, known: KnownSearch, boxes: PublishedBoxes) -> Know
     if shape.whole_columns:
         republish = _republish(LATTICE, policy, promises)
         return replace(known, republish=republish, recodes_locally=False, by_level=shape.one_level)
-    names = [name for name in BY_CLASS if BUILT_IN[name].can_keep_small(policy.protect.loss)]
+    names = [name for name in LOCAL_SEARCHES if BUILT_IN[name].can_keep_small(policy.protect.loss)]
     names = [name for name in names if not shape.ranges or BUILT_IN[name].ranges]
     searches = [_republish(name, policy, promises) for name in names]
-    first, *others = searches or [_republish(BY_CLASS[-1], policy, promises)]
+    first, *others = searches or [_republish(LOCAL_SEARCHES[-1], policy, promises)]
     return replace(known, republish=first, others=tuple(others))
 
 

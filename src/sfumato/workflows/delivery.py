@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.inputs import count_table
 from sfumato.policy.compatibility import recodes_columns
 from sfumato.policy.policy import Policy, is_for_colluders
-from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
-from sfumato.policy.searches import BEST
+from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.searches import BEST, GLOBAL_SEARCHES
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PRIVATE_FOLDER, PlannedRelease

@@ -10,7 +10,8 @@ import pytest
 
 from sfumato.models.contract import Promises
 from sfumato.policy.searches import BUILT_IN, LOSSES, Ability
-from sfumato.search.contract import HOMES, Outcome, find
+from sfumato.search import best
+from sfumato.search.contract import Outcome, find, work_of
 from sfumato.search.lattice import lattice
 from sfumato.search.loss import measure
 from sfumato.search.mondrian import mondrian
@@ -26,7 +27,8 @@ def test_the_built_in_searches(name):
 
 
 def test_every_ability_has_a_search_and_the_other_way_round():
-    assert list(HOMES) == list(BUILT_IN)
+    assert all(find(name).__module__.startswith("sfumato.search.") for name in BUILT_IN)
+    assert tuple(name for name in best.ORDER if work_of(name).rows_of_rungs > 0) == best.ORDER
 
 
 def roots(table, promises, aim, *, progress):  # noqa: ARG001
