@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, log1p
-from typing import ClassVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,13 +55,6 @@ class NodeCost:
 
     `steps[j][level]` is what column j adds at a level as long as no coded row is suppressed.
     """
-
-    by_loss: ClassVar[dict[str, type[NodeCost]]] = {}
-    """The class of every loss that a lattice search can keep small."""
-
-    def __init_subclass__(cls, loss: str | None = None) -> None:
-        if loss is not None:
-            NodeCost.by_loss[loss] = cls
 
     looks_at_rows = True
     """Whether it matters which rows are suppressed, not only how many."""
@@ -136,7 +129,22 @@ class NodeCost:
         return node.suppressed == 0
 
 
-class MeanLoss(NodeCost, loss="loss"):
+C = TypeVar("C", bound=type[NodeCost])
+_costs: dict[str, type[NodeCost]] = {}
+
+
+def built_in_cost(loss: str) -> Callable[[C], C]:
+    """Offers what the nodes of a lattice cost by this loss: the lattice search can then keep it small."""
+
+    def offer(cost: C) -> C:
+        _costs[loss] = cost
+        return cost
+
+    return offer
+
+
+@built_in_cost("loss")
+class MeanLoss(NodeCost):
     """`loss`: the leaves that published values cover, plus the whole domain for suppressed rows."""
 
     def base_cost(self, j: int, level: int) -> int:
@@ -172,7 +180,8 @@ class MeanLoss(NodeCost, loss="loss"):
         return np.array(shares) * self.weights[j] / self.total_weight
 
 
-class GeometricLoss(MeanLoss, loss="geometric"):
+@built_in_cost("geometric")
+class GeometricLoss(MeanLoss):
     """`geometric`: sums of logarithms."""
 
     def scale(self, x: float) -> float:
@@ -188,7 +197,8 @@ class GeometricLoss(MeanLoss, loss="geometric"):
         return log1p(score)
 
 
-class EntropyCost(NodeCost, loss="entropy"):
+@built_in_cost("entropy")
+class EntropyCost(NodeCost):
     """`entropy`: the bits lost by generalization, plus those lost among the suppressed rows."""
 
     def base_cost(self, j: int, level: int) -> float:
@@ -206,7 +216,8 @@ class EntropyCost(NodeCost, loss="entropy"):
         )
 
 
-class Precision(NodeCost, loss="precision"):
+@built_in_cost("precision")
+class Precision(NodeCost):
     """`precision`: the level, as a share of the height."""
 
     looks_at_rows = False
@@ -222,7 +233,8 @@ class Precision(NodeCost, loss="precision"):
         return np.array([self.column_cost(j, level, None, s + self.dropped) for s in suppressed.tolist()])
 
 
-class Height(NodeCost, loss="height"):
+@built_in_cost("height")
+class Height(NodeCost):
     """`height`: the level."""
 
     looks_at_rows = False
@@ -250,7 +262,8 @@ class SizeCost(MeanLoss):
         return self.lower_bound(node) >= score
 
 
-class Discernibility(SizeCost, loss="discernibility"):
+@built_in_cost("discernibility")
+class Discernibility(SizeCost):
     """`discernibility`."""
 
     def score(self, node: JudgedNode) -> float:
@@ -263,7 +276,8 @@ class Discernibility(SizeCost, loss="discernibility"):
         return float(int(node.sizes @ node.sizes) + self.dropped * self.n * self.price)
 
 
-class DiscernibilityStar(SizeCost, loss="discernibility-star"):
+@built_in_cost("discernibility-star")
+class DiscernibilityStar(SizeCost):
     """`discernibility-star`."""
 
     def score(self, node: JudgedNode) -> float:
@@ -273,7 +287,8 @@ class DiscernibilityStar(SizeCost, loss="discernibility-star"):
         return self.score(node)
 
 
-class ClassSize(SizeCost, loss="class-size"):
+@built_in_cost("class-size")
+class ClassSize(SizeCost):
     """`class-size`."""
 
     def score(self, node: JudgedNode) -> float:
@@ -290,7 +305,7 @@ class ClassSize(SizeCost, loss="class-size"):
 def node_cost(table: Microdata, aim: Aim) -> NodeCost:
     """Returns the loss that the aim names, for this table."""
     find_measure(aim.loss)
-    return NodeCost.by_loss[aim.loss](table, column_weights(table.keys, aim.weights), aim.price or UNPRICED)
+    return _costs[aim.loss](table, column_weights(table.keys, aim.weights), aim.price or UNPRICED)
 
 
 def _frequencies(table: Microdata, name: str) -> Counts:
