@@ -300,7 +300,7 @@ def policy_of_roles(
     stated = {key: numbers[key] for key in ("l", "t") if key in numbers} or {"l": LEAST_VALUES}
     about = [make(KINDS[key], {"of": name, key: value}) for key, value in stated.items() for name in several]
     of_people = changed_promises(drafted, columns, {key: numbers[key] for key in ("k",) if key in numbers})
-    by_size = [promise for promise in of_people if promise.by_size and not promise.derived]
+    by_size = [promise for promise in of_people.stated if promise.by_size]
     waiting = {name: why for name, why in drafted.confirm.items() if name not in names.roles}
     return replace(drafted, columns=columns, promises=Promises((*by_size, *about)), note="", confirm=waiting)
 

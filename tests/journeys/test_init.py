@@ -120,7 +120,7 @@ def test_answered_questions_are_not_asked_again(sfumato, typed):
     assert "1 of 6" not in said.err and "2 of 6" not in said.err
     policy = sf.Policy.load("p.yaml")
     assert policy.columns["quarter"].role == "identifier"
-    assert [promise.name for promise in policy.promises if promise.looks_back] == ["continuous"]
+    assert [promise.name for promise in policy.promises.cross_release] == ["continuous"]
     assert policy.recipients is not None
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import sfumato.verify.file
 from sfumato.models.attack_contract import PublishedTable, flat
-from sfumato.models.contract import ClassPromise
+from sfumato.models.contract import ClassPromise, TermPromise
 from sfumato.policy.columns import forms_of
 from sfumato.policy.reference import judge_data
 from sfumato.system.errors import BadData, BadTaxonomy
@@ -76,7 +76,7 @@ def _one(promise, published, classes, unplaced, by_rows):
     if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
         return _open(promise, "not decidable from this file")
     lost = [column for column in promise.sensitive if column in unplaced]
-    if lost or promise.needs_original:
+    if lost or (isinstance(promise, TermPromise) and promise.needs_original):
         unknown = "it compares with the original table: give its reference"
         return _open(promise, f"values of {', '.join(lost)} are not in its taxonomy" if lost else unknown)
     found = promise.verdict(classes)

@@ -22,7 +22,7 @@ from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBeta
 from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
 from sfumato.models.continuous.people import Pool
 from sfumato.models.continuous.promise import Continuous
-from sfumato.models.contract import Adversary, Promises
+from sfumato.models.contract import Adversary, Promises, is_relative
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, QuasiSensitiveDiversity
@@ -332,7 +332,7 @@ def largest_counts(case):
     return found
 
 
-FIXED = (*(p for p in BELIEFS if not p.relative), *COUNTS)
+FIXED = (*(p for p in BELIEFS if not is_relative(p)), *COUNTS)
 """Promises that a chain can keep: none compares with a whole table that grows."""
 
 __all__ = ["BELIEFS", "COUNTS", "FIXED", "LABELS", "TOGETHER", "Case", "S", "search"]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from sfumato.models import registry
-from sfumato.models.contract import ClassPromise, Promises, TablePromise
+from sfumato.models.contract import ClassPromise, ColumnRolePromise, Promises, TablePromise
 from sfumato.models.freeform.promise import Freeform
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity
@@ -248,11 +248,11 @@ def test_a_promise_about_the_whole_table_need_not_be_monotone():
 
 
 @dataclass(frozen=True)
-class OfOne(Whole):
+class OfOne(Whole, ColumnRolePromise):
     """A promise that speaks of one free column."""
 
     name: ClassVar[str] = "freeform"
-    column_role: ClassVar[Role | None] = Role.FREE
+    column_role: ClassVar[Role] = Role.FREE
     reads: ClassVar[tuple[str, ...]] = ("f",)
 
 

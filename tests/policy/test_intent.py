@@ -66,7 +66,7 @@ def check(policy, intent):
     """What was answered is what the policy says."""
     k = {"none": 12 if intent.audience is Audience.PUBLIC else 5, "3": 3}[intent.rule]
     assert min(p.least_people for p in policy.promises if p.least_people) == k
-    assert any(p.looks_back for p in policy.promises) == (intent.frequency is Frequency.AGAIN)
+    assert policy.promises.looks_back == (intent.frequency is Frequency.AGAIN)
     assert policy.person == (intent.person if intent.rows is RowMeaning.EVENT else None)
     for name in filter(None, (intent.person, intent.since)):
         assert name not in policy.published

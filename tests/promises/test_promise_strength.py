@@ -16,7 +16,7 @@ from oracles.class_promises import classes_of, groups
 from oracles.tiny_chains import chains, releases, table
 from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
 from sfumato.models.continuous.promise import Continuous
-from sfumato.models.contract import ClassPromise, Promises
+from sfumato.models.contract import ClassPromise, Promises, TermPromise
 from sfumato.models.freeform.promise import Freeform
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
@@ -84,7 +84,7 @@ def small_tables():
 
 def bound(promise, classes):
     """The promise with what it needs of the original table, for which the classes stand."""
-    return promise.bound(classes) if promise.needs_original else promise
+    return promise.bound(classes) if isinstance(promise, TermPromise) and promise.needs_original else promise
 
 
 def test_who_keeps_the_stricter_one_keeps_the_other_on_every_small_table():

@@ -353,7 +353,7 @@ def test_what_cannot_be_judged_together_is_refused(labels, said):
         Policy.from_dict(policy_of(tables, asked))
     apart = [[(f"{d}{label}", ("1",)) for label in some] for d, some in enumerate(labels)]
     fine = Policy.from_dict(policy_of(apart, asked))
-    assert not any(p.derived for p in fine.promises), "unrelated labels need no joint judgement"
+    assert not any(p.derived for p in fine.promises.of_terms), "unrelated labels need no joint judgement"
 
 
 def test_promises_about_the_same_labels_need_the_same_prevalence():
@@ -363,7 +363,7 @@ def test_promises_about_the_same_labels_need_the_same_prevalence():
     with pytest.raises(BadPolicy, match="says otherwise how common"):
         Policy.from_dict(words)
     words["promises"][2]["quasi-sensitive"]["prevalence"] = {"A": "1/4", "B": "1/2"}
-    assert any(p.derived for p in Policy.from_dict(words).promises), "the unit does not matter"
+    assert any(p.derived for p in Policy.from_dict(words).promises.of_terms), "the unit does not matter"
 
 
 @pytest.mark.parametrize("common", [None, {"A": 1, "B": 2}])
@@ -386,6 +386,6 @@ def test_closeness_of_rows_that_contradict_themselves_is_refused():
 def test_what_is_derived_stands_in_no_policy():
     tables = [[("A", ("1",)), ("B", ("2",))]] * 2
     rule = Policy.from_dict(policy_of(tables, [Asked("diversity", few=1)] * 2))
-    assert len(rule.promises.members) == 4 and sum(p.derived for p in rule.promises) == 1
+    assert len(rule.promises.members) == 4 and sum(p.derived for p in rule.promises.of_terms) == 1
     assert len(rule.to_dict()["promises"]) == 3
     assert Policy.from_dict(rule.to_dict()).digest == rule.digest

@@ -137,7 +137,7 @@ def test_what_is_no_cone_says_that_it_cannot_tell():
         cone = False
 
     assert NoCone().keeps_weights(weighted({0: Fraction(2), 1: Fraction(2)})) is None
-    assert Freeform(Fraction(1, 2)).keeps_weights(weighted({0: Fraction(2)})) is None
+    assert not hasattr(Freeform(Fraction(1, 2)), "keeps_weights")
 
 
 @given(held, st.integers(1, 50))

@@ -160,7 +160,7 @@ def _decided(
     granted: int | None,
 ) -> tuple[Verdict, ...]:
     """Returns the verdicts, those on promises about several tables decided by the second judge."""
-    about_earlier = {str(p): p.judge_data() for p in policy.promises if p.looks_back}
+    about_earlier = {str(p): p.judge_data() for p in policy.promises.cross_release}
     if against_register(policy) and len(releases) > 1:
         return _against_register(verdicts, releases, policy, table, granted)
     documents = [release.as_dict() for release in releases] if about_earlier else []
@@ -178,13 +178,13 @@ def _against_register(
     granted: int | None,
 ) -> tuple[Verdict, ...]:
     """Returns the verdicts with what the tables alone tell of positions that a register tells apart."""
-    promises, looking_back = policy.promises, [p for p in policy.promises if p.looks_back]
+    promises = policy.promises
     held = promises.of_class if asks_of_several(policy) else ()
     told = judge_data(policy)
     values = _unchanged_texts(table, releases[-1].unchanged)
     documents = [release.as_dict() for release in releases]
     found = {v.promise: v for v in verdicts}
-    for promise in looking_back or (None,):
+    for promise in promises.cross_release or (None,):
         people = max([p.least_people for p in held if p.by_size] + [promise.least_people if promise else 1])
         people = people if granted is None else min(people, granted)
         asked = FilesQuestion(told, people, tuple(p.judge_data() for p in held if not p.by_size))

@@ -20,7 +20,7 @@ from sfumato.draft.functional_dependencies import (
 )
 from sfumato.draft.roles import guess, is_undecided, without_undecided
 from sfumato.draft.safe_harbor_cells import may_be_number_of_people, rules_kept
-from sfumato.models.contract import Adversary, Promise, Promises
+from sfumato.models.contract import Adversary, Promise, Promises, with_least_people
 from sfumato.models.registry import make
 from sfumato.policy.columns import PEOPLE, words
 from sfumato.policy.content import ColumnRule
@@ -342,7 +342,7 @@ def intended(draft: Policy, intent: Intent) -> Policy:
         columns[name] = _unpublished(of_deliveries=name == intent.since)
     named, kept = rule_of(intent.rule), _about_published(draft.promises, columns)
     if isinstance(named, int):
-        kept = tuple(p.with_least_people(named) if p.least_people else p for p in kept)
+        kept = tuple(with_least_people(p, named) if p.least_people else p for p in kept)
     protect = draft.protect
     if intent.frequency is Frequency.AGAIN:
         kept = (*kept, _continuous(kept, intent))
@@ -387,8 +387,8 @@ def _about_published(promises: Promises, columns: Mapping[str, ColumnRule]) -> t
     """Returns the promises about columns that are still secrets: others lost what they are about."""
     return tuple(
         promise
-        for promise in promises
-        if not promise.derived and all(columns[name].role is Role.SENSITIVE for name in promise.sensitive)
+        for promise in promises.stated
+        if all(columns[name].role is Role.SENSITIVE for name in promise.sensitive)
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from sfumato.system.json_object import InPlainWords
 from sfumato.system.verdict import AttackLimit, AttackLimits, Evidence, PromiseStrength, Verdict
 from sfumato.table.classes import Classes, WeightedClass
 from sfumato.table.cut import Cut
-from sfumato.table.microdata import Codes, Counts, DerivesPromises, JointColumn, Microdata, Role
+from sfumato.table.microdata import Codes, Counts, JointColumn, Microdata, Role
 from sfumato.table.release_summary import Imprint, ProvedCandidates
 from sfumato.table.taxonomy import ROOT, Label, Taxonomy, TaxonomyRule
 
@@ -225,48 +225,6 @@ class Adversary(StrEnum):
         return "these tables and the key values of one person, nobody else's"
 
 
-# What a promise says of earlier releases: whether it looks at them, and how it tells people apart.
-
-
-class LooksBack:
-    """The part of a promise that is about earlier releases; by default it looks at none."""
-
-    @property
-    def looks_back(self) -> bool:
-        """Whether it is judged beside earlier releases."""
-        return False
-
-    @property
-    def earlier(self) -> tuple[Imprint, ...]:
-        """The earlier releases that it was given, oldest first."""
-        return ()
-
-    @property
-    def batch_column(self) -> str | None:
-        """The column that tells the rows of earlier releases from new ones; it is not published."""
-        return None
-
-    @property
-    def tells_people(self) -> bool:
-        """Whether that column says who a row is about, not which batch it came with."""
-        return False
-
-    def candidates(self, verdict: Verdict) -> ProvedCandidates | None:
-        """Returns what its verdict proves of everybody's candidates, for later releases; `None`: nothing."""
-        del verdict
-        return None
-
-    @property
-    def adversary(self) -> Adversary | None:
-        """Whom it is kept against beside earlier releases; `None` where it does not look back."""
-        return None
-
-    @property
-    def asks_others(self) -> bool:
-        """Whether it asks the policy's class promises beside earlier releases, too."""
-        return False
-
-
 # A prior: what outsiders believe about labels before anything is published.
 
 HEADER = ["label", "share"]
@@ -364,11 +322,15 @@ Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
 """An array of yes and no, one entry per class or per row."""
 
+P = TypeVar("P", bound="Promise")
 
-class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
+
+class Promise(InPlainWords, ABC):
     """What every promise says of itself; each member has a default that claims nothing.
 
-    Any member may be a class variable, a field or a property in a definition.
+    Any member may be a class variable, a field or a property in a definition. What only a few promises have
+    to say stands in classes of its own, from which these derive besides: `RelativePromise`,
+    `AdjustablePromise`, `ColumnRolePromise`, `TermPromise` and `CrossReleasePromise`.
     """
 
     # Who it is.
@@ -388,10 +350,6 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
     # Its columns.
     roles: ClassVar[tuple[Role, ...]] = (Role.SENSITIVE,)
     """The roles that the columns in `sensitive` may have."""
-    column_role: ClassVar[Role | None] = None
-    """A role of columns that means nothing in a policy without this promise."""
-    column_options: ClassVar[type[ColumnOptions] | None] = None
-    """The keys that columns of that role may have in a policy."""
     several_values: ClassVar[bool] = False
     """Whether it bounds how many people have a value, and so covers people who have several values, too."""
     known_alone: ClassVar[bool] = False
@@ -450,46 +408,6 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         """Whether it asks for `least_values` and for nothing else."""
         return False
 
-    def with_least_people(self, k: int) -> Self:
-        """Returns the same promise asking for k people instead, if that is what it is about, else itself."""
-        del k
-        return self
-
-    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
-        """Returns the same promise asking for l values instead, if that is what it is about, else itself."""
-        del l
-        return self
-
-    @property
-    def stricter(self) -> tuple[Self, ...]:
-        """The same promise asking for more, by a fixed ladder, nearest first: what keeps one keeps this."""
-        return ()
-
-    # What several tables say together.
-    @property
-    def cone(self) -> bool:
-        """Whether the histograms that keep it form a convex cone, the whole table held fixed (`relative`)."""
-        return False
-
-    @property
-    def relative(self) -> bool:
-        """Whether it compares classes with the whole published table, and so depends on which one that is."""
-        return False
-
-    def most_kept(self, classes: Classes, spare: int) -> Counts | None:
-        """Returns how many rows of each class can be published at most, however finely it is split.
-
-        Parts of a class that do not keep the promise are suppressed, up to `spare` rows of the whole table.
-        `None`, the default: it cannot tell. Only asked where rows are people.
-        """
-        del classes, spare
-        return None
-
-    def keeps_weights(self, held: WeightedClass) -> bool | None:
-        """Returns whether a class with rational counts keeps it, exactly; `None` where it cannot tell."""
-        del held
-        return None
-
     # What it has to be told.
     def about(self, columns: Mapping[str, ColumnView]) -> Self:
         """Returns the same promise, told what a policy says of the columns; `reads` may follow from that."""
@@ -500,31 +418,6 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
         """Returns sentences about what in a policy it cannot go with."""
         del policy
         return []
-
-    @property
-    def needs_original(self) -> bool:
-        """Whether it has to be given the original table before it can be judged."""
-        return False
-
-    def given_original(self, table: Microdata) -> Self:
-        """Returns the same promise with what it needs of the original table."""
-        del table
-        return self
-
-    @property
-    def kept_of_original(self) -> tuple[KeptPrior, ...]:
-        """What it took from the original table, for the owner to keep, so that others can judge it later."""
-        return ()
-
-    def given_kept(self, kept: Sequence[KeptPrior]) -> Self:
-        """Returns the same promise with what an owner kept of the original table, where it fits."""
-        del kept
-        return self
-
-    def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
-        """Returns the same promise beside these releases, oldest first, and among these promises."""
-        del earlier, promises
-        return self
 
     # What others are told.
     def parameters(self) -> dict[str, object]:
@@ -565,8 +458,8 @@ class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
             "by_size": self.by_size,
             "by_values": self.by_values,
             "several_values": self.several_values,
-            "needs_original": self.needs_original,
-            "earlier": len(self.earlier),
+            "needs_original": False,
+            "earlier": 0,
         }
 
     @abstractmethod
@@ -588,18 +481,22 @@ class ClassPromise(Promise):
     def verdict(self, classes: Classes) -> Verdict:
         """Returns the worst class and its margin."""
 
-    def margins(self, classes: Classes) -> NDArray[np.float64] | None:
-        """Returns how far the whole table may move before the answer on a class may change, rounded down.
+    @property
+    def cone(self) -> bool:
+        """Whether the histograms that keep it form a convex cone, the whole table held fixed."""
+        return False
 
-        A number per class: as long as the distribution of every sensitive column has moved by less, in
-        total variation, `holds_on` says the same of it. `None`, the default: it cannot tell. Only asked of a
-        promise that is `relative`.
+    def most_kept(self, classes: Classes, spare: int) -> Counts | None:
+        """Returns how many rows of each class can be published at most, however finely it is split.
+
+        Parts of a class that do not keep the promise are suppressed, up to `spare` rows of the whole table.
+        `None`, the default: it cannot tell. Only asked where rows are people.
         """
-        del classes
+        del classes, spare
         return None
 
     def keeps_weights(self, held: WeightedClass) -> bool | None:
-        """Returns whether a class with rational counts keeps it.
+        """Returns whether a class with rational counts keeps it, exactly; `None` where it cannot tell.
 
         For a cone this is decided on a multiple of the class in whole numbers, where that fits 64 bits.
         """
@@ -609,6 +506,95 @@ class ClassPromise(Promise):
             return False
         whole = held.in_whole_numbers(least=self.least_people)
         return None if whole is None else bool(self.holds_on(whole)[0])
+
+
+class RelativePromise(ClassPromise):
+    """A class promise that compares classes with the whole published table."""
+
+    @property
+    def relative(self) -> bool:
+        """Whether it does so with these parameters, and so depends on which rows are published."""
+        return True
+
+    def margins(self, classes: Classes) -> NDArray[np.float64] | None:
+        """Returns how far the whole table may move before the answer on a class may change, rounded down.
+
+        A number per class: as long as the distribution of every sensitive column has moved by less, in
+        total variation, `holds_on` says the same of it. `None`, the default: it cannot tell. Only asked where
+        it is `relative`.
+        """
+        del classes
+        return None
+
+
+class AdjustablePromise(Promise):
+    """A promise that can be made stricter or weaker by one of its numbers."""
+
+    def with_least_people(self, k: int) -> Self:
+        """Returns the same promise asking for k people instead, if that is what it is about, else itself."""
+        del k
+        return self
+
+    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
+        """Returns the same promise asking for l values instead, if that is what it is about, else itself."""
+        del l
+        return self
+
+    @property
+    def stricter(self) -> tuple[Self, ...]:
+        """The same promise asking for more, by a fixed ladder, nearest first: what keeps one keeps this."""
+        return ()
+
+
+class ColumnRolePromise(Promise):
+    """A promise that a role of columns belongs to: without it, the role means nothing in a policy."""
+
+    column_role: ClassVar[Role]
+    """The role."""
+    column_options: ClassVar[type[ColumnOptions] | None] = None
+    """The keys that columns of that role may have in a policy."""
+
+
+class TermPromise(ClassPromise, ColumnRolePromise):
+    """A class promise about term sets: what it takes of the original table, and what follows from others."""
+
+    @property
+    def derived(self) -> bool:
+        """Whether it was made from other promises, and so stands in no policy."""
+        return False
+
+    def derived_with(self, promises: Sequence[Promise]) -> tuple[TermPromise, ...]:
+        """Returns what has to be kept besides, because these are promised; itself is among them."""
+        del promises
+        return ()
+
+    @property
+    def joint_columns(self) -> tuple[JointColumn, ...]:
+        """The columns that it looks at together, each such group under one name in `sensitive`."""
+        return ()
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether it has to be given the original table before it can be judged."""
+        return False
+
+    def given_original(self, table: Microdata) -> Self:
+        """Returns the same promise with what it needs of the original table."""
+        del table
+        return self
+
+    @property
+    def kept_of_original(self) -> tuple[KeptPrior, ...]:
+        """What it took from the original table, for the owner to keep, so that others can judge it later."""
+        return ()
+
+    def given_kept(self, kept: Sequence[KeptPrior]) -> Self:
+        """Returns the same promise with what an owner kept of the original table, where it fits."""
+        del kept
+        return self
+
+    def judge_data(self) -> dict[str, object]:
+        return {**super().judge_data(), "needs_original": self.needs_original}
 
 
 class TablePromise(Promise):
@@ -643,6 +629,47 @@ class TablePromise(Promise):
 
     def judge_data(self) -> dict[str, object]:
         return {**super().judge_data(), "judged_on_labels": self.judged_on_labels}
+
+
+class CrossReleasePromise(TablePromise):
+    """A table promise that is judged beside earlier releases of the same table."""
+
+    @property
+    @abstractmethod
+    def earlier(self) -> tuple[Imprint, ...]:
+        """The earlier releases that it was given, oldest first."""
+
+    @property
+    @abstractmethod
+    def adversary(self) -> Adversary:
+        """Whom it is kept against."""
+
+    @abstractmethod
+    def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
+        """Returns the same promise beside these releases, oldest first, and among these promises."""
+
+    @property
+    def batch_column(self) -> str | None:
+        """The column that tells the rows of earlier releases from new ones; it is not published."""
+        return None
+
+    @property
+    def tells_people(self) -> bool:
+        """Whether that column says who a row is about, not which batch it came with."""
+        return False
+
+    def candidates(self, verdict: Verdict) -> ProvedCandidates | None:
+        """Returns what its verdict proves of everybody's candidates, for later releases; `None`: nothing."""
+        del verdict
+        return None
+
+    @property
+    def asks_others(self) -> bool:
+        """Whether it asks the policy's class promises beside earlier releases, too."""
+        return False
+
+    def judge_data(self) -> dict[str, object]:
+        return {**super().judge_data(), "earlier": len(self.earlier)}
 
 
 @dataclass(frozen=True)
@@ -681,12 +708,34 @@ class Promises:
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""
-        return Promises(tuple(p.given(earlier, self) for p in self.members))
+        return Promises(
+            tuple(p.given(earlier, self) if isinstance(p, CrossReleasePromise) else p for p in self.members)
+        )
+
+    @cached_property
+    def cross_release(self) -> tuple[CrossReleasePromise, ...]:
+        """The members that are judged beside earlier releases."""
+        return tuple(p for p in self.members if isinstance(p, CrossReleasePromise))
 
     @property
     def looks_back(self) -> bool:
         """Whether any member is judged beside earlier releases."""
-        return any(p.looks_back for p in self.members)
+        return bool(self.cross_release)
+
+    @cached_property
+    def of_terms(self) -> tuple[TermPromise, ...]:
+        """The members about term sets, derived ones among them."""
+        return tuple(p for p in self.members if isinstance(p, TermPromise))
+
+    @cached_property
+    def stated(self) -> tuple[Promise, ...]:
+        """The members that stand in a policy: all but derived ones."""
+        return tuple(p for p in self.members if not is_derived(p))
+
+    @cached_property
+    def relative(self) -> tuple[RelativePromise, ...]:
+        """The members that compare classes with the whole published table."""
+        return tuple(p for p in self.members if isinstance(p, RelativePromise) and p.relative)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -717,18 +766,43 @@ class Promises:
         return tuple(p.verdict(classes) for p in self.of_class)
 
 
+def is_cone(promise: Promise) -> bool:
+    """Returns whether the histograms that keep a promise form a convex cone, the whole table held fixed."""
+    return isinstance(promise, ClassPromise) and promise.cone
+
+
+def is_relative(promise: Promise) -> bool:
+    """Returns whether a promise compares classes with the whole published table."""
+    return isinstance(promise, RelativePromise) and promise.relative
+
+
+def with_least_people(promise: P, k: int) -> P:
+    """Returns a promise asking for k people instead, if that is what it is about, else itself."""
+    return promise.with_least_people(k) if isinstance(promise, AdjustablePromise) else promise
+
+
+def with_least_values(promise: P, l: int) -> P:  # noqa: E741  # the name in every policy
+    """Returns a promise asking for l values instead, if that is what it is about, else itself."""
+    return promise.with_least_values(l) if isinstance(promise, AdjustablePromise) else promise
+
+
 # Derived promises: what has to be kept because several promises are made, and no policy writes.
+
+
+def is_derived(promise: Promise) -> bool:
+    """Returns whether a promise was made from others, and so stands in no policy."""
+    return isinstance(promise, TermPromise) and promise.derived
 
 
 def with_derived(promises: Promises) -> Promises:
     """Returns the promises with what follows from several of them; as they are, where that is there."""
-    if any(p.derived for p in promises):
+    if len(promises.stated) < len(promises.members):
         return promises
-    derived = (new for p in promises for new in p.derived_with(promises.members))
-    more = dict.fromkeys(new for new in derived if isinstance(new, Promise))
+    derived = (new for promise in promises.of_terms for new in promise.derived_with(promises.members))
+    more = dict.fromkeys(derived)
     return Promises((*promises.members, *more)) if more else promises
 
 
 def joint_columns_of(promises: Promises) -> tuple[JointColumn, ...]:
     """Returns the columns that any promise looks at together, each group once."""
-    return tuple(dict.fromkeys(joint for p in promises for joint in p.joint_columns))
+    return tuple(dict.fromkeys(joint for p in promises.of_terms for joint in p.joint_columns))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +11,7 @@ from threading import local
 from types import ModuleType
 from typing import TypeVar
 
-from sfumato.models.contract import ClassPromise, ColumnOptions, Promise, TablePromise
+from sfumato.models.contract import ClassPromise, ColumnOptions, ColumnRolePromise, Promise, TablePromise
 from sfumato.models.parameters import ParametrizedPromise, Schema
 from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.system.plugins import offers
@@ -87,13 +87,18 @@ def refused(name: str) -> UsageError | None:
 
 def owner_of(role: Role) -> str | None:
     """The policy key of the promise that a column role belongs to, if there is one."""
-    return next((maker.name for maker in definitions() if maker.column_role is role), None)
+    return next((maker.name for maker in _owners(role)), None)
 
 
 def column_options(role: Role) -> type[ColumnOptions] | None:
     """The keys that columns of this role get for the sake of the promise that it belongs to, if any."""
-    owners = (maker for maker in definitions() if maker.column_role is role)
-    return next((maker.column_options for maker in owners if maker.column_options), None)
+    return next((owner.column_options for owner in _owners(role) if owner.column_options), None)
+
+
+def _owners(role: Role) -> Iterator[type[ColumnRolePromise]]:
+    for maker in definitions():
+        if issubclass(maker, ColumnRolePromise) and maker.column_role is role:
+            yield maker
 
 
 def schema() -> Schema:

@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sfumato.models import registry as promises
-from sfumato.models.contract import Adversary, ColumnOptions, Promises, TablePromise
+from sfumato.models.contract import (
+    Adversary,
+    ColumnOptions,
+    ColumnRolePromise,
+    CrossReleasePromise,
+    Promises,
+    TablePromise,
+    is_cone,
+    is_derived,
+    is_relative,
+)
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge, merged_rows
 from sfumato.models.quasi_sensitive.promise import MOST_MERGED_ROWS, MOST_TABLES, SetOptions
 from sfumato.models.quasi_sensitive.promise import options_of as set_options_of
@@ -391,7 +401,7 @@ def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
     if rule is None or rule.coalition is Coalition.NONE:
         return
     for place, promise in with_places(policy):
-        if not promise.looks_back and not promise.cone:
+        if not isinstance(promise, CrossReleasePromise) and not is_cone(promise):
             yield Problem(
                 place,
                 "what recipients believe who put their versions together cannot be judged: it is not known"
@@ -406,7 +416,9 @@ def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
             "Say adversary: register, or promise k-anonymity and distinct l-diversity alone.",
         )
     for place, promise in with_places(policy):
-        if promise.adversary is not None and promise.adversary is not rule.adversary:
+        if not isinstance(promise, CrossReleasePromise):
+            continue
+        if promise.adversary is not rule.adversary:
             yield Problem(
                 (*place, "adversary"),
                 f"recipients who put their versions together are judged as {rule.adversary}, and beside"
@@ -414,7 +426,7 @@ def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
                 f"Say adversary: {rule.adversary} here, or adversary: {promise.adversary} for recipients.",
             )
         of_values = any(not p.by_size for p in policy.promises.of_class)
-        if promise.looks_back and not promise.asks_others and of_values:
+        if of_values and not promise.asks_others:
             yield Problem(
                 (*place, "survivors"),
                 "recipients who put releases of several times together learn about values, too.",
@@ -425,7 +437,7 @@ def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
 def beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
     """Yields promises that cannot be judged on what earlier releases leave of them."""
     for place, promise in with_places(policy):
-        if not (promise.looks_back and promise.asks_others):
+        if not (isinstance(promise, CrossReleasePromise) and promise.asks_others):
             continue
         if promise.adversary is Adversary.TARGET and policy.promises.about_beliefs:
             yield Problem(
@@ -443,7 +455,7 @@ def beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
                     " believed beside earlier releases cannot be judged.",
                     "Leave survivors out.",
                 )
-            elif other.relative:
+            elif is_relative(other):
                 yield Problem(
                     (*place, "survivors"),
                     f"{other.name} compares with the whole table, which differs from release to release.",
@@ -604,7 +616,7 @@ def _some_key(policy: PolicyContent) -> Iterator[Problem]:
 def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in with_places(policy):
         fit = promise.roles
-        for name in () if promise.derived else promise.sensitive:
+        for name in () if is_derived(promise) else promise.sensitive:
             rule = policy.rule_of(name)
             if rule is None:
                 near = did_you_mean(name, list(policy.columns))
@@ -658,11 +670,8 @@ def _unused_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
 
 def _rounded_columns(policy: PolicyContent) -> Iterator[Problem]:
     """Yields columns that are to be rounded and are not published as numbers, or tell who is who."""
-    telling = {
-        column
-        for promise in policy.promises
-        for column in (promise.batch_column, promise.parameters().get("person"))
-    }
+    telling: set[object] = {promise.batch_column for promise in policy.promises.cross_release}
+    telling |= {promise.parameters().get("person") for promise in policy.promises}
     for name in policy.digits:
         place, role = ("columns", name, "digits"), policy.columns[name].role
         if role.is_key:
@@ -768,7 +777,7 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
         return
     if policy.knows is Knows.ROW:
         for place, promise in with_places(policy):
-            if not promise.by_size and not promise.looks_back:
+            if not promise.by_size and not isinstance(promise, CrossReleasePromise):
                 yield Problem(
                     place,
                     "it does not bind who knows two rows of a person and looks at what both leave.",
@@ -784,7 +793,7 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
             "Use missing: own-value or refuse.",
         )
     for place, promise in with_places(policy):
-        if not promise.cone and not promise.by_size and not promise.looks_back:
+        if not (is_cone(promise) or promise.by_size or isinstance(promise, CrossReleasePromise)):
             yield Problem(
                 place,
                 f"{promise.name} does not say that what keeps it may be added up (`cone`), so it cannot be"
@@ -802,7 +811,8 @@ def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
 
 def _roles_without_promise(policy: PolicyContent) -> Iterator[Problem]:
     """Yields columns whose role belongs to a promise, where no such promise is about the column."""
-    covered = {(promise.column_role, column) for promise in policy.promises for column in promise.reads}
+    owners = [promise for promise in policy.promises if isinstance(promise, ColumnRolePromise)]
+    covered = {(promise.column_role, column) for promise in owners for column in promise.reads}
     sets = {part: name for name, form in forms_of(policy).items() for part in form.parts}
     for name, rule in policy.columns.items():
         needed = promises.owner_of(rule.role)

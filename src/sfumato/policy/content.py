@@ -229,7 +229,7 @@ class PolicyContent:
         """Returns the policy in the shape of its file, plain data only."""
         words: dict[str, object] = {
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
-            "promises": [{p.name: p.parameters()} for p in self.promises if not p.derived],
+            "promises": [{p.name: p.parameters()} for p in self.promises.stated],
             "protect": _protect(self.protect),
             "missing": self.missing.value,
         }
@@ -254,7 +254,7 @@ class PolicyContent:
             "policy": {key: word for key, word in self.to_dict().items() if key not in NO_PROMISE},
             "order": list(self.columns),
             "files": files,
-            "promises": [[list(pair) for pair in p.files] for p in self.promises if not p.derived],
+            "promises": [[list(pair) for pair in p.files] for p in self.promises.stated],
         }
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

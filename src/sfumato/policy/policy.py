@@ -40,7 +40,7 @@ ROLES = {
 
 def policy_card(policy: PolicyContent) -> Card:
     """Returns the policy in a few lines; of its hierarchies only the kind, since they may hold values."""
-    stated = [promise for promise in policy.promises if not promise.derived]
+    stated = policy.promises.stated
     lines: list[tuple[str, ...]] = [(str(promise), promise.in_words()) for promise in stated]
     columns = [(name, ROLES[rule.role], _published(rule)) for name, rule in policy.columns.items()]
     search = f"searched by {policy.protect.search}, at most {float(policy.protect.suppress):.1%} of the rows"
@@ -163,8 +163,8 @@ def changed_promises(
     """
     kept = [
         promise
-        for promise in policy.promises
-        if not promise.derived and all(_stays(policy, columns, name) for name in promise.sensitive)
+        for promise in policy.promises.stated
+        if all(_stays(policy, columns, name) for name in promise.sensitive)
     ]
     for key, value in numbers.items():
         if any(key in promise.parameters() for promise in kept):
@@ -527,7 +527,7 @@ def is_for_colluders(policy: Policy) -> bool:
 
 def against_register(policy: Policy) -> bool:
     """Tells whether several tables are judged against somebody who has everybody's key values."""
-    beside = [p.adversary for p in policy.promises if p.adversary is not None]
+    beside = [promise.adversary for promise in policy.promises.cross_release]
     if beside:
         return Adversary.REGISTER in beside
     rule = policy.recipients
@@ -536,7 +536,7 @@ def against_register(policy: Policy) -> bool:
 
 def asks_of_several(policy: Policy) -> bool:
     """Tells whether what is promised of values is promised of several tables together, too."""
-    return is_for_colluders(policy) or any(p.asks_others for p in policy.promises)
+    return is_for_colluders(policy) or any(p.asks_others for p in policy.promises.cross_release)
 
 
 def together_sentence(policy: Policy) -> str:

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.models.contract import KeptPrior, Prior, Promises, share_of, share_text
+from sfumato.models.contract import KeptPrior, Prior, Promises, TermPromise, share_of, share_text
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies.files import HierarchyFile
@@ -33,12 +33,13 @@ class Reference:
     @classmethod
     def of(cls, policy: Policy) -> Reference | None:
         """Returns what a plan's policy holds of the original table; `None` if it is nothing."""
-        priors = [kept for p in policy.promises for kept in p.kept_of_original]
+        priors = [kept for p in policy.promises.of_terms for kept in p.kept_of_original]
         return cls(tuple(dict.fromkeys(priors))) if priors else None
 
     def bind(self, policy: Policy) -> Policy:
         """Returns the policy with these priors in place of the rules that would make them."""
-        return replace(policy, promises=Promises(tuple(p.given_kept(self.kept) for p in policy.promises)))
+        bound = (p.given_kept(self.kept) if isinstance(p, TermPromise) else p for p in policy.promises)
+        return replace(policy, promises=Promises(tuple(bound)))
 
     @property
     def names(self) -> list[dict[str, str]]:
@@ -117,7 +118,7 @@ def reference_path(published: Path | Address) -> Path:
 
 def with_reference(policy: Policy, data: object, reference: Reference | str | Path | None = None) -> Policy:
     """Returns the policy with the priors of a reference, given or found beside the published file."""
-    if not any(promise.needs_original for promise in policy.promises):
+    if not any(promise.needs_original for promise in policy.promises.of_terms):
         return policy
     if reference is None:
         reference = next((path for path in possible_paths(data) if path.is_file()), None)

@@ -76,9 +76,7 @@ def statement_of(policy: PolicyContent) -> JsonObject:
         "sfumato-statement": VERSION,
         "policy": policy.digest,
         "promises": [
-            [strength.as_dict() for strength in promise.strengths()]
-            for promise in policy.promises
-            if not promise.derived
+            [strength.as_dict() for strength in promise.strengths()] for promise in policy.promises.stated
         ],
         "columns": {name: _column(rule, columns[name]) for name, rule in policy.columns.items()},
         "person": _person(words.get("person"), policy),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.continuous.people import Pool
-from sfumato.models.contract import Adversary, Cuts, Promises
+from sfumato.models.contract import Adversary, CrossReleasePromise, Cuts, Promises, with_least_people
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.recipients.pattern_quality import best_class, largest_antichain
@@ -384,7 +384,7 @@ class Families:
         """Returns the pool in which everybody is promised no more people than this."""
         if k not in self._pools:
             promises = self.patterns.promises
-            smaller = (p.with_least_people(k) if k and p.least_people > k else p for p in promises)
+            smaller = (with_least_people(p, k) if k and p.least_people > k else p for p in promises)
             self._pools[k] = Pool(self.patterns.table, Promises(tuple(smaller)), self.rule.adversary)
         return self._pools[k]
 
@@ -571,7 +571,9 @@ def same_terms_removed(
     The promises of the policy must know what they take from the original table. `None` where no version keeps
     the other promises. Raises `Infeasible` where no removal helps.
     """
-    others = Promises(tuple(p for p in key_promises(policy.promises) if not p.looks_back))
+    others = Promises(
+        tuple(p for p in key_promises(policy.promises) if not isinstance(p, CrossReleasePromise))
+    )
     patterns = classify(table, others, aim_of(policy), progress=progress)
     if not patterns.allowed.any():
         return None

@@ -151,7 +151,7 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def _promises(policy: Policy) -> list[tuple[str, str, str]]:
-    stated = [promise for promise in policy.promises if not promise.derived]
+    stated = policy.promises.stated
     return [(str(promise), promise.in_words(), promise.silent_on) for promise in stated]
 
 

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.local_moves import fill, reliefs
-from sfumato.models.contract import Promise, Promises, TablePromise
+from sfumato.models.contract import (
+    AdjustablePromise,
+    Promise,
+    Promises,
+    TablePromise,
+    with_least_people,
+    with_least_values,
+)
 from sfumato.policy.searches import BUILT_IN, COMPARED, Ability, losses_with
 from sfumato.search import contract as registry
 from sfumato.search.contract import (
@@ -177,7 +184,7 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
 
 def _depends_on_rest(promises: Promises, aim: Aim) -> bool:
     """Whether what else is suppressed decides if a class may stay, so that asking less may suppress more."""
-    return aim.suppress > 0 and any(promise.relative for promise in promises)
+    return aim.suppress > 0 and bool(promises.relative)
 
 
 def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterator[tuple[Promises, Aim]]:
@@ -204,11 +211,11 @@ def strictest_rungs(promises: Promises, people: int, values: Mapping[str, int]) 
             found.append(promise)
         elif promise.by_size:
             rungs = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= people]
-            found.append(promise.with_least_people(rungs[-1]) if rungs else promise)
+            found.append(with_least_people(promise, rungs[-1]) if rungs else promise)
         else:
             most = min((values.get(name, 0) for name in promise.sensitive), default=0)
             counts = [count for count in LADDER_OF_VALUES if promise.least_values < count <= most]
-            found.append(promise.with_least_values(counts[-1]) if counts else promise)
+            found.append(with_least_values(promise, counts[-1]) if counts else promise)
     return Promises(tuple(found))
 
 
@@ -234,13 +241,13 @@ def _stricter(promise: Promise, table: Microdata) -> list[Promise]:
     more may be impossible.
     """
     if isinstance(promise, TablePromise):
-        return list(promise.stricter)
+        return list(promise.stricter) if isinstance(promise, AdjustablePromise) else []
     if promise.by_size:
         people = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= table.rows]
-        return [promise.with_least_people(k) for k in people]
+        return [with_least_people(promise, k) for k in people]
     leaves = min((len(table.column(name).taxonomy.leaves) for name in promise.sensitive), default=0)
     values = [count for count in LADDER_OF_VALUES if promise.least_values < count <= leaves]
-    made = [promise.with_least_values(count) for count in values]
+    made = [with_least_values(promise, count) for count in values]
     return [stricter for stricter in made if stricter is not promise]
 
 

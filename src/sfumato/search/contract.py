@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, cast
 
-from sfumato.models.contract import ClassPromise, Promises, TablePromise
+from sfumato.models.contract import ClassPromise, CrossReleasePromise, Promises, TablePromise
 from sfumato.policy.searches import SEARCHES, Ability, known, offered
 from sfumato.search.loss import ColumnShape, measure
 from sfumato.system.errors import Infeasible, InfeasibleBesideHistory, UsageError
@@ -338,7 +338,7 @@ def no_recoding_found(promise: TablePromise, reason: str, looked: int, *, all_of
 
 def _broken(promise: TablePromise, message: str) -> Infeasible:
     """The error of a table promise; where it is judged beside earlier releases, these are the cause."""
-    if promise.looks_back and promise.earlier:
+    if isinstance(promise, CrossReleasePromise) and promise.earlier:
         return InfeasibleBesideHistory(
             message, remedy=f"Wait until more people have come or left, or ask less of {promise.name}."
         )

@@ -319,7 +319,7 @@ class NodeCounter:
         self.rollup = RollUp(table, by_k[0].sensitive) if by_k[0].sensitive else self.sizes
         self.by_k, self.budget, self.cost = by_k, budget, cost
         self._least_people = [max((p.least_people for p in promises), default=0) for promises in by_k]
-        self._relative = any(p.relative for p in by_k[0])
+        self._relative = bool(by_k[0].relative)
         self._fixed = Promises(tuple(p for p in by_k[0] if all(p in promises.members for promises in by_k)))
         self._asked = [
             Promises(tuple(p for p in promises if p not in self._fixed.members)) for promises in by_k

@@ -279,9 +279,10 @@ class PublishedGroups:
     """
 
     def __init__(self, everything: Classes, passing: Truth, rest: Promises) -> None:
-        relative = tuple(p for p in rest.of_class if p.relative)
-        self._rest, self._relative = rest, Promises(relative)
-        self._columns = self._relative.sensitive
+        self._rest = rest
+        self._relative = rest.relative
+        self._relative_promises = Promises(self._relative)
+        self._columns = self._relative_promises.sensitive
         self._overall = {name: everything.histograms[name].overall for name in self._columns}
         self._stores = {name: HistogramStore(everything.histograms[name]) for name in self._columns}
         self.rows, self._people = everything.rows, everything.people
@@ -351,8 +352,8 @@ class PublishedGroups:
     def _judged(self, classes: Classes, passing: Truth) -> tuple[Truth, Margins]:
         """Returns which classes pass the first round, and their margins, one line for each promise."""
         truth = passing & self._rest.holds_on(classes)
-        margins = np.empty((len(self._relative.members), len(classes)))
-        for line, promise in zip(margins, self._relative.of_class, strict=True):
+        margins = np.empty((len(self._relative), len(classes)))
+        for line, promise in zip(margins, self._relative, strict=True):
             line[:] = promise.margins(classes)
         return truth, margins
 
@@ -368,7 +369,7 @@ class PublishedGroups:
                 return left
             doubtful = doubtful[np.argsort(made.part_of[doubtful] >= 0, kind="stable")]
             some = self._picked(made, doubtful, overall)
-            truth = self._relative.holds_on(some)
+            truth = self._relative_promises.holds_on(some)
             if truth.all():
                 return left
             left[doubtful[~truth]] = False
@@ -379,7 +380,7 @@ class PublishedGroups:
         """Flags the groups that are nearer to a limit than what is published has moved."""
         moved = {name: _variation(self._overall[name], now) for name, now in overall.items()}
         doubtful = np.zeros(margins.shape[1], dtype=bool)
-        for line, promise in zip(margins, self._relative.of_class, strict=True):
+        for line, promise in zip(margins, self._relative, strict=True):
             doubtful |= line <= max(moved[name] for name in promise.sensitive)
         return doubtful
 
@@ -398,7 +399,7 @@ class PublishedGroups:
 
 def tells_margins(promises: Promises, everything: Classes) -> bool:
     """Whether every promise that compares classes with what is published can tell margins."""
-    return all(p.margins(everything) is not None for p in promises.of_class if p.relative)
+    return all(p.margins(everything) is not None for p in promises.relative)
 
 
 def _replaced(old: Counts, change: GroupSplit, new: Counts) -> Counts:

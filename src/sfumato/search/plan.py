@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import ClassPromise, Promise, Promises
+from sfumato.models.contract import (
+    ClassPromise,
+    ColumnRolePromise,
+    Promise,
+    Promises,
+    TermPromise,
+    is_derived,
+)
 from sfumato.policy.columns import forms_of
 from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
@@ -55,14 +62,15 @@ def imprint_of(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) 
     """Returns counts and marks of a recoding that a policy allows, and what its verdicts prove."""
     sets = {part: name for name, form in forms_of(policy).items() for part in form.parts}
     published = [n for n in policy.published if not policy.columns[n].role.is_key]
-    batch_columns = [p.batch_column for p in policy.promises if p.batch_column]
+    chain = policy.promises.cross_release
+    batch_columns = [promise.batch_column for promise in chain if promise.batch_column]
     return Imprint.of(
         recoding,
         list(dict.fromkeys(sets.get(name, name) for name in published)),
         since=batch_columns[0] if batch_columns else None,
-        people=any(promise.tells_people for promise in policy.promises),
+        people=any(promise.tells_people for promise in chain),
         policy=policy.digest,
-        after=[i.digest for p in policy.promises for i in p.earlier],
+        after=[release.digest for promise in chain for release in promise.earlier],
         candidates=_candidates(policy, verdicts),
     )
 
@@ -70,7 +78,7 @@ def imprint_of(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) 
 def _candidates(policy: Policy, verdicts: Sequence[Verdict]) -> ProvedCandidates | None:
     """Returns what was proved of everybody's candidates beside all releases so far."""
     said = {verdict.promise: verdict for verdict in verdicts}
-    promises = [promise for promise in policy.promises.of_table if str(promise) in said]
+    promises = [promise for promise in policy.promises.cross_release if str(promise) in said]
     found = (promise.candidates(said[str(promise)]) for promise in promises)
     return next((kept for kept in found if kept is not None), None)
 
@@ -136,7 +144,7 @@ __all__ = [
 
 def with_original(policy: Policy, table: Microdata) -> Policy:
     """Returns the policy with what its promises take from this table, the original one."""
-    informed = tuple(promise.given_original(table) for promise in policy.promises)
+    informed = tuple(p.given_original(table) if isinstance(p, TermPromise) else p for p in policy.promises)
     same = all(new is old for new, old in zip(informed, policy.promises, strict=True))
     return policy if same else replace(policy, promises=Promises(informed))
 
@@ -148,19 +156,19 @@ def key_promises(promises: Promises) -> Promises:
 
 def is_kept_by_terms(promise: Promise) -> bool:
     """Whether a promise is about term sets, from which phase two removes terms."""
-    return promise.column_role is Role.QUASI_SENSITIVE
+    return isinstance(promise, ColumnRolePromise) and promise.column_role is Role.QUASI_SENSITIVE
 
 
 def limits_of(promises: Promises) -> list[TermLimit]:
     """Returns what has to be kept in phase two: column by column, or columns that are judged together."""
     by_column: dict[str, list[ClassPromise]] = {}
     for promise in promises.of_class:
-        if is_kept_by_terms(promise) and not promise.derived:
+        if is_kept_by_terms(promise) and not is_derived(promise):
             by_column.setdefault(promise.sensitive[0], []).append(promise)
     limits = []
     while by_column:
         column, some = by_column.popitem()
-        derived = [p for p in promises.of_class if p.derived and column in p.reads]
+        derived = [p for p in promises.of_terms if p.derived and column in p.reads]
         others = dict.fromkeys(name for p in derived for name in p.reads if name in by_column)
         for other in others:
             some += by_column.pop(other)
@@ -172,7 +180,7 @@ def limits_of(promises: Promises) -> list[TermLimit]:
 
 def _among(promises: Promises, columns: Mapping[str, None]) -> list[ClassPromise]:
     """Returns what is derived for some of these columns together, and of no other."""
-    return [p for p in promises.of_class if p.derived and set(p.reads) <= set(columns)]
+    return [p for p in promises.of_terms if p.derived and set(p.reads) <= set(columns)]
 
 
 def removes_terms(policy: Policy) -> bool:

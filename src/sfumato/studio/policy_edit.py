@@ -121,7 +121,7 @@ def promise_changed(position: int, parameters: JsonObject | None) -> Edit:
     """Changes the parameters of a promise, or takes it out where there are none."""
 
     def edit(policy: Policy) -> PolicyEdit:
-        stated = [promise for promise in policy.promises if not promise.derived]
+        stated = policy.promises.stated
         if not 0 <= position < len(stated):
             raise UsageError("there is no such promise", remedy="Open the page again.")
         name = stated[position].name
@@ -328,7 +328,7 @@ def _rule(policy: Policy, name: str) -> ColumnRule:
 
 
 def _without_promises_about(policy: Policy, name: str) -> Policy:
-    kept = [{p.name: p.parameters()} for p in policy.promises if not p.derived and name not in p.sensitive]
+    kept = [{p.name: p.parameters()} for p in policy.promises.stated if name not in p.sensitive]
     return with_words(policy, lambda words: words.update(promises=kept))
 
 

@@ -218,9 +218,7 @@ def secret_labels(rule: ColumnRule) -> frozenset[str]:
 
 def promise_looks(policy: Policy) -> tuple[PromiseLook, ...]:
     """Returns the promises that a policy states, in plain words and as forms."""
-    return tuple(
-        _look(p, policy) for p in policy.promises if not p.derived and isinstance(p, ParametrizedPromise)
-    )
+    return tuple(_look(p, policy) for p in policy.promises.stated if isinstance(p, ParametrizedPromise))
 
 
 def _look(promise: ParametrizedPromise, policy: Policy) -> PromiseLook:

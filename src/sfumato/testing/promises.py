@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.attack_contract import known
-from sfumato.models.contract import Answer, ClassPromise, Promise, TablePromise, Truth
+from sfumato.models.contract import Answer, ClassPromise, Promise, TablePromise, Truth, is_cone, is_relative
 from sfumato.models.parameters import ParametrizedPromise
 from sfumato.system.verdict import AttackLimit, Evidence, Verdict
 from sfumato.table.classes import Classes, Histogram, WeightedClass
@@ -29,7 +29,7 @@ DATA = ("promise", "kind", "sentence", "evidence", "columns", "parameters", "lea
 def check_words(promise: Promise) -> None:
     """Raises `AssertionError` where a promise does not say what everybody may ask of it."""
     by = (promise.by_size, promise.by_values)
-    for claim in (promise.monotone, promise.hereditary, promise.cone, *by, promise.relative):
+    for claim in (promise.monotone, promise.hereditary, is_cone(promise), *by, is_relative(promise)):
         require(
             isinstance(claim, bool),
             "monotone, hereditary, cone, by_size, by_values and relative are True or False",

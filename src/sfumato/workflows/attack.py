@@ -490,7 +490,7 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
     for holds, what in (
         (policy.person is not None, "rows of several per person"),
         (policy.promises.looks_back, "earlier releases"),
-        (any(p.needs_original for p in policy.promises), "what is kept of the original table"),
+        (any(p.needs_original for p in policy.promises.of_terms), "what is kept of the original table"),
         (removes_terms(policy), "terms that are removed"),
     ):
         if holds:
@@ -573,7 +573,7 @@ def _suppress(policy: Policy) -> Fraction:
 
 def _silent(policy: Policy) -> str:
     """Returns why nothing is concluded from worlds of single classes; empty where something is."""
-    if policy.promises.of_table or any(promise.relative for promise in policy.promises):
+    if policy.promises.of_table or policy.promises.relative:
         return "a promise compares classes with the whole table"
     if policy.protect.search not in BUILT_IN:
         return f"of the search {policy.protect.search} nothing is known but what it publishes"
@@ -637,7 +637,7 @@ def attack_terms(
 ) -> Audit:
     """Attack what terms that are gone would have given away, knowing how the policy removes them."""
     rules = with_reference(load_policy(policy), data, reference)
-    if any(promise.needs_original for promise in rules.promises):
+    if any(promise.needs_original for promise in rules.promises.of_terms):
         raise UsageError(
             "worlds cannot be listed without what was kept of the original table",
             where="reference",

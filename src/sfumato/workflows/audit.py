@@ -277,15 +277,14 @@ def judged_in_chain(
     from sfumato.verify.chain.ruling import chain_verdict
 
     verdicts, most = [], 0
-    for promise in policy.promises:
-        if promise.looks_back:
-            verdict, left_open = chain_verdict(documents, promise.judge_data(), settled)
-            reason = f"beside {pluralize(len(documents) - 1, 'earlier release')}"
-            if left_open:
-                not_settled = f"{pluralize(left_open, 'target')} not settled from the tables alone"
-                reason += f"; proved on the data, {not_settled}"
-            verdicts.append(replace(verdict, reason=reason))
-            most = max(most, left_open)
+    for promise in policy.promises.cross_release:
+        verdict, left_open = chain_verdict(documents, promise.judge_data(), settled)
+        reason = f"beside {pluralize(len(documents) - 1, 'earlier release')}"
+        if left_open:
+            not_settled = f"{pluralize(left_open, 'target')} not settled from the tables alone"
+            reason += f"; proved on the data, {not_settled}"
+        verdicts.append(replace(verdict, reason=reason))
+        most = max(most, left_open)
     return tuple(verdicts), most
 
 

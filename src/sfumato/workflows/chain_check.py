@@ -197,7 +197,7 @@ def proved_releases(
     Each has to have been judged beside exactly the releases before it, by the promise that is asked now, with
     nothing left open, of columns that stay. The first has nothing beside it.
     """
-    asked = [promise for promise in policy.promises if promise.looks_back]
+    asked = policy.promises.cross_release
     if len(asked) != 1:
         return (None,) * len(history)
     columns = {(tuple(sorted(i.names)), i.unchanged, i.since) for i in imprints}
@@ -299,8 +299,7 @@ def kept_together(policy: Policy, ruling: TogetherRuling | None) -> HistoryCompa
         )
     verdicts = tuple(
         Verdict(str(p), True, ruling.smallest, p.least_people, evidence=p.evidence, reason=BY_POSITIONS)
-        for p in policy.promises
-        if p.looks_back
+        for p in policy.promises.cross_release
     )
     return HistoryComparison({"position": ruling.smallest}, verdicts)
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from sfumato.models.contract import Promise
+from sfumato.models.contract import Promise, with_least_people
 from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition
@@ -53,7 +53,7 @@ def judge_together(
     from sfumato.verify.chain.ruling import SourceRows, judge_source_file
     from sfumato.verify.chain.source import PositionRequest
 
-    since = next((p.batch_column for p in policy.promises if p.looks_back), None)
+    since = next((promise.batch_column for promise in policy.promises.cross_release), None)
     request = PositionRequest.of(judge_data(policy), [table.document for table in tables], since)
     asked, ruling = asked_of(policy, tables, new=new), None
     progress("positions", 0, 1)
@@ -89,7 +89,7 @@ def asked_of(policy: Policy, tables: Sequence[KnownTable], *, new: int | None = 
     from sfumato.verify.chain.ruling import TablesTogether
 
     promises = policy.promises
-    looking_back = [p for p in promises if p.looks_back]
+    looking_back = promises.cross_release
     others = promises.of_class if not looking_back or any(p.asks_others for p in looking_back) else ()
     sizes = [p for p in (*others, *looking_back) if p.by_size]
     values = tuple(p.judge_data() for p in others if not p.by_size)
@@ -118,7 +118,7 @@ def _of_two_holders(tables: Sequence[KnownTable], held: Sequence[int]) -> list[t
 
 def _people(promise: Promise, k: int | None) -> dict[str, object]:
     """Returns a promise of people, or of fewer of them, as the judge of k-anonymity is told it."""
-    smaller = promise.with_least_people(k) if k is not None and promise.least_people > k else promise
+    smaller = with_least_people(promise, k) if k is not None and promise.least_people > k else promise
     least = smaller.least_people
     data = {**smaller.judge_data(), "promise": "k-anonymity", "kind": None, "earlier": 0}
     return {**data, "parameters": {"k": least}}

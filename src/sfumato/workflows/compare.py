@@ -16,7 +16,7 @@ from sfumato.inputs import (
     open_original,
     open_table,
 )
-from sfumato.models.contract import Promises
+from sfumato.models.contract import Promises, with_least_people
 from sfumato.policy.policy import Policy
 from sfumato.reports.paired_tables import PairedTables, read_tables
 from sfumato.reports.usefulness import (
@@ -90,14 +90,14 @@ def prices_of(source: Source, policy: Policy, *, progress: Progress = silent) ->
     """
     table = count_table(source, policy, progress=progress)
     yield _price("as promised", table, policy, progress)
-    stated = [promise for promise in policy.promises if not promise.derived]
+    stated = policy.promises.stated
     for promise in stated if len(stated) > 1 else ():
         others = Promises(tuple(other for other in stated if other is not promise))
         yield _price(f"without {promise}", table, replace(policy, promises=others), progress)
     people = [promise.least_people for promise in stated if promise.by_size]
     if people:
         k = max(people) + 1
-        more = Promises(tuple(p.with_least_people(k) if p.by_size else p for p in stated))
+        more = Promises(tuple(with_least_people(p, k) if p.by_size else p for p in stated))
         yield _price(f"with k = {k}", table, replace(policy, promises=more), progress)
 
 

@@ -181,9 +181,7 @@ def _decided(policy: Policy, plan: Callable[[Policy], Trial]) -> Policy:
 
 def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:
     """Returns the trial with as many promises of diversity as leave the table useful, and can be kept."""
-    diverse = sorted(
-        (p for p in policy.promises if p.sensitive and not p.derived), key=lambda p: -_commonest(p, survey)
-    )
+    diverse = sorted((p for p in policy.promises.stated if p.sensitive), key=lambda p: -_commonest(p, survey))
     try:
         whole = plan(policy)
     except SfumatoError:
@@ -219,7 +217,7 @@ def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:
 def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence) -> Policy:
     """Returns the policy without these promises; their columns wait for confirmation."""
     columns = [promise.sensitive[0] for promise in given_up]
-    kept = Promises(tuple(p for p in policy.promises if p not in given_up and not p.derived))
+    kept = Promises(tuple(p for p in policy.promises.stated if p not in given_up))
     waiting = {}
     for promise, name in zip(given_up, columns, strict=True):
         share = f"{float(_commonest(promise, survey)):.0%}"

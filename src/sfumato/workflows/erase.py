@@ -122,7 +122,7 @@ def _with_batches(
     """Returns the request with the rows of each release, where batches tell; and who is in the table."""
     from sfumato.models.continuous.people import rows_by_release  # noqa: PLC0415  # compiled kernels
 
-    promise = next((p for p in policy.promises if p.batch_column and not p.tells_people), None)
+    promise = next((p for p in policy.promises.cross_release if p.batch_column and not p.tells_people), None)
     column = request.column
     if promise is None or promise.batch_column is None or column is None or not history:
         return request, 0
@@ -146,7 +146,7 @@ def _with_rows(
     """Returns the request with how many of the rows of these numbers each release holds."""
     from sfumato.models.continuous.people import named_by_release  # noqa: PLC0415  # compiled kernels
 
-    promise = next((p for p in policy.promises if p.batch_column and not p.tells_people), None)
+    promise = next((p for p in policy.promises.cross_release if p.batch_column and not p.tells_people), None)
     if promise is None or promise.batch_column is None or not history:
         raise UsageError(
             "without a key only rows of a chain can be erased that tells batches apart (since)",

@@ -44,9 +44,7 @@ class FirstPolicy(Printable):
     warnings: tuple[Diagnosis, ...] = ()
 
     def card(self) -> Card:
-        promises = [
-            ("promised", promise.in_words()) for promise in self.policy.promises if not promise.derived
-        ]
+        promises = [("promised", promise.in_words()) for promise in self.policy.promises.stated]
         roles = [(word, names) for word, names in self._roles() if names]
         return Card("a policy from your answers", [*promises, *self._recipients(), *roles])
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.chain import count_published, imprint_of, part_of_release, same_release
 from sfumato.models.continuous.people import MOST_VERSIONS_COMBINED
-from sfumato.models.contract import Adversary, Cuts, Promises
+from sfumato.models.contract import Adversary, CrossReleasePromise, Cuts, Promises, with_least_people
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
@@ -178,7 +178,7 @@ def with_smaller_k(policy: Policy, k: int) -> Policy:
     """Returns the policy with every k above this one lowered to it; raises `UsageError` if there is none."""
     made, is_lowered = [], False
     for promise in policy.promises:
-        smaller = promise.with_least_people(k) if promise.least_people > k else promise
+        smaller = with_least_people(promise, k) if promise.least_people > k else promise
         is_lowered = is_lowered or smaller != promise
         made.append(smaller)
     if not is_lowered:
@@ -338,8 +338,8 @@ class RecipientVersions:
 
     def _classified(self, policy: Policy) -> Patterns:
         """The patterns by what they keep; a promise about earlier releases asks for classes of k, too."""
-        lasting = tuple(p for p in policy.promises if not p.looks_back)
-        asked = max((p.least_people for p in policy.promises if p.looks_back), default=0)
+        lasting = tuple(p for p in policy.promises if not isinstance(p, CrossReleasePromise))
+        asked = max((p.least_people for p in policy.promises.cross_release), default=0)
         if asked > max((p.least_people for p in lasting), default=1):
             lasting += (KAnonymity(asked),)
         return classify(self.table, Promises(lasting), aim_of(policy), progress=self._progress)
@@ -452,9 +452,8 @@ class RecipientVersions:
             return True
         for earlier in self._beside(name):
             promises = policy.promises.given(earlier)
-            for promise in promises.of_table:
-                if promise.looks_back and promise.verdict_on(self.table, cuts).holds is not True:
-                    return False
+            if any(p.verdict_on(self.table, cuts).holds is not True for p in promises.cross_release):
+                return False
         return True
 
     def _beside(self, name: str) -> list[list[Imprint]]:

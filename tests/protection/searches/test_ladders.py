@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.models.contract import Promises
+from sfumato.models.contract import Promises, with_least_values
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
@@ -107,6 +107,6 @@ def test_nothing_is_better_and_less_is_never_worse(seed):
     assert losses == sorted(losses), "a smaller k"
     losses = [loss_of(table, promises, replace(aim, suppress=share)) for share in LADDER_OF_SUPPRESSION]
     assert losses == sorted(losses, reverse=True), "more suppression"
-    stricter = [[promise.with_least_values(count) for count in LADDER_OF_VALUES] for promise in beside]
+    stricter = [[with_least_values(promise, count) for count in LADDER_OF_VALUES] for promise in beside]
     losses = [loss_of(table, Promises((size, *some)), aim) for some in zip(*stricter, strict=True)]
     assert losses == sorted(losses), "a smaller l"

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.models.contract import ClassPromise, Promise, Truth
+from sfumato.models.contract import Promise, RelativePromise, Truth
 from sfumato.models.parameters import (
     ColumnParam,
     FractionParam,
@@ -24,7 +24,7 @@ from sfumato.table.classes import Classes, GainLimit, WeightedClass, WeightedHis
 
 
 @dataclass(frozen=True)
-class _BetaLikeness(ParametrizedPromise, ClassPromise):
+class _BetaLikeness(ParametrizedPromise, RelativePromise):
     """What both kinds have in common."""
 
     of: str
@@ -34,7 +34,6 @@ class _BetaLikeness(ParametrizedPromise, ClassPromise):
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
     known_alone: ClassVar[bool] = True
-    relative: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("gain",)
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),

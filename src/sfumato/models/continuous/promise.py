@@ -9,14 +9,16 @@ from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sfumato.models.contract import (
+    AdjustablePromise,
     Adversary,
     ClassPromise,
     ColumnView,
+    CrossReleasePromise,
     Cuts,
     IncrementalChecker,
     PolicyView,
     Promises,
-    TablePromise,
+    is_relative,
 )
 from sfumato.models.parameters import (
     ChoiceParam,
@@ -56,7 +58,7 @@ class AdversaryChoice(ChoiceParam):
 
 @register("continuous")
 @dataclass(frozen=True)
-class Continuous(ParametrizedPromise, TablePromise):
+class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
     """Beside all earlier releases, everybody keeps at least k candidate records.
 
     Whoever holds every release, and knows somebody's key values and when they came, can rule out records: by
@@ -103,7 +105,6 @@ class Continuous(ParametrizedPromise, TablePromise):
     evidence: ClassVar[Evidence] = Evidence.EARLIER
     searches: ClassVar[tuple[str, ...] | None] = ("top-down", "optimum")
     by_size: ClassVar[bool] = True
-    looks_back: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (
         IntegerParam(
@@ -290,7 +291,7 @@ class Continuous(ParametrizedPromise, TablePromise):
         from sfumato.models.continuous.people import RegisterRule  # noqa: PLC0415  # compiled kernels
 
         asked = self.beside if self.survivors else ()
-        if unfit := [p.name for p in asked if not p.cone or p.relative]:
+        if unfit := [p.name for p in asked if not p.cone or is_relative(p)]:
             raise UsageError(
                 f"{unfit[0]} is not judged beside earlier releases",
                 remedy="Leave survivors out, or give the promise a fixed reference.",

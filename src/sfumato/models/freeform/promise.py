@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.contract import (
+    AdjustablePromise,
     Answer,
     ColumnOptions,
+    ColumnRolePromise,
     ColumnView,
     Conflict,
     Cuts,
@@ -513,7 +515,7 @@ class ObservableFrom(FractionParam):
 
 @register("freeform")
 @dataclass(frozen=True)
-class Freeform(ParametrizedPromise, TablePromise):
+class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRolePromise):
     """Whatever can be observed of a person, no hidden value is inferred with a threat above `threat`.
 
     There is no line between quasi-identifiers and secrets: every key column takes part, value by value. An
@@ -544,7 +546,7 @@ class Freeform(ParametrizedPromise, TablePromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     judged_on_labels: ClassVar[bool] = True
-    column_role: ClassVar[Role | None] = Role.FREE
+    column_role: ClassVar[Role] = Role.FREE
     threats: ClassVar[tuple[str, ...]] = ("freeform",)
     keys: ClassVar[tuple[Parameter, ...]] = (
         FractionParam(

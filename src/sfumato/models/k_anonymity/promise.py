@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from sfumato.models.contract import ClassPromise, Truth
+from sfumato.models.contract import AdjustablePromise, ClassPromise, Truth
 from sfumato.models.parameters import IntegerParam, Parameter, ParametrizedPromise, verdict
 from sfumato.models.registry import register
 from sfumato.system.verdict import RECOGNITION, Bound, Order, Verdict
@@ -16,7 +16,7 @@ from sfumato.table.classes import Classes, WeightedClass
 
 @register("k-anonymity")
 @dataclass(frozen=True)
-class KAnonymity(ParametrizedPromise, ClassPromise):
+class KAnonymity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """Every published combination of quasi-identifier values is shared by at least k people.
 
     Source: Samarati and Sweeney 1998; Sweeney, *k-anonymity: a model for protecting privacy*, 2002.

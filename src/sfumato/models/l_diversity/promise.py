@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import ClassPromise, Promise, Truth
+from sfumato.models.contract import AdjustablePromise, ClassPromise, Promise, Truth
 from sfumato.models.parameters import (
     ColumnParam,
     FractionParam,
@@ -34,7 +34,7 @@ from sfumato.table.microdata import Counts
 
 @register("l-diversity", kind="distinct")
 @dataclass(frozen=True)
-class DistinctLDiversity(ParametrizedPromise, ClassPromise):
+class DistinctLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """Every class holds at least l different values of the sensitive column.
 
     Spellings of one value count as one, and missing cells as none (`table/spelling.py`).
@@ -117,7 +117,7 @@ DIGITS = Context(prec=60)
 
 @register("l-diversity", kind="entropy")
 @dataclass(frozen=True)
-class EntropyLDiversity(ParametrizedPromise, ClassPromise):
+class EntropyLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """In every class the sensitive values have an entropy of at least log l.
 
     So a class is as diverse as if l values were equally frequent; l may be any number from 1 on. The
@@ -286,7 +286,7 @@ def _rounded_down(number: Decimal) -> float:
 
 @register("l-diversity", kind="recursive")
 @dataclass(frozen=True)
-class RecursiveLDiversity(ParametrizedPromise, ClassPromise):
+class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """In every class r1 < c * (rl + ... + rm), where r1 >= r2 >= ... >= rm count its m sensitive values.
 
     So even after l - 2 values are ruled out, the most frequent one does not dominate the rest. A class with

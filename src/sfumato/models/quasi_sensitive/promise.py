@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.contract import (
-    ClassPromise,
     ColumnOptions,
     ColumnView,
     KeptPrior,
     PolicyView,
     Prior,
+    Promise,
+    RelativePromise,
+    TermPromise,
     Truth,
 )
 from sfumato.models.parameters import (
@@ -58,7 +60,7 @@ from sfumato.system.errors import BadData, BadPolicy
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import Evidence, Measure, Order, Verdict
 from sfumato.table.classes import Classes, Histogram, WeightedClass
-from sfumato.table.microdata import Counts, DerivesPromises, JointColumn, Microdata, PartForm, Role
+from sfumato.table.microdata import Counts, JointColumn, Microdata, PartForm, Role
 
 # Terms in running text: those of a vocabulary, or all words.
 
@@ -226,7 +228,7 @@ JOINED = ("of", "knowledge")
 
 
 @dataclass(frozen=True)
-class LabelPromise(ParametrizedPromise, ClassPromise):
+class LabelPromise(ParametrizedPromise, TermPromise):
     """What both kinds of quasi-sensitive promises have in common: beliefs in labels that terms link to.
 
     `tables` is filled where several columns, or several tables about one, are judged together: `of` is then
@@ -245,7 +247,7 @@ class LabelPromise(ParametrizedPromise, ClassPromise):
     evidence: ClassVar[Evidence] = Evidence.REFERENCE
     cone: ClassVar[bool] = True
     roles: ClassVar[tuple[Role, ...]] = (Role.QUASI_SENSITIVE,)
-    column_role: ClassVar[Role | None] = Role.QUASI_SENSITIVE
+    column_role: ClassVar[Role] = Role.QUASI_SENSITIVE
     threats: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
     column_options: ClassVar[type[ColumnOptions] | None] = SetOptions
 
@@ -274,9 +276,9 @@ class LabelPromise(ParametrizedPromise, ClassPromise):
     def joint_columns(self) -> tuple[JointColumn, ...]:
         return (joint_column(self.tables),) if self.tables else ()
 
-    def derived_with(self, others: Sequence[DerivesPromises]) -> tuple[Self, ...]:
+    def derived_with(self, promises: Sequence[Promise]) -> tuple[Self, ...]:
         """Returns the same promise about every set of tables that share their labels with its own."""
-        all_tables = [(p.of, p.known) for p in others if isinstance(p, LabelPromise)]
+        all_tables = [(p.of, p.known) for p in promises if isinstance(p, LabelPromise)]
         return tuple(
             replace(
                 self, of=joint_column(some).name, knowledge=merged([known for _, known in some]), tables=some
@@ -505,7 +507,7 @@ class QuasiSensitiveDiversity(LabelPromise):
 
 @register("quasi-sensitive", kind="closeness")
 @dataclass(frozen=True)
-class QuasiSensitiveCloseness(LabelPromise):
+class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
     """In every class the beliefs in labels are within the distance t of what was believed before.
 
     Beliefs are those of `QuasiSensitiveDiversity`. The prior is made from the original table, never from the

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import ClassPromise, Promise, Truth
+from sfumato.models.contract import Promise, RelativePromise, Truth
 from sfumato.models.parameters import (
     OVERFLOW,
     ChoiceParam,
@@ -218,7 +218,7 @@ DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 @register("t-closeness")
 @dataclass(frozen=True)
-class TCloseness(ParametrizedPromise, ClassPromise):
+class TCloseness(ParametrizedPromise, RelativePromise):
     """In every class the sensitive values are distributed as in the whole table, up to t.
 
     The difference is the earth mover's distance, from 0 to 1, over one of three ground distances between
