@@ -207,9 +207,9 @@ COLUMNS = {"zip": {"role": "sensitive"}, "age": {"role": "quasi"}}
 
 def test_a_decorator_replaces_nothing_either():
     with pytest.raises(UsageError, match="there is a promise k-anonymity already"):
-        promises.register("k-anonymity")(type("Other", (), {}))
+        promises.register(type("Other", (), {"name": "k-anonymity", "kind": None}))
     with pytest.raises(UsageError, match="there is a promise l-diversity already"):
-        promises.register("l-diversity")(type("Kindless", (), {}))
+        promises.register(type("Kindless", (), {"name": "l-diversity", "kind": None}))
     from sfumato.verify.registry import second_judge
 
     with pytest.raises(UsageError, match="k-anonymity has a second judge already"):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sfumato.extend import ClassPromise, IntegerParam, ParametrizedPromise
 from sfumato.models.registry import register
 
-@register("{name}")
+@register
 @dataclass(frozen=True)
 class {title}(ParametrizedPromise, ClassPromise):
     k: int

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import operator
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -28,6 +29,8 @@ from sfumato.table.microdata import Counts
 from sfumato.table.taxonomy import Label, Taxonomy
 
 LARGEST = 2**31 - 1
+
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 Schema = dict[str, Any]
 """A fragment of JSON Schema."""
@@ -128,7 +131,7 @@ class FractionParam(Parameter):
 
 @dataclass(frozen=True)
 class ColumnParam(Parameter):
-    """The name of a column."""
+    """The name of a column, whose histogram the promise reads unless its `sensitive` says otherwise."""
 
     def read(self, value: object) -> str:
         if not isinstance(value, str) or not value:
@@ -211,12 +214,18 @@ class ChoiceParam(Parameter):
 class ParametrizedPromise(Promise):
     """A promise made of declared parameters: a frozen dataclass with one field per key, valid from birth.
 
-    A definition derives from it and from `ClassPromise` or `TablePromise`, in this order.
+    A definition derives from it and from `ClassPromise` or `TablePromise`, in this order. Where none of these
+    has a `name`, it is that of the class: `DeltaDisclosure` is `delta-disclosure`.
     """
 
     keys: ClassVar[tuple[Parameter, ...]]
     orders: ClassVar[Mapping[str, Order]] = {}
     """Parameters that may change in one direction without asking less; every other one has to stay."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls, "name"):
+            cls.name = _WORD_START.sub("-", cls.__name__).lower()
 
     def __post_init__(self) -> None:
         defaults = self._defaults()
@@ -245,6 +254,10 @@ class ParametrizedPromise(Promise):
         found = {key: getattr(self, key.name) for key in self.keys}
         kept = {k.name: k.write(value) for k, value in found.items() if value != defaults[k.name]}
         return {**kept, **({"kind": self.kind} if self.kind else {})}
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return tuple(getattr(self, key.name) for key in self.keys if isinstance(key, ColumnParam))
 
     def judge_data(self) -> dict[str, object]:
         plain = {key.name: key.plain(getattr(self, key.name)) for key in self.keys}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -35,19 +35,15 @@ _refused: dict[str, UsageError] = {}
 M = TypeVar("M", bound=ParametrizedPromise)
 
 
-def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[M]]:
-    """Offer a promise class under a policy key; of several kinds the first registered is the default.
+def register(maker: type[M]) -> type[M]:
+    """Offer a promise class under its name, the policy key; of several kinds the first is the default.
 
     Raises `UsageError` where another class has that key: nothing replaces a promise in silence.
     """
-
-    def offer(maker: type[M]) -> type[M]:
-        if _taken(name, kind, maker):
-            raise UsageError(f"there is a promise {name} already", where=".".join(_home(maker)))
-        _makers.setdefault(name, {})[kind] = maker
-        return maker
-
-    return offer
+    if _taken(maker.name, maker.kind, maker):
+        raise UsageError(f"there is a promise {maker.name} already", where=".".join(_home(maker)))
+    _makers.setdefault(maker.name, {})[maker.kind] = maker
+    return maker
 
 
 def known() -> tuple[str, ...]:

@@ -245,7 +245,7 @@ class HistogramStore:
 # promise may compare a class with everything that is published. Here the same rounds look only at classes
 # whose
 # answer can have changed: those that a step divides, and in later rounds those that are nearer to a limit
-# (`ClassPromise.margins`) than what is published has moved.
+# (`RelativePromise.margins`) than what is published has moved.
 
 Margins = NDArray[np.float64]
 

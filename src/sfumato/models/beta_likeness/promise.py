@@ -44,10 +44,6 @@ class _BetaLikeness(ParametrizedPromise, RelativePromise):
     orders: ClassVar[Mapping[str, Order]] = {"beta": Order.SMALLER}
 
     @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
-
-    @property
     def _limit(self) -> GainLimit:
         return GainLimit(self.of, self.beta, enhanced=self.kind == "enhanced")
 
@@ -95,7 +91,7 @@ class _BetaLikeness(ParametrizedPromise, RelativePromise):
         return f"{self.kind} beta-likeness of {self.of}, beta = {self.beta}"
 
 
-@register("beta-likeness", kind="enhanced")
+@register
 @dataclass(frozen=True)
 class EnhancedBetaLikeness(_BetaLikeness):
     """In no class does the belief in a value grow by more than min(beta, -ln p) times what it was, p.
@@ -133,7 +129,7 @@ class EnhancedBetaLikeness(_BetaLikeness):
         return (BasicBetaLikeness(self.of, self.beta),)
 
 
-@register("beta-likeness", kind="basic")
+@register
 @dataclass(frozen=True)
 class BasicBetaLikeness(_BetaLikeness):
     """In no class does the belief in a value grow by more than beta times what it was.

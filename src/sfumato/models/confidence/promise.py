@@ -27,7 +27,7 @@ from sfumato.table.classes import Classes, WeightedClass, WeightedHistogram
 from sfumato.table.microdata import Counts
 
 
-@register("confidence-bounding")
+@register
 @dataclass(frozen=True)
 class ConfidenceBounding(ParametrizedPromise, ClassPromise):
     """In no class can a sensitive value be guessed with more than the given confidence.
@@ -74,10 +74,6 @@ class ConfidenceBounding(ParametrizedPromise, ClassPromise):
     )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
 
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
-
     def limits(self) -> tuple[Bound, ...]:
         return tuple(Bound(measure, self.confidence, self.of) for measure in (CERTAINTY, ABSENCE))
 
@@ -96,7 +92,7 @@ class ConfidenceBounding(ParametrizedPromise, ClassPromise):
         return f"confidence bounding of {self.of}, at most {self.confidence}"
 
 
-@register("alpha-k-anonymity")
+@register
 @dataclass(frozen=True)
 class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
     """Every class has at least k people, and no value is held by more than a share alpha of them.
@@ -139,10 +135,6 @@ class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
     def implied(self) -> tuple[Promise, ...]:
         """Both halves of it."""
         return make("k-anonymity", {"k": self.k}), ConfidenceBounding(self.of, self.alpha)
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
 
     @property
     def least_people(self) -> int:

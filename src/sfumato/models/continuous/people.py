@@ -2,7 +2,7 @@
 
 A person's *position* is the class they are in, table by table; in a chain of cumulative releases it begins
 with the release they came with. Nothing that the tables say tells people of one position apart, whatever
-else is known of their keys. Where the histograms that keep a promise form a convex cone (`Promise.cone`), and
+else is known of their keys. Where the histograms that keep a promise form a cone (`ClassPromise.cone`), and
 tables are published only where every position that somebody is in keeps it, the belief of whoever holds the
 tables is a mixture of histograms that keep it, and keeps it, too: also for those who know that rule, or
 everybody's key values, or hold only some of the tables.

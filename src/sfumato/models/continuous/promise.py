@@ -56,7 +56,7 @@ class AdversaryChoice(ChoiceParam):
         return value.value
 
 
-@register("continuous")
+@register
 @dataclass(frozen=True)
 class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
     """Beside all earlier releases, everybody keeps at least k candidate records.

@@ -513,7 +513,7 @@ class ObservableFrom(FractionParam):
         return {"type": ["number", "string", "object"]}
 
 
-@register("freeform")
+@register
 @dataclass(frozen=True)
 class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRolePromise):
     """Whatever can be observed of a person, no hidden value is inferred with a threat above `threat`.

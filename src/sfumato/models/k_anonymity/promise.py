@@ -14,7 +14,7 @@ from sfumato.system.verdict import RECOGNITION, Bound, Order, Verdict
 from sfumato.table.classes import Classes, WeightedClass
 
 
-@register("k-anonymity")
+@register
 @dataclass(frozen=True)
 class KAnonymity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """Every published combination of quasi-identifier values is shared by at least k people.

@@ -32,7 +32,7 @@ from sfumato.table.classes import Classes, Histogram, WeightedClass
 from sfumato.table.microdata import Counts
 
 
-@register("l-diversity", kind="distinct")
+@register
 @dataclass(frozen=True)
 class DistinctLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """Every class holds at least l different values of the sensitive column.
@@ -75,10 +75,6 @@ class DistinctLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
 
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
-
     def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
         return replace(self, l=l)
 
@@ -115,7 +111,7 @@ EPSILON = 2.0**-52
 DIGITS = Context(prec=60)
 
 
-@register("l-diversity", kind="entropy")
+@register
 @dataclass(frozen=True)
 class EntropyLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """In every class the sensitive values have an entropy of at least log l.
@@ -171,10 +167,6 @@ class EntropyLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     def implied(self) -> tuple[Promise, ...]:
         """The entropy of m values is at most log m, so there are at least l of them."""
         return (DistinctLDiversity(self.of, self.least_values),)
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
 
     def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
         return replace(self, l=Fraction(l))
@@ -284,7 +276,7 @@ def _rounded_down(number: Decimal) -> float:
 # Recursive (c, l)-diversity.
 
 
-@register("l-diversity", kind="recursive")
+@register
 @dataclass(frozen=True)
 class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """In every class r1 < c * (rl + ... + rm), where r1 >= r2 >= ... >= rm count its m sensitive values.
@@ -339,10 +331,6 @@ class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     def implied(self) -> tuple[Promise, ...]:
         """A class has l values. It bounds their shares, but not how many people have none."""
         return (DistinctLDiversity(self.of, self.l),)
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
 
     def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
         return replace(self, l=l)

@@ -261,10 +261,6 @@ class LabelPromise(ParametrizedPromise, TermPromise):
         _ = self.known  # a label without prevalence is refused at once
 
     @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
-
-    @property
     def reads(self) -> tuple[str, ...]:
         return tuple(column for column, _ in self.tables) or (self.of,)
 
@@ -355,7 +351,7 @@ PREVALENCE = PrevalenceFile(
 )
 
 
-@register("quasi-sensitive", kind="diversity")
+@register
 @dataclass(frozen=True)
 class QuasiSensitiveDiversity(LabelPromise):
     """In every class p1 <= c * (pl + ... + pm), where p1 >= ... >= pm > 0 are the beliefs in its m labels.
@@ -505,7 +501,7 @@ class QuasiSensitiveDiversity(LabelPromise):
         return f"quasi-sensitive (c, l)-diversity of {self.about_what}, c = {self.c}, l = {self.l}"
 
 
-@register("quasi-sensitive", kind="closeness")
+@register
 @dataclass(frozen=True)
 class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
     """In every class the beliefs in labels are within the distance t of what was believed before.

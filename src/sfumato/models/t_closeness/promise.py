@@ -216,7 +216,7 @@ BESIDE = ", against a reference"
 DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 
-@register("t-closeness")
+@register
 @dataclass(frozen=True)
 class TCloseness(ParametrizedPromise, RelativePromise):
     """In every class the sensitive values are distributed as in the whole table, up to t.
@@ -291,10 +291,6 @@ class TCloseness(ParametrizedPromise, RelativePromise):
     @property
     def evidence(self) -> Evidence:
         return Evidence.PUBLISHED if self.reference is None else Evidence.REFERENCE
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
 
     @property
     def ordered_columns(self) -> tuple[str, ...]:
