@@ -37,7 +37,7 @@ from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.verdict import Finding, PromiseStrength, Verdict
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows.audit import PLAIN, WrittenForm, check_counts, judged_in_chain
-from sfumato.workflows.chain_floor import ChainFloor
+from sfumato.workflows.baseline_policy import ChainFloor
 from sfumato.workflows.trace import RememberedReleases, imprint_document
 
 if TYPE_CHECKING:

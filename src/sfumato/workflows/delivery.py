@@ -40,6 +40,7 @@ from sfumato.table.rows_to_publish import WriteVersion
 from sfumato.table.source import Source, open_source
 from sfumato.table.versions import version_writer
 from sfumato.workflows.audit import judged, numbered_columns, witness_path
+from sfumato.workflows.baseline_policy import ChainFloor, HeldFloor
 from sfumato.workflows.chain_check import (
     chain_check,
     check_alone,
@@ -47,7 +48,6 @@ from sfumato.workflows.chain_check import (
     recipient_check,
     stands_beside_others,
 )
-from sfumato.workflows.chain_floor import ChainFloor, HeldFloor
 from sfumato.workflows.collusion import KnownTable, judge_together
 from sfumato.workflows.protect import plan_table
 from sfumato.workflows.trace import RememberedReleases, imprint_document

@@ -198,7 +198,7 @@ class EarlierReleases:
         """Reports where `release` would refuse the policy, since it promises less than the chain's first."""
         if warn is None or not self.records:
             return
-        from sfumato.workflows.chain_floor import floor_warning
+        from sfumato.workflows.baseline_policy import floor_warning
 
         if (found := floor_warning(policy, self.records, self.chain)) is not None:
             warn(found)
