@@ -13,7 +13,7 @@ from sfumato.releases.certificate import examine
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.overrides import WeakerOverride, read_override
 from sfumato.system.errors import BadData, RefusedByHistory, UsageError
-from sfumato.workflows.chain_check import ledger_floors
+from sfumato.workflows.chain_check import ledger_baselines
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SURVEY = pl.read_csv(GOLDEN / "people" / "survey.csv", infer_schema=False)
@@ -90,7 +90,7 @@ def test_a_chain_that_is_not_weakened_withstands_the_attack(go, ledger):
     rules = policy("pairs", adversary="target", tolerance="400%")
     go(SURVEY.head(384), rules, "one", to="registry")
     go(SURVEY.head(384), rules, "two", to="university")
-    found = ledger_floors(ledger())
+    found = ledger_baselines(ledger())
     assert found.holds and found.weaker == () and found.findings == ()
 
 
@@ -144,7 +144,7 @@ class TestOverride:
         assert proof.holds and proof.as_dict()["weaker"]["by"] == "Berg" and part in str(proof.card())
         plain = examine(tmp_path / "one" / "certificate.json", key=ledger().public_key)
         assert "weaker" not in plain.as_dict()
-        found = ledger_floors(ledger())
+        found = ledger_baselines(ledger())
         assert [(release.sequence, release.allowed_by) for release in found.weaker] == [(2, "Berg")]
         assert found.holds and not any(finding.breach for _, finding in found.findings)
 

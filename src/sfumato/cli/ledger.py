@@ -211,7 +211,7 @@ def verify(
     from sfumato.releases.ledger.keys import public_keys
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.releases.ledger.missing_entries import read_anchor
-    from sfumato.workflows.chain_check import ledger_floors
+    from sfumato.workflows.chain_check import ledger_baselines
 
     opened = Ledger(url, readonly=True)
     publishers = None if key is None else [dated.public for dated in public_keys(key)]
@@ -219,15 +219,15 @@ def verify(
     anchors = [read_anchor(path).head for path in anchor or []]
     verification = opened.verify(certificates=certificates, anchors=anchors, key=publishers)
     readable = verification.holds and not verification.closed
-    floors = ledger_floors(opened, attack=False) if readable else None
-    weaker = () if floors is None else floors.weaker
+    baselines = ledger_baselines(opened, attack=False) if readable else None
+    weaker = () if baselines is None else baselines.weaker
     if as_json:
         document({**verification.as_dict(), "weaker": [release.as_dict() for release in weaker]})
     else:
         print_result(verification.card())
         for release in weaker:
             print_result(str(release))
-    raise typer.Exit(0 if verification.holds and (floors is None or floors.holds) else 1)
+    raise typer.Exit(0 if verification.holds and (baselines is None or baselines.holds) else 1)
 
 
 @ledger.command()
@@ -246,14 +246,14 @@ def floor(
     Example:  sfumato ledger floor --chain main
     """
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.workflows.chain_check import ledger_floors
+    from sfumato.workflows.chain_check import ledger_baselines
 
-    floors = ledger_floors(Ledger(url, key=key, readonly=True), chain)
+    baselines = ledger_baselines(Ledger(url, key=key, readonly=True), chain)
     if as_json:
-        document(floors.as_dict())
+        document(baselines.as_dict())
     else:
-        print_result(floors.card())
-    raise typer.Exit(0 if floors.holds else 1)
+        print_result(baselines.card())
+    raise typer.Exit(0 if baselines.holds else 1)
 
 
 @ledger.command("import")

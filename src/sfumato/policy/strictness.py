@@ -84,20 +84,20 @@ def statement_of(policy: PolicyContent) -> JsonObject:
     }
 
 
-def weaker_parts(stated: JsonMapping, floor: JsonMapping) -> list[ComparedPart]:
-    """Returns the parts of a statement that are not at least as strict as those of the floor."""
-    return [part for part in compared(stated, floor) if not part.kept]
+def weaker_parts(stated: JsonMapping, baseline: JsonMapping) -> list[ComparedPart]:
+    """Returns the parts of a statement that are not at least as strict as those of the baseline."""
+    return [part for part in compared(stated, baseline) if not part.kept]
 
 
-def compared(stated: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
-    """Yields every part of the floor beside the same part of a later statement."""
-    if stated["policy"] == floor["policy"]:
+def compared(stated: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
+    """Yields every part of the baseline beside the same part of a later statement."""
+    if stated["policy"] == baseline["policy"]:
         yield ComparedPart("policy", Comparison.AS_STRICT, "this one", "the same")
         return
-    yield from _compared_promises(stated["promises"], floor["promises"])
-    yield from _compared_columns(stated["columns"], floor["columns"])
-    yield from _compared_person(stated["person"], floor["person"])
-    yield from _compared_recipients(stated["recipients"], floor["recipients"])
+    yield from _compared_promises(stated["promises"], baseline["promises"])
+    yield from _compared_columns(stated["columns"], baseline["columns"])
+    yield from _compared_person(stated["person"], baseline["person"])
+    yield from _compared_recipients(stated["recipients"], baseline["recipients"])
 
 
 # -- what a policy says ----------------------------------------------------------------------------------
@@ -152,9 +152,9 @@ def _recipients(rule: RecipientRule | None) -> JsonObject:
 # -- how two compare -------------------------------------------------------------------------------------
 
 
-def _compared_promises(given: Sequence[object], floor: Sequence[object]) -> Iterator[ComparedPart]:
+def _compared_promises(given: Sequence[object], baseline: Sequence[object]) -> Iterator[ComparedPart]:
     stated = _strengths(given)
-    for strengths in _strengths(floor):
+    for strengths in _strengths(baseline):
         wanted, lacking = strengths[0], missing_strengths(stated, [strengths])
         if not lacking:
             yield ComparedPart("promises", Comparison.AS_STRICT, wanted.sentence, "no less")
@@ -169,16 +169,16 @@ def _told_apart(wanted: PromiseStrength, now: str) -> str:
     return f"{now}, with other parameters" if now == wanted.sentence else now
 
 
-def _compared_columns(given: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
+def _compared_columns(given: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
     """Yields every column; one that the first policy did not know may not be published."""
     hidden = {"role": Role.IDENTIFIER.value}
-    for name in dict.fromkeys([*floor, *given]):
-        before, now = floor.get(name, hidden), given.get(name, hidden)
+    for name in dict.fromkeys([*baseline, *given]):
+        before, now = baseline.get(name, hidden), given.get(name, hidden)
         place = f"columns.{name}"
         if now["role"] == Role.IDENTIFIER:
             yield ComparedPart(place, Comparison.AS_STRICT, before["role"], "not published")
         elif before["role"] != now["role"]:
-            told = before["role"] if name in floor else "not there"
+            told = before["role"] if name in baseline else "not there"
             yield ComparedPart(f"{place}.role", Comparison.WEAKER, told, now["role"])
         else:
             yield from _compared_column(place, now, before)
@@ -217,26 +217,26 @@ def _marks(text: str) -> NDArray[np.uint64]:
     return unpacked(text, np.uint64)
 
 
-def _compared_person(given: JsonMapping | None, floor: JsonMapping | None) -> Iterator[ComparedPart]:
-    before, now = (None if side is None else side["column"] for side in (floor, given))
-    if before != now or floor is None or given is None:
+def _compared_person(given: JsonMapping | None, baseline: JsonMapping | None) -> Iterator[ComparedPart]:
+    before, now = (None if side is None else side["column"] for side in (baseline, given))
+    if before != now or baseline is None or given is None:
         word = Comparison.AS_STRICT if before == now else Comparison.INCOMPARABLE
         yield ComparedPart("person", word, str(before or "rows"), str(now or "rows"))
         return
-    yield _ranked("person.knows", "knows", given["knows"], floor["knows"])
+    yield _ranked("person.knows", "knows", given["knows"], baseline["knows"])
 
 
-def _compared_recipients(given: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
+def _compared_recipients(given: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
     place = "recipients"
-    yield _ranked(f"{place}.coalition", "coalition", given["coalition"], floor["coalition"])
-    if floor["coalition"] != WEAKEST["coalition"]:
-        yield _ranked(f"{place}.adversary", "adversary", given["adversary"], floor["adversary"])
-    before, now = int(floor["frame-proof"]), int(given["frame-proof"])
+    yield _ranked(f"{place}.coalition", "coalition", given["coalition"], baseline["coalition"])
+    if baseline["coalition"] != WEAKEST["coalition"]:
+        yield _ranked(f"{place}.adversary", "adversary", given["adversary"], baseline["adversary"])
+    before, now = int(baseline["frame-proof"]), int(given["frame-proof"])
     framing = Comparison.AS_STRICT if now >= before else Comparison.WEAKER
     yield ComparedPart(f"{place}.frame-proof", framing, str(before), str(now))
-    more = set(given["overriders"]) - set(floor["overriders"])
+    more = set(given["overriders"]) - set(baseline["overriders"])
     who = Comparison.WEAKER if more else Comparison.AS_STRICT
-    yield ComparedPart(f"{place}.overriders", who, f"{len(floor['overriders'])} keys", f"{len(more)} more")
+    yield ComparedPart(f"{place}.overriders", who, f"{len(baseline['overriders'])} keys", f"{len(more)} more")
 
 
 def _ranked(place: str, key: str, now: str, before: str) -> ComparedPart:

@@ -98,7 +98,7 @@ class WeakerOverride(OverrideDocument):
         ledger_keys: Collection[str],
         now: datetime,
     ) -> None:
-        """Raises unless somebody else than the one who releases, whom the floor lists, signed it for this."""
+        """Raises unless somebody else than the one who releases, whom the baseline lists, signed it for this."""
         unlisted = UsageError(
             "the first policy of the chain does not let the author of the override give one",
             remedy="Ask somebody whom it lists under recipients.overriders.",
@@ -117,11 +117,11 @@ def read_override(path: str | Path) -> AnyOverride:
     return kind.from_words(words, where=Path(path).name)
 
 
-# The floor of a chain: what its first release promised, and no later one may fall below.
+# The baseline policy of a chain: what its first release promised, and no later one may fall below.
 
 
 @dataclass(frozen=True)
-class Floor:
+class BaselinePolicy:
     """What the first release of a chain promised: its statement."""
 
     statement: JsonMapping
@@ -132,13 +132,13 @@ class Floor:
         return tuple(self.statement.get("recipients", {}).get("overriders", ()))
 
 
-def floor_of(history: Sequence[ReleaseRecord]) -> Floor | None:
-    """Returns the floor of a chain, given its releases in order; `None` before the first one.
+def baseline_policy_of(history: Sequence[ReleaseRecord]) -> BaselinePolicy | None:
+    """Returns the baseline policy of a chain, given its releases in order; `None` before the first one.
 
-    Imported versions promise nothing: they are no floor.
+    Imported versions promise nothing: they are no baseline.
     """
     history = judged_releases(history)
-    return Floor(history[0].statement) if history else None
+    return BaselinePolicy(history[0].statement) if history else None
 
 
 def judged_releases(history: Sequence[ReleaseRecord]) -> Sequence[ReleaseRecord]:
@@ -148,7 +148,7 @@ def judged_releases(history: Sequence[ReleaseRecord]) -> Sequence[ReleaseRecord]
 
 @dataclass(frozen=True)
 class WeakerRelease:
-    """A release below the floor of its chain: which parts promise less, and who allowed it, if anybody."""
+    """A release below its chain's baseline policy: which parts promise less, and who allowed it."""
 
     number: int
     chain: str
@@ -173,7 +173,7 @@ class WeakerRelease:
 
 
 def weaker_releases(records: Sequence[ReleaseRecord]) -> list[WeakerRelease]:
-    """Returns every release below the floor of its chain, in the order of entry.
+    """Returns every release below the baseline policy of its chain, in the order of entry.
 
     An override for one recipient is part of what was promised, and not counted.
     """
@@ -185,22 +185,22 @@ def weaker_releases(records: Sequence[ReleaseRecord]) -> list[WeakerRelease]:
 
 
 def _below(chain: Sequence[ReleaseRecord]) -> Iterator[WeakerRelease]:
-    chain, floor = judged_releases(chain), floor_of(chain)
+    chain, baseline = judged_releases(chain), baseline_policy_of(chain)
     for record in chain[1:]:
-        if floor is not None and (parts := weaker_parts(record.statement, floor.statement)):
+        if baseline is not None and (parts := weaker_parts(record.statement, baseline.statement)):
             told = tuple(str(part) for part in parts)
-            by = _signed_by(record, floor)
+            by = _signed_by(record, baseline)
             yield WeakerRelease(record.number, record.chain, record.sequence, told, by)
 
 
-def _signed_by(record: ReleaseRecord, floor: Floor) -> str | None:
-    """Returns who allowed a release to promise less; `None` where no overrider of the floor signed for it."""
+def _signed_by(record: ReleaseRecord, baseline: BaselinePolicy) -> str | None:
+    """Returns who allowed a release to promise less; `None` where no overrider of the baseline signed for it."""
     if not record.weaker:
         return None
     override = WeakerOverride(**{f.name: str(record.weaker.get(f.name, "")) for f in fields(WeakerOverride)})
     genuine = signed(override.message, override.signature, override.public_key)
     fitting = (override.policy, override.chain) == (record.policy, record.chain)
-    return override.by if genuine and fitting and override.public_key in floor.overriders else None
+    return override.by if genuine and fitting and override.public_key in baseline.overriders else None
 
 
 # The names of recipients, and the folders of their versions.

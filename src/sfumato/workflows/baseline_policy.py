@@ -1,4 +1,4 @@
-"""The floor of a chain, held: a release promises no less than the first one, or somebody signed for it."""
+"""The baseline policy of a chain: no release promises less than the first one, unless somebody signed for it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sfumato.draft.doctor import Diagnosis, Severity
 from sfumato.policy.policy import Policy
 from sfumato.policy.strictness import ComparedPart, statement_of, weaker_parts
 from sfumato.releases.ledger.record import ReleaseRecord
-from sfumato.releases.overrides import Floor, WeakerOverride, floor_of
+from sfumato.releases.overrides import BaselinePolicy, WeakerOverride, baseline_policy_of
 from sfumato.system.errors import RefusedByHistory, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject
 
 
 @dataclass(frozen=True)
-class HeldFloor:
+class BaselineComparison:
     """What the ledger is told of a release: what its policy promises, and who allowed it to promise less."""
 
     statement: JsonMapping
@@ -24,8 +24,8 @@ class HeldFloor:
 
 
 @dataclass(frozen=True)
-class ChainFloor:
-    """A policy that is to be held to the floor of a chain.
+class BaselineCheck:
+    """A policy that is to be held to the baseline policy of a chain.
 
     `overrides` were given for this release, `ledger_keys` are those of the ledger, `now` is the time by which
     overrides end.
@@ -37,19 +37,19 @@ class ChainFloor:
     ledger_keys: Collection[str]
     now: datetime
 
-    def hold(self, history: Sequence[ReleaseRecord]) -> HeldFloor:
+    def hold(self, history: Sequence[ReleaseRecord]) -> BaselineComparison:
         """Returns what to enter in the ledger; raises `RefusedByHistory` where the policy promises less."""
-        stated, floor = statement_of(self.policy), floor_of(history)
-        if floor is None:
+        stated, baseline = statement_of(self.policy), baseline_policy_of(history)
+        if baseline is None:
             self._refuse_needless("the chain has no release yet: its first one says what is promised")
-            return HeldFloor(stated)
-        parts = weaker_parts(stated, floor.statement)
+            return BaselineComparison(stated)
+        parts = weaker_parts(stated, baseline.statement)
         if not parts:
             self._refuse_needless("the policy promises no less than the first one of the chain")
-            return HeldFloor(stated)
-        return HeldFloor(stated, self._allowed(parts, floor))
+            return BaselineComparison(stated)
+        return BaselineComparison(stated, self._allowed(parts, baseline))
 
-    def _allowed(self, parts: Sequence[ComparedPart], floor: Floor) -> JsonObject:
+    def _allowed(self, parts: Sequence[ComparedPart], baseline: BaselinePolicy) -> JsonObject:
         """Who allowed the policy to promise less, and what it promises less of; raises where nobody did."""
         lasting = [part for part in parts if part.lasting]
         if lasting:
@@ -58,21 +58,21 @@ class ChainFloor:
                 remedy="Promise as much as the first release did.",
             )
         if not self.overrides:
-            raise self._refusal(parts, floor)
+            raise self._refusal(parts, baseline)
         override = self.overrides[0]
         override.check(
             policy=self.policy.digest,
             chain=self.chain,
-            overriders=floor.overriders,
+            overriders=baseline.overriders,
             ledger_keys=self.ledger_keys,
             now=self.now,
         )
         return {**override.as_dict(), "parts": [str(part) for part in parts]}
 
-    def _refusal(self, parts: Sequence[ComparedPart], floor: Floor) -> RefusedByHistory:
+    def _refusal(self, parts: Sequence[ComparedPart], baseline: BaselinePolicy) -> RefusedByHistory:
         more = f" (and {len(parts) - 1} more)" if len(parts) > 1 else ""
         message = f"the policy promises less than the first release of chain {self.chain}: {parts[0]}{more}"
-        if floor.overriders:
+        if baseline.overriders:
             remedy = (
                 "Promise as much, or have it signed by one of those whom the first policy lists under"
                 " recipients.overriders: `sfumato override --weaker`."
@@ -86,14 +86,14 @@ class ChainFloor:
             raise UsageError(f"{why}: there is nothing to override", remedy="Leave the override out.")
 
 
-def floor_warning(policy: Policy, history: Sequence[ReleaseRecord], chain: str) -> Diagnosis | None:
+def baseline_warning(policy: Policy, history: Sequence[ReleaseRecord], chain: str) -> Diagnosis | None:
     """Returns a warning that `release` would refuse the policy in this chain; `None` if it would not.
 
     An override that somebody may have signed is not known here.
     """
-    floor = ChainFloor(policy, chain, (), (), datetime.now(UTC))
+    baseline = BaselineCheck(policy, chain, (), (), datetime.now(UTC))
     try:
-        floor.hold(history)
+        baseline.hold(history)
     except RefusedByHistory as refused:
         what = f"`release` would refuse this: {refused.message}"
         return Diagnosis("below-the-floor", Severity.WARNING, f"chain {chain}", what, 1, refused.remedy)

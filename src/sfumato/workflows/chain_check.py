@@ -24,7 +24,7 @@ from sfumato.releases.overrides import (
     Override,
     WeakerOverride,
     WeakerRelease,
-    floor_of,
+    baseline_policy_of,
     judged_releases,
     read_override,
     weaker_releases,
@@ -37,7 +37,7 @@ from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.verdict import Finding, PromiseStrength, Verdict
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows.audit import PLAIN, WrittenForm, check_counts, judged_in_chain
-from sfumato.workflows.baseline_policy import ChainFloor
+from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.trace import RememberedReleases, imprint_document
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LedgerFloors(Printable):
+class LedgerBaselines(Printable):
     """What the chains of a ledger promised first, which releases promise less, and what attacks make of it.
 
     `floors` maps chains to the sentences of what their first release promised.
@@ -91,7 +91,7 @@ class LedgerFloors(Printable):
         return Card(title, lines, [*map(str, self.weaker), *notes])
 
 
-def ledger_floors(ledger: Ledger, chain: str | None = None, *, attack: bool = True) -> LedgerFloors:
+def ledger_baselines(ledger: Ledger, chain: str | None = None, *, attack: bool = True) -> LedgerBaselines:
     """Returns what every chain, or one, promised first, and which releases promise less.
 
     Without `attack` what is remembered of releases is not read.
@@ -109,20 +109,20 @@ def ledger_floors(ledger: Ledger, chain: str | None = None, *, attack: bool = Tr
         for finding in _attacked(releases, allowed)
     ]
     floors = {name: tuple(_sentences(releases)) for name, releases in chains.items()}
-    return LedgerFloors(floors, tuple(weaker), tuple(findings))
+    return LedgerBaselines(floors, tuple(weaker), tuple(findings))
 
 
 def _attacked(records: Sequence[ReleaseRecord], allowed: set[int]) -> list[Finding]:
     """What somebody learns who holds the releases of a chain."""
-    floor = floor_of(records)
-    if floor is None:
+    baseline = baseline_policy_of(records)
+    if baseline is None:
         return []
     releases = [
         ChainRelease(r.sequence, r.recipient, _strengths(r), _imprint(r), r.number in allowed)
         for r in records
         if r.override is None
     ]
-    coalition = floor.statement["recipients"]["coalition"] != "none"
+    coalition = baseline.statement["recipients"]["coalition"] != "none"
     return Weakening(releases, coalition=coalition).findings() if releases else []
 
 
@@ -140,8 +140,8 @@ def _imprint(record: ReleaseRecord) -> Imprint | None:
 
 
 def _sentences(records: Sequence[ReleaseRecord]) -> Iterator[str]:
-    floor = floor_of(records)
-    for promise in () if floor is None else floor.statement["promises"]:
+    baseline = baseline_policy_of(records)
+    for promise in () if baseline is None else baseline.statement["promises"]:
         yield str(promise[0]["sentence"])
 
 
@@ -407,18 +407,18 @@ def read_overrides(
     return [one for one in read if isinstance(one, Override)], weaker
 
 
-def overrides_and_floor(
+def overrides_and_baseline(
     given: Sequence[AnyOverride | str | Path],
     policy: Policy,
     names: Sequence[str],
     ledger: Ledger | None,
     chain: str,
-) -> tuple[dict[str, Override], ChainFloor]:
-    """Returns the overrides by recipient, and what holds the policy to the floor of the chain."""
+) -> tuple[dict[str, Override], BaselineCheck]:
+    """Returns the overrides by recipient, and what holds the policy to the baseline of the chain."""
     for_some, weaker = read_overrides(given)
     keys, moment = ((), now()) if ledger is None else (ledger.public_keys, ledger.moment())
     allowed = by_recipient(for_some, policy, names, chain=chain, ledger_keys=keys, moment=moment)
-    return allowed, ChainFloor(policy, chain, weaker, keys, moment)
+    return allowed, BaselineCheck(policy, chain, weaker, keys, moment)
 
 
 def by_recipient(

@@ -40,7 +40,7 @@ from sfumato.table.rows_to_publish import WriteVersion
 from sfumato.table.source import Source, open_source
 from sfumato.table.versions import version_writer
 from sfumato.workflows.audit import judged, numbered_columns, witness_path
-from sfumato.workflows.baseline_policy import ChainFloor, HeldFloor
+from sfumato.workflows.baseline_policy import BaselineCheck, BaselineComparison
 from sfumato.workflows.chain_check import (
     chain_check,
     check_alone,
@@ -75,7 +75,7 @@ class Delivery:
         places: Mapping[str, str],
         overrides: Mapping[str, Override],
         *,
-        floor: ChainFloor,
+        baseline: BaselineCheck,
         ignore_chains: Sequence[str] = (),
         reuse_plan: Transformation | None = None,
         progress: Progress,
@@ -83,8 +83,8 @@ class Delivery:
         self.policy, self.overrides = policy, overrides
         self.source, self._fingerprint = source, fingerprint
         self.names, self._places, self._form = tuple(places), places, form_of(source)
-        self.chain, self._progress = floor.chain, progress
-        self._floor, self._ignore_chains, self._reuse_plan = floor, tuple(ignore_chains), reuse_plan
+        self.chain, self._progress = baseline.chain, progress
+        self._baseline, self._ignore_chains, self._reuse_plan = baseline, tuple(ignore_chains), reuse_plan
         self.keep: StageText = discard
         self.versions: RecipientVersions | None = None
         self._assigned: dict[str, AssignedVersion] = {}
@@ -106,9 +106,9 @@ class Delivery:
         Raises `RefusedByHistory` where the policy promises less than the first one of the chain.
         """
         check_alone(self.policy, history)
-        held_floor = self._floor.hold(history)
+        compared_baseline = self._baseline.hold(history)
         if not self._needs_versions(history):
-            return [self._search_once(history, held_floor)]
+            return [self._search_once(history, compared_baseline)]
         if self._reuse_plan is not None:
             raise UsageError(
                 "versions for recipients are chosen so that they can be told apart, not taken over",
@@ -123,7 +123,7 @@ class Delivery:
                 assigned.policy,
                 assigned.recipient,
                 tree_digests,
-                held_floor,
+                compared_baseline,
                 place=self._places[assigned.recipient],
                 override=assigned.override,
             )
@@ -232,7 +232,9 @@ class Delivery:
             )
         return wanted
 
-    def _search_once(self, history: Sequence[ReleaseRecord], held_floor: HeldFloor) -> PlannedRelease:
+    def _search_once(
+        self, history: Sequence[ReleaseRecord], compared_baseline: BaselineComparison
+    ) -> PlannedRelease:
         """One release, planned by the policy's search."""
         recipient = self.names[0] if self.names else None
         rules = self.policy
@@ -242,7 +244,7 @@ class Delivery:
         plan = plan_table(
             self.source, rules, earlier=earlier, reuse_plan=self._reuse_plan, progress=self._progress
         )
-        return self._planned_version(plan, self.policy, recipient, known_trees(history), held_floor)
+        return self._planned_version(plan, self.policy, recipient, known_trees(history), compared_baseline)
 
     def _planned_version(
         self,
@@ -250,7 +252,7 @@ class Delivery:
         policy: Policy,
         recipient: str | None,
         tree_digests: Iterable[str],
-        held_floor: HeldFloor,
+        compared_baseline: BaselineComparison,
         *,
         place: str = "",
         override: Override | None = None,
@@ -283,9 +285,9 @@ class Delivery:
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
             trees={} if cuts is None or recipient is None else reading_trees(recoding, known=tree_digests),
             override=None if override is None else override.as_dict(),
-            weaker=held_floor.weaker,
+            weaker=compared_baseline.weaker,
             ignore_chains=self._ignore_chains,
-            statement=held_floor.statement,
+            statement=compared_baseline.statement,
             table=self._fingerprint.digest,
             place=place,
             figures={

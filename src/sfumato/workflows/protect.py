@@ -81,7 +81,7 @@ def protect(
     before, opened = EarlierReleases.of(earlier, against, chain), open_original(data, memory, policy)
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
-    before.warn_of_floor(rules, noted)
+    before.warn_of_baseline(rules, noted)
     source = with_warnings(
         with_name_check(with_preset_check(opened, rules, show), rules), rules, noted, progress=show
     )

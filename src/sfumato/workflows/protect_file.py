@@ -85,7 +85,7 @@ def protect_file(
     describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
     imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
-    before.warn_of_floor(rules, noted)
+    before.warn_of_baseline(rules, noted)
     original = open_original(data, memory, rules)
     if original.kind != SPARK:  # which writes folders
         check_ending(target)

@@ -42,7 +42,7 @@ from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.readers import FORMATS
 from sfumato.table.source import PARQUET, SPARK, AnyTable, Source, with_digits
 from sfumato.verify.tables import one_database
-from sfumato.workflows.chain_check import overrides_and_floor
+from sfumato.workflows.chain_check import overrides_and_baseline
 from sfumato.workflows.delivery import Delivery, person_columns
 
 # The format of a release where nobody names one: that of the data, if it is written.
@@ -113,10 +113,10 @@ def release(
     read = _checked_on_the_way(source, rules, warn, show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, reuse_plan, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
-    allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain)
+    allowed, baseline = overrides_and_baseline(overrides, rules, names, opened, chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
     made = Delivery(
-        *read, rules, places, allowed, floor=floor, ignore_chains=apart, reuse_plan=taken, progress=show
+        *read, rules, places, allowed, baseline=baseline, ignore_chains=apart, reuse_plan=taken, progress=show
     )
     with made as delivery:
         every = (delivery.check, *checks)

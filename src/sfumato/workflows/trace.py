@@ -194,11 +194,11 @@ class EarlierReleases:
         records = read_history(against, chain)
         return cls(chain, imprints_of(records), records)
 
-    def warn_of_floor(self, policy: Policy, warn: Warn | None) -> None:
+    def warn_of_baseline(self, policy: Policy, warn: Warn | None) -> None:
         """Reports where `release` would refuse the policy, since it promises less than the chain's first."""
         if warn is None or not self.records:
             return
-        from sfumato.workflows.baseline_policy import floor_warning
+        from sfumato.workflows.baseline_policy import baseline_warning
 
-        if (found := floor_warning(policy, self.records, self.chain)) is not None:
+        if (found := baseline_warning(policy, self.records, self.chain)) is not None:
             warn(found)

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, insert, select
 from sfumato.releases.ledger import checkpoint as seen_head
 from sfumato.releases.ledger import database as schema
 from sfumato.releases.ledger import entries
-from sfumato.releases.ledger import entries as moments
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.keys import Key, public_key
 from sfumato.releases.ledger.ledger import Ledger, checked_head, key_in_force, now
@@ -115,7 +114,7 @@ def _enter_loss(connection: Connection, missing: MissingEntries, key_path: Path 
         return
     key = key_in_force(connection, Key.load(key_path), key_path)
     head = checked_head(connection, key.public)
-    at = moments.not_before_last(connection, now()).isoformat()
+    at = entries.not_before_last(connection, now()).isoformat()
     body = {"at": at, "ledger": entries.identity(connection), **missing.as_dict()}
     loss = notice(connection, new_name(), LOSS, body, head)
     append(connection, loss, key)

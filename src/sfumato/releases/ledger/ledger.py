@@ -15,7 +15,6 @@ from sfumato.releases.ledger import checkpoint, cross_chain_overlap, entries, no
 from sfumato.releases.ledger import checkpoint as seen_head
 from sfumato.releases.ledger import database as schema
 from sfumato.releases.ledger import encryption as underway
-from sfumato.releases.ledger import entries as moments
 from sfumato.releases.ledger.checkpoint import Head
 from sfumato.releases.ledger.cross_chain_overlap import lost_heads, retired_entries
 from sfumato.releases.ledger.database import LedgerDatabase, LostDatabase
@@ -219,7 +218,7 @@ class Ledger:
     def moment(self) -> datetime:
         """Returns the time of the next entry: now, or that of the last one if the clock stands before it."""
         with self.database.reading() as connection:
-            return moments.not_before_last(connection, self.clock())
+            return entries.not_before_last(connection, self.clock())
 
     def check_open(self, chain: str) -> None:
         """Raises `RefusedByHistory` where nothing may be released in the chain any more."""
@@ -311,7 +310,7 @@ class Ledger:
             self._key = key_in_force(connection, self._key, self.key_path)
             head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             identity, sealed = entries.identity(connection), list[Entry]()
-            at = moments.not_before_last(connection, self.clock()).isoformat()
+            at = entries.not_before_last(connection, self.clock()).isoformat()
             before = entries.last_entry(connection, chain)
             for i, record in enumerate(made.salted(at) for made in records):
                 entry = record.entry(
@@ -350,7 +349,7 @@ class Ledger:
                 return entered
             self._key = key_in_force(connection, self._key, self.key_path)
             head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
-            at = moments.not_before_last(connection, self.clock()).isoformat()
+            at = entries.not_before_last(connection, self.clock()).isoformat()
             blank = notices.notice(connection, name, kind, {"at": at, **compose(connection)}, head)
             return notices.append(connection, blank, self._key, then=then)
 
