@@ -166,6 +166,15 @@ def test_a_model_has_a_definition_and_a_judge_and_packages_hold_nothing():
         assert isinstance(only, ast.Expr), package.name
 
 
+def test_every_model_is_told_to_know_no_other():
+    settings = tomllib.loads(_text(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    (contract,) = (
+        c for c in settings if c["type"] == "independence" and "sfumato.models" in str(c["modules"])
+    )
+    packages = (ROOT / "src" / "sfumato" / "models").glob("*/promise.py")
+    assert sorted(contract["modules"]) == sorted(f"sfumato.models.{path.parent.name}" for path in packages)
+
+
 def test_an_import_inside_a_function_gives_its_reason():
     """On its line, or at the head of the file for all of them: `# noqa: PLC0415  # the reason`."""
     assert _by_file({path: sorted(_imports_without_reason(path)) for path in SOURCES}) == {}

@@ -93,7 +93,7 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
     `by_size`, `by_values`, `least_people` and `least_values`, and `keeps_weights`, `limits`, `threats` and
     `judge_data`.
 
-    >>> from sfumato.promises import KAnonymity
+    >>> from sfumato.models.k_anonymity.promise import KAnonymity
     >>> check_promise(KAnonymity(3), tables=20)
     """
     _check_words(promise)
