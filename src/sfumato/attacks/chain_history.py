@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.attacks.adversaries.chain import CorrespondenceAttack, adversaries
-from sfumato.attacks.adversaries.composition import Composition, Differencing
-from sfumato.attacks.adversaries.posterior_belief import PosteriorBelief
+from sfumato.attacks.adversaries.chain import CorrespondenceAttack
+from sfumato.attacks.adversaries.posterior_belief import sought_columns
 from sfumato.attacks.audit import Audit, HistoryPlace, compared_when_read
 from sfumato.attacks.chain import (
     GivenRelease,
@@ -23,19 +22,20 @@ from sfumato.attacks.correspondence import Correspondence, correspondence
 from sfumato.attacks.published_labels import Objection
 from sfumato.models.attack_contract import (
     Attack,
+    HeldReleases,
     PublishedTable,
     attacks_without_target,
+    holders_of_releases,
     strike_all,
     worst_first,
 )
-from sfumato.models.continuous.attack import Minimality
 from sfumato.policy.policy import Policy, against_register, asks_of_several, together_sentence
 from sfumato.policy.reference import judge_data
 from sfumato.system.errors import BadData, SfumatoError
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.system.verdict import UNASKED, Finding, Verdict
 from sfumato.table.microdata import Microdata
-from sfumato.table.release_summary import Imprint
+from sfumato.table.release_summary import Imprint, in_order_of_newest
 from sfumato.table.source import Source, open_source
 from sfumato.table.taxonomy import Label
 from sfumato.verify.chain.ruling import chain_verdict
@@ -101,20 +101,35 @@ def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy,
     return _struck(audit, joint, releases, policy, only, table)
 
 
+def adversaries(
+    releases: Sequence[Imprint], policy: Policy, table: Microdata | None = None
+) -> tuple[Attack, ...]:
+    """Returns everybody who holds these releases, oldest first; the newest is the one audited.
+
+    `table` is the audited table as it was counted: it tells which values the releases hold.
+    """
+    held = HeldReleases(
+        tuple(in_order_of_newest(releases)),
+        k=policy.promises.limits.asked_k,
+        by_size=all(promise.by_size for promise in policy.promises),
+        register=against_register(policy),
+        promised=asks_of_several(policy),
+        table=table,
+        sought=sought_columns(policy),
+    )
+    return tuple(kind.holding(held) for kind in holders_of_releases().values())
+
+
 def holds_several(name: str) -> bool:
     """Whether an attack of this name is that of somebody who holds several releases."""
-    return name in _HOLDERS
+    return name in holders_of_releases()
 
 
-_HOLDERS = tuple(
-    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)
-)
-
-
-def without_comparison(audit: Audit, why: SfumatoError) -> Audit:
+def without_comparison(audit: Audit, refusal: SfumatoError) -> Audit:
     """Returns the audit with an objection: the comparison could not be made."""
-    objection = Objection(f"{NOT_COMPARED}: {why.message}", (), None)
-    idle = {name: objection.sentence if name in _HOLDERS else said for name, said in audit.not_tried.items()}
+    objection = Objection(f"{NOT_COMPARED}: {refusal.message}", (), None)
+    not_compared = dict.fromkeys(audit.not_tried.keys() & holders_of_releases().keys(), objection.sentence)
+    idle = {name: not_compared.get(name, why) for name, why in audit.not_tried.items()}
     return replace(audit, objections=(*audit.objections, objection), not_tried=idle)
 
 

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand
 
 from sfumato.cli.guide_page import complete_attack
 from sfumato.cli.options import (
@@ -51,15 +52,33 @@ Seed = Annotated[int, valued("--seed", "N", "Fixes what is drawn at random.")]
 
 
 AttackName = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="The adversary: composition, correspondence, differencing, downcoding, exact-ends, freeform,"
-        " gain, homogeneity, intersection, linkage, minimality, posterior-belief, quasi-sensitive, skewness"
-        " or term-removal.",
-        autocompletion=complete_attack,
-    ),
+    str, typer.Argument(metavar="NAME", help="The adversary.", autocompletion=complete_attack)
 ]
+
+
+class AttackNameArgument(TyperArgument):
+    """The name of an attack. Its help lists all names, which are looked up when somebody asks for them."""
+
+    @property
+    def help(self) -> str:
+        from sfumato.models.attack_contract import built_in, on_request
+
+        *names, last = sorted((*built_in(), *on_request()))
+        return f"The adversary: {', '.join(names)} or {last}."
+
+    @help.setter
+    def help(self, text: str) -> None:
+        del text
+
+
+class AttackCommand(TyperCommand):
+    """The command `attack`, whose first argument knows what it may be."""
+
+    def __init__(self, *arguments: Any, params: list[Any], **options: Any) -> None:  # as Typer passes them on
+        super().__init__(*arguments, params=params, **options)
+        for parameter in self.params:
+            if parameter.name == "name":
+                parameter.__class__ = AttackNameArgument
 
 
 @reads_data

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperArgument
 
 import sfumato
-from sfumato.cli.attack import attack, audit, knowledge
+from sfumato.cli.attack import AttackCommand, attack, audit, knowledge
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
@@ -201,6 +201,8 @@ VERBS: Mapping[str, Callable[..., object]] = {
     "compile": compile_,
     "utility": compare,
 }
+COMMANDS = {"attack": AttackCommand}
+"""Commands that make a part of their help anew whenever it is asked for."""
 GROUPS: Mapping[str, typer.Typer] = {"policy": policy, "ledger": ledger, "certificate": certificate}
 NAMES = (*VERBS, *GROUPS)
 """All commands, in the order of the help page."""
@@ -220,7 +222,7 @@ def program(names: Sequence[str] = NAMES) -> typer.Typer:
     made.callback()(sfumato_)
     for name in names:
         if name in VERBS:
-            made.command(name)(carry_interruptions(VERBS[name]))
+            made.command(name, cls=COMMANDS.get(name))(carry_interruptions(VERBS[name]))
         else:
             made.add_typer(GROUPS[name], name=name)
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -26,6 +27,8 @@ from sfumato.table.cut import Cut
 from sfumato.table.microdata import Codes, Coding, Counts, Microdata, Missing, Role, SetForm
 from sfumato.table.number_forms import NUMBER_FORMS, with_number_forms
 from sfumato.table.recoding import classes_under
+from sfumato.table.release_summary import Imprint
+from sfumato.table.spelling import Spelling
 from sfumato.table.taxonomy import Label, Taxonomy, TaxonomyRule
 
 if TYPE_CHECKING:
@@ -211,6 +214,49 @@ class NeedsMore(Protocol):
     needs: ClassVar[str]
 
 
+class Criterion(StrEnum):
+    """What must not be possible with anonymous data (Article 29 Working Party, Opinion 05/2014, WP216)."""
+
+    SINGLING_OUT = "singling out"
+    LINKABILITY = "linkability"
+    INFERENCE = "inference"
+
+
+@runtime_checkable
+class TestsCriterion(Protocol):
+    """An attack that picks out a record, or puts several together; every other one concludes something."""
+
+    criterion: ClassVar[Criterion]
+
+
+@dataclass(frozen=True)
+class HeldReleases:
+    """Releases of the same people, oldest first, and what attacks on all of them go by.
+
+    `table` is the newest one as it was counted, `sought` its sensitive columns and how their values are told
+    apart. `k` is the class size that is promised, `by_size` says that nothing but class sizes is. `register`:
+    the adversary knows everybody's key columns. `promised`: the policy limits what several tables tell.
+    """
+
+    releases: tuple[Imprint, ...]
+    k: int | None = None
+    by_size: bool = True
+    register: bool = False
+    promised: bool = True
+    table: Microdata | None = None
+    sought: Mapping[str, Spelling] = field(default_factory=dict)
+
+
+@runtime_checkable
+class HoldsReleases(Protocol):
+    """An attack of somebody who holds several releases: how it is made from them."""
+
+    @classmethod
+    def holding(cls, held: HeldReleases) -> Attack:
+        """The attack of somebody who holds these releases."""
+        ...
+
+
 def strike_all(
     published: PublishedTable,
     attacks: Sequence[Attack],
@@ -276,20 +322,23 @@ MODELS = "sfumato.models"
 ADVERSARIES = "sfumato.attacks.adversaries"
 """Where the built-in attacks are: the module `attack` of every model, and those that belong to none."""
 
-A = TypeVar("A", bound=Callable[[], Attack])
+A = TypeVar("A", bound="type[Attack]")
 
-_built_in: dict[str, Callable[[], Attack]] = {}
+_built_in: dict[str, type[Attack]] = {}
+_on_request: dict[str, type[Attack]] = {}
 _loaded: set[str] = set()
 
 
-def register(name: str) -> Callable[[A], A]:
-    """Offer a built-in attack: a class that can be made without arguments."""
+def register(attack: A) -> A:
+    """Offer a built-in attack under its `name`: a class that can be made without arguments."""
+    _built_in[attack.name] = attack
+    return attack
 
-    def offer(attack: A) -> A:
-        _built_in[name] = attack
-        return attack
 
-    return offer
+def register_on_request(attack: A) -> A:
+    """Offer a built-in attack that takes more than a published table: `sfumato attack` plays it, no audit."""
+    _on_request[attack.name] = attack
+    return attack
 
 
 def known() -> tuple[str, ...]:
@@ -314,6 +363,24 @@ def built_in() -> tuple[str, ...]:
     return tuple(sorted(_built_in))
 
 
+def on_request() -> tuple[str, ...]:
+    """The names of the built-in attacks that no audit plays, because they are told more than it knows."""
+    built_in()
+    return tuple(sorted(_on_request))
+
+
+def holders_of_releases() -> dict[str, HoldsReleases]:
+    """The built-in attacks of somebody who holds several releases of the same people, by name."""
+    attacks: dict[str, object] = {name: _built_in[name] for name in built_in()}
+    return {name: attack for name, attack in attacks.items() if isinstance(attack, HoldsReleases)}
+
+
+def criterion_of(name: str) -> Criterion:
+    """What an attack of this name tests; one of another package is taken to infer something."""
+    attack = _find(name)
+    return attack.criterion if isinstance(attack, TestsCriterion) else Criterion.INFERENCE
+
+
 def make(name: str) -> Attack:
     """The attack of this name, with no knowledge beyond the published table.
 
@@ -327,8 +394,8 @@ def make(name: str) -> Attack:
     if ours is None and offered is None:
         raise UsageError(
             f"there is no attack {name!r}",
-            remedy=f"Known attacks: {', '.join(known())}; and, on the command line, term-removal."
-            " The attack is named first, then the file.",
+            remedy=f"Known attacks: {', '.join(known())}; and, on the command line,"
+            f" {', '.join(on_request())}. The attack is named first, then the file.",
         )
     attack: Attack = offered() if ours is None else ours()
     return attack
@@ -350,7 +417,7 @@ def make_all() -> tuple[tuple[Attack, ...], tuple[str, ...]]:
     return tuple(sorted(made, key=lambda attack: attack.name)), tuple(failed)
 
 
-def _find(name: str) -> Callable[[], Attack] | None:
+def _find(name: str) -> type[Attack] | None:
     """The built-in attack of this name, if there is one."""
     if name not in _built_in:
         built_in()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from sfumato.attacks.audit import Audit
-from sfumato.models.attack_contract import Attack
+from sfumato.models.attack_contract import Attack, Criterion, criterion_of
 from sfumato.models.contract import Promise
 from sfumato.policy.policy import Policy
 from sfumato.policy.published_forms import PublishedForm, PublishedForms, ValueForm
@@ -440,32 +440,6 @@ class ReportWords(StrEnum):
 
 
 # The three criteria of the Article 29 Working Party, and which attacks test each of them.
-
-
-class Criterion(StrEnum):
-    """What must not be possible with anonymous data (Opinion 05/2014, WP216)."""
-
-    SINGLING_OUT = "singling out"
-    LINKABILITY = "linkability"
-    INFERENCE = "inference"
-
-
-ATTACKS = {
-    "linkage": Criterion.SINGLING_OUT,
-    "exact-ends": Criterion.SINGLING_OUT,
-    "downcoding": Criterion.SINGLING_OUT,
-    "correspondence": Criterion.LINKABILITY,
-    "composition": Criterion.LINKABILITY,
-    "differencing": Criterion.LINKABILITY,
-    "intersection": Criterion.LINKABILITY,
-    "posterior-belief": Criterion.LINKABILITY,
-}
-"""Attacks that pick out a record, or put several together. Every other one concludes something."""
-
-
-def criterion_of(attack: str) -> Criterion:
-    """Returns the criterion that an attack tests; one of another package is taken to infer something."""
-    return ATTACKS.get(attack, Criterion.INFERENCE)
 
 
 def concerns(promise: Promise, criterion: Criterion) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.attacks.adversaries.chain import adversaries
+from sfumato.attacks.chain_history import adversaries
 from sfumato.models.attack_contract import worst_first
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.adversaries.composition import Composition, Differencing
-from sfumato.attacks.adversaries.posterior_belief import PosteriorBelief, sought_columns
 from sfumato.attacks.correspondence import Correspondence, Method, correspondence
-from sfumato.models.attack_contract import SEVERAL_RELEASES, Attack, PublishedTable, format_people, register
-from sfumato.models.continuous.attack import Minimality
-from sfumato.policy.policy import Policy, against_register, asks_of_several
+from sfumato.models.attack_contract import (
+    SEVERAL_RELEASES,
+    Criterion,
+    HeldReleases,
+    PublishedTable,
+    format_people,
+    register,
+)
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import UNASKED, AttackLimits, Finding
-from sfumato.table.microdata import Microdata
-from sfumato.table.release_summary import Imprint, in_order_of_newest
+from sfumato.table.release_summary import Imprint
 
 
-@register("correspondence")
+@register
 @dataclass(frozen=True)
 class CorrespondenceAttack:
     """Forward, cross and backward: records that cannot be a person's are ruled out release by release.
@@ -42,7 +43,13 @@ class CorrespondenceAttack:
     seeks: ClassVar[str] = "which record is theirs"
     succeeds: ClassVar[str] = "fewer records than promised remain possible"
     needs: ClassVar[str] = SEVERAL_RELEASES
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "k-anonymity")
+
+    @classmethod
+    def holding(cls, held: HeldReleases) -> CorrespondenceAttack:
+        """Returns the attack of somebody who holds these releases."""
+        return cls(held.releases, held.k, register=held.register)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
@@ -83,22 +90,3 @@ class CorrespondenceAttack:
             if unsure
             else "",
         )
-
-
-def adversaries(
-    releases: Sequence[Imprint], policy: Policy, table: Microdata | None = None
-) -> tuple[Attack, ...]:
-    """Returns everybody who holds these releases, oldest first; the newest is the one audited.
-
-    `table` is the audited table as it was counted: it tells which values the releases hold.
-    """
-    given, k = tuple(in_order_of_newest(releases)), policy.promises.limits.asked_k
-    stopped = all(p.by_size for p in policy.promises)
-    held = given if stopped else ()  # another promise may have stopped the search
-    return (
-        CorrespondenceAttack(given, k, register=against_register(policy)),
-        Differencing(given, k),
-        Composition(given),
-        Minimality(held, k),
-        PosteriorBelief(given, table, sought_columns(policy), promised=asks_of_several(policy)),
-    )

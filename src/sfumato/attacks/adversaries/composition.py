@@ -10,7 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.models.attack_contract import SEVERAL_RELEASES, PublishedTable, format_people, register
+from sfumato.models.attack_contract import (
+    SEVERAL_RELEASES,
+    Criterion,
+    HeldReleases,
+    PublishedTable,
+    format_people,
+    register,
+)
 from sfumato.models.continuous.chain import Chain, ClassTable, match_blocks
 from sfumato.models.continuous.kernels import NO_OVERLAP, least_overlaps
 from sfumato.system.presentation.cards import pluralize
@@ -21,7 +28,7 @@ from sfumato.table.release_summary import Imprint
 THREE_TOGETHER = "values possible in three releases or more at once"
 
 
-@register("composition")
+@register
 @dataclass(frozen=True)
 class Composition:
     """Somebody who is in two releases has a value that both of their classes hold.
@@ -41,7 +48,13 @@ class Composition:
     seeks: ClassVar[str] = "the person's sensitive values"
     succeeds: ClassVar[str] = "few values, or one, are possible in both"
     needs: ClassVar[str] = SEVERAL_RELEASES
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "continuous")
+
+    @classmethod
+    def holding(cls, held: HeldReleases) -> Composition:
+        """Returns the attack of somebody who holds these releases."""
+        return cls(held.releases)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
@@ -86,7 +99,7 @@ class Composition:
 # The differencing attack: what is in a later release and not in an earlier one is new.
 
 
-@register("differencing")
+@register
 @dataclass(frozen=True)
 class Differencing:
     """Wherever two releases cut the world the same way, subtracting one from the other leaves the newcomers.
@@ -104,7 +117,13 @@ class Differencing:
     seeks: ClassVar[str] = "the newcomer's record and sensitive values"
     succeeds: ClassVar[str] = "too few newcomers are left, or all of them share one value"
     needs: ClassVar[str] = SEVERAL_RELEASES
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "l-diversity")
+
+    @classmethod
+    def holding(cls, held: HeldReleases) -> Differencing:
+        """Returns the attack of somebody who holds these releases."""
+        return cls(held.releases, held.k)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published

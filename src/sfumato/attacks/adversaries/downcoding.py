@@ -39,7 +39,7 @@ from sfumato.attacks.known_search import (
     Republish,
     publication_of,
 )
-from sfumato.models.attack_contract import PublishedTable, format_people, register
+from sfumato.models.attack_contract import Criterion, PublishedTable, format_people, register
 from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.microdata import Codes
 
@@ -250,7 +250,7 @@ SURE = Fraction(9, 10)
 Figures = Mapping[str, int | Fraction | str]
 
 
-@register("downcoding")
+@register
 @dataclass(frozen=True)
 class Downcoding:
     """The search publishes the finest table it can, so worlds in which it would have been finer are excluded.
@@ -278,6 +278,7 @@ class Downcoding:
     seeks: ClassVar[str] = "the value behind a generalized one"
     succeeds: ClassVar[str] = "a finer value is guessed right more than nine times in ten"
     needs: ClassVar[str] = "the search: strike by `sfumato attack downcoding` or `sf.attack`"
+    criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sfumato.attacks.chain import count_published, read_chain
 from sfumato.models.attack_contract import (
     SEVERAL_RELEASES,
+    Criterion,
+    HeldReleases,
     PublishedTable,
     format_people,
     register,
@@ -59,7 +61,7 @@ class CellBeliefs:
         return self.weight / self.total[self.cell]
 
 
-@register("posterior-belief")
+@register
 @dataclass(frozen=True)
 class PosteriorBelief:
     """Of two tables about the same people, whoever knows somebody's key values knows both of their classes.
@@ -82,6 +84,7 @@ class PosteriorBelief:
     seeks: ClassVar[str] = "the person's sensitive value"
     needs: ClassVar[str] = f"{SEVERAL_RELEASES} (as tables, since imprints do not tell values)"
     succeeds: ClassVar[str] = "both tables together make a value likelier than is promised"
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     threatens: ClassVar[tuple[str, ...]] = (
         "confidence-bounding",
         "alpha-k-anonymity",
@@ -89,6 +92,11 @@ class PosteriorBelief:
         "t-closeness",
         "continuous",
     )
+
+    @classmethod
+    def holding(cls, held: HeldReleases) -> PosteriorBelief:
+        """Returns the attack of somebody who holds these releases."""
+        return cls(held.releases, held.table, held.sought, promised=held.promised)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import PublishedTable, format_people, register
+from sfumato.models.attack_contract import Criterion, PublishedTable, format_people, register
 from sfumato.system.errors import BadTaxonomy
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import VALUES, AttackLimits, Finding
@@ -21,7 +21,7 @@ from sfumato.table.published_texts import RANGE
 from sfumato.table.taxonomy import Label, Taxonomy, TaxonomyRule
 
 
-@register("exact-ends")
+@register
 @dataclass(frozen=True)
 class ExactEnds:
     """A class that publishes the range of its own values tells the least and the greatest of them.
@@ -38,6 +38,7 @@ class ExactEnds:
     seeks: ClassVar[str] = "the exact value of a key column"
     needs: ClassVar[str] = "a key column that the policy gives a taxonomy"
     succeeds: ClassVar[str] = "a range ends at a value, and not at a boundary that the policy names"
+    criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
@@ -105,7 +106,7 @@ Longs = NDArray[np.int64]
 Ints = NDArray[np.integer]
 
 
-@register("intersection")
+@register
 @dataclass(frozen=True)
 class Intersection:
     """Whoever knows all rows of a person keeps the values that every one of their classes holds.
@@ -124,6 +125,7 @@ class Intersection:
     knows: ClassVar[str] = "the key columns of all rows of a person, and that the person has one value"
     seeks: ClassVar[str] = "the person's sensitive value"
     succeeds: ClassVar[str] = "too few values occur in every class that a row of the person is in"
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "confidence-bounding", "alpha-k-anonymity")
     needs: ClassVar[str] = "the person column beside the table, and somebody with several rows"
 

@@ -13,7 +13,7 @@ from sfumato.system.verdict import AttackLimits, Finding
 from sfumato.table.classes import GainLimit, gain_of, readings_of
 
 
-@register("gain")
+@register
 @dataclass(frozen=True)
 class RelativeGain:
     """Before: the value's share p in the whole table. After finding the class: its share q there.

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import PublishedTable, format_people, register
+from sfumato.models.attack_contract import HeldReleases, PublishedTable, format_people, register
 from sfumato.models.continuous.chain import Chain, ClassTable, ReleaseIndex, by_cut, match_blocks, positions
 from sfumato.models.continuous.kernels import NO_OVERLAP
 from sfumato.models.continuous.overlap import Overlap, candidates_of
@@ -311,7 +311,7 @@ LEFT_OUT = (
 """The attack of the same name that is given a register runs the search, and seeks sensitive values."""
 
 
-@register("minimality")
+@register
 @dataclass(frozen=True)
 class Minimality:
     """The search specializes while it can, so a value that stayed general could not be specialized.
@@ -338,6 +338,13 @@ class Minimality:
         "leaves; `sfumato attack minimality --register` looks for sensitive values instead"
     )
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity", "continuous")
+
+    @classmethod
+    def holding(cls, held: HeldReleases) -> Minimality:
+        """Returns the attack of somebody who holds these releases."""
+        # Another promise may have stopped the search.
+        releases = held.releases if held.by_size else ()
+        return cls(releases, held.k)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published

@@ -54,7 +54,7 @@ class FreeformFinding(Finding):
         )
 
 
-@register("freeform")
+@register
 @dataclass(frozen=True)
 class FreeformAttack:
     """Every column may be known and every column may be sought, value by value.

@@ -10,7 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import Integers, PublishedTable, exceeding, format_people, register
+from sfumato.models.attack_contract import (
+    Criterion,
+    Integers,
+    PublishedTable,
+    exceeding,
+    format_people,
+    register,
+)
 from sfumato.system.verdict import RECOGNITION, AttackLimits, Finding
 from sfumato.table.taxonomy import Label
 
@@ -18,7 +25,7 @@ Population = Mapping[tuple[Label, ...], int]
 """How many people of the population share each combination of published key values, in their order."""
 
 
-@register("linkage")
+@register
 @dataclass(frozen=True)
 class Linkage:
     """Prosecutor, journalist and marketer, the three adversaries of re-identification.
@@ -39,6 +46,7 @@ class Linkage:
     knows: ClassVar[str] = "the key columns of one person, or of many"
     seeks: ClassVar[str] = "which record is theirs"
     succeeds: ClassVar[str] = "a record is matched to its person with more than the allowed chance"
+    criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

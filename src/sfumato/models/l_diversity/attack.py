@@ -21,7 +21,7 @@ from sfumato.system.verdict import ABSENCE, CERTAINTY, VALUES, AttackLimits, Fin
 from sfumato.table.classes import Classes
 
 
-@register("homogeneity")
+@register
 @dataclass(frozen=True)
 class Homogeneity:
     """Whoever finds a person's class learns the value that most of the class shares.

@@ -14,7 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.attack_contract import PublishedTable, SeeksLabels, format_people, register
+from sfumato.models.attack_contract import (
+    PublishedTable,
+    SeeksLabels,
+    format_people,
+    register,
+    register_on_request,
+)
 from sfumato.models.contract import Prior
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge, LabelCloseness, Links, posterior
 from sfumato.models.quasi_sensitive.labels import links_of, prior_of
@@ -28,7 +34,7 @@ MOST = 10
 """Labels that are told one by one; the rest is in the summary."""
 
 
-@register("quasi-sensitive")
+@register
 @dataclass(frozen=True)
 class IndirectLabel(SeeksLabels):
     """Whoever finds the class of a person believes in a label as its rows link to it.
@@ -302,6 +308,7 @@ def possible_sets(
     return sorted(found)
 
 
+@register_on_request
 @dataclass(frozen=True)
 class TermMinimality(SeeksLabels):
     """Terms were removed because the class would have told too much, and which are gone may tell what.

@@ -21,7 +21,7 @@ from sfumato.system.verdict import SHIFT, AttackLimits, Finding
 from sfumato.table.classes import Histogram
 
 
-@register("skewness")
+@register
 @dataclass(frozen=True)
 class Skewness:
     """Before: the value's share in the whole table. After finding the class: its share there.
