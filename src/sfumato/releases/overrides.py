@@ -98,7 +98,7 @@ class WeakerOverride(OverrideDocument):
         ledger_keys: Collection[str],
         now: datetime,
     ) -> None:
-        """Raises unless somebody else than the one who releases, whom the baseline lists, signed it for this."""
+        """Raises unless somebody whom the baseline lists, and who does not release, signed it for this."""
         unlisted = UsageError(
             "the first policy of the chain does not let the author of the override give one",
             remedy="Ask somebody whom it lists under recipients.overriders.",
@@ -194,7 +194,7 @@ def _below(chain: Sequence[ReleaseRecord]) -> Iterator[WeakerRelease]:
 
 
 def _signed_by(record: ReleaseRecord, baseline: BaselinePolicy) -> str | None:
-    """Returns who allowed a release to promise less; `None` where no overrider of the baseline signed for it."""
+    """Returns who allowed a release to promise less; `None` where no overrider of the baseline signed."""
     if not record.weaker:
         return None
     override = WeakerOverride(**{f.name: str(record.weaker.get(f.name, "")) for f in fields(WeakerOverride)})

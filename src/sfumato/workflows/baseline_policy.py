@@ -1,4 +1,4 @@
-"""The baseline policy of a chain: no release promises less than the first one, unless somebody signed for it."""
+"""The baseline policy of a chain: no release promises less than the first, unless somebody signed for it."""
 
 from __future__ import annotations
 
