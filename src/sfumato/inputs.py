@@ -37,11 +37,10 @@ from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
-from sfumato.table.data_file import NO_FORM, DataFile, SourceForm
+from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, written_formats
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import Microdata, Role
 from sfumato.table.reading.csv import CsvReader
-from sfumato.table.reading.readers import FORMATS
 from sfumato.table.reading.spreadsheet import SpreadsheetReader
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import AnyTable, Source, open_source, with_digits
@@ -140,7 +139,7 @@ def check_some_declared(names: Sequence[str], policy: Policy) -> None:
 AnyTransformation = Plan | Transformation | str | Path
 """A plan, the JSON that `protect --json` printed of it, or the certificate in the folder of a release."""
 
-PUBLISHED = tuple(f"data.{kind}" for kind in FORMATS)
+PUBLISHED = tuple(f"data.{kind}" for kind in written_formats())
 """The published table, beside its certificate."""
 
 

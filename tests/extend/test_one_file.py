@@ -46,6 +46,47 @@ def widest(case: MeasuredRecoding) -> float:
 '''
 
 
+JSON_ARRAY = '''
+"""A JSON list of objects."""
+
+from dataclasses import dataclass
+import json
+
+import pyarrow as pa
+
+from sfumato.table.data_file import built_in_reader, built_in_writer
+from sfumato.table.reading.loaded_file import LoadedFileReader
+
+
+@built_in_reader(".jsonarray", what="a JSON list", place=8)
+@dataclass(frozen=True, eq=False)
+class JsonArrayReader(LoadedFileReader):
+    def load(self):
+        return pa.Table.from_pylist(json.loads(self.path.read_text(encoding="utf-8")))
+
+
+@built_in_writer("jsonarray", ".jsonarray", place=8)
+def write_json_array(published, file, _form, progress):
+    file.write(json.dumps(published.table().to_pylist()).encode())
+    progress("writing", published.rows, published.rows)
+'''
+JUDGES_JSON_ARRAY = '''
+"""A JSON list of objects, as a release writes it."""
+
+import json
+from pathlib import Path
+
+from sfumato.verify.cells import label
+from sfumato.verify.formats import built_in_format
+
+
+@built_in_format(".jsonarray")
+def json_array_columns(path: Path):
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return {name: [label(row[name]) for row in rows] for name in rows[0]}
+'''
+
+
 @pytest.fixture
 def house(tmp_path):
     """house({room/file: text}): a copy of the program with these files, as links; runs Python in it."""
@@ -134,6 +175,34 @@ def test_a_loss_is_one_file(house, tmp_path):
     told = run("-m", "sfumato", "protect", "table.csv", "-p", "policy.yaml", "--dry-run", "--json")
     assert json.loads(told)["loss"] == 2
     assert "`widest`" in run("-c", PAGE)
+
+
+def test_a_file_format_is_one_file_and_one_for_the_judge(house, tmp_path):
+    run = house({"table/reading/json_array.py": JSON_ARRAY, "verify/json_array.py": JUDGES_JSON_ARRAY})
+    records = [{"zip": zip_code} for zip_code in ("1", "1", "2", "2", "3", "3")]
+    (tmp_path / "table.jsonarray").write_text(json.dumps(records), encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(json.dumps(words(search="top-down")), encoding="utf-8")
+    call = ("-m", "sfumato", "protect", "table.jsonarray", "-p", "policy.yaml")
+    run(*call, "-o", "safe.jsonarray")
+    assert json.loads((tmp_path / "safe.jsonarray").read_text(encoding="utf-8")) == records
+    run("-m", "sfumato", "audit", "safe.jsonarray", "-p", "policy.yaml")
+    run(
+        "-m",
+        "sfumato",
+        "release",
+        "table.jsonarray",
+        "-p",
+        "policy.yaml",
+        "--into",
+        "out",
+        "--to",
+        "registry",
+    )
+    assert (tmp_path / "out" / "data.jsonarray").is_file()
+    assert ".jsonarray" in run("-m", "sfumato", "protect", "--help")
+    assert "`.jsonarray`" in run("-c", PAGE.replace("policy.md", "formats.md"))
+    out = run("-c", "import sfumato, sys; print([m for m in ('numpy', 'pyarrow') if m in sys.modules])")
+    assert out == "[]\n"
 
 
 PAGE = """

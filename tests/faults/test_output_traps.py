@@ -268,7 +268,7 @@ def test_failures_leave_no_file_behind(step, tmp_path, monkeypatch):
     """A fault at each step of placing a file: neither a target nor a draft stays."""
     source, recoding = publish(pa.table(cells(5)))
     faults = [
-        "sfumato.table.writing._write_csv",
+        "sfumato.table.writing.write_csv",
         "os.fsync",
         "sfumato.table.writing._name_draft",
         "os.fdopen",

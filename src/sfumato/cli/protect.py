@@ -35,7 +35,7 @@ from sfumato.cli.terminal import (
     warn,
 )
 from sfumato.system.errors import UsageError
-from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.data_file import NO_FORM, SourceForm, written_formats
 
 if TYPE_CHECKING:
     from sfumato.search.plan import Plan
@@ -46,7 +46,7 @@ SafeFile = Annotated[
         "--out",
         "-o",
         metavar="OUT",
-        help="The safe file: .csv, .parquet, .xlsx, .sav, .dta, .arrow, .jsonl.",
+        help=f"The safe file: {', '.join(f'.{name}' for name in written_formats())}.",
     ),
 ]
 

@@ -28,7 +28,7 @@ from sfumato.cli.options import (
     table_read_by,
 )
 from sfumato.cli.terminal import document, print_note, print_result, progress_bar, warn
-from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.data_file import NO_FORM, SourceForm, in_words, written_formats
 
 Overrides = Annotated[
     list[Path] | None,
@@ -45,7 +45,7 @@ To = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."),
+    typer.Option("--format", help=f"{in_words(list(written_formats()))}; by default as the data is."),
 ]
 IgnoreChains = Annotated[
     list[str] | None,

@@ -129,6 +129,11 @@ class Declared:
     def name(self) -> str:
         return str(self.words[0])
 
+    @property
+    def place(self) -> int:
+        """Where it stands among its like when they are listed."""
+        return int(self.options.get("place", LAST))
+
     def load(self) -> Any:  # whatever stands below the decorator
         """The part itself; its module is imported now."""
         return getattr(import_module(self.module), self.attribute)
@@ -155,8 +160,8 @@ def declared(
             call = ast.parse(text[start + 2 : end].strip(), mode="eval").body
             words, options = _arguments(cast("ast.Call", call), calls or {})
             parts.append(Declared(module, definition[1] if definition else "", words, options))
-            start = text.find(f"\n@{decorator}(", end)
-    return sorted(parts, key=lambda part: part.options.get("place", LAST))
+            start = text.find(f"\n@{decorator}(", end - 1)
+    return sorted(parts, key=lambda part: part.place)
 
 
 DECLARES = "\n@built_in_"

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow import batches_of, no_columns
+from sfumato.table.data_file import written_format_of
 from sfumato.table.form_of_source import RowSource, source_form, text_form
 from sfumato.table.microdata import Coding, Microdata, Missing, Role, SetForm, terms_of
 from sfumato.table.reader import PassingReader, Reader
@@ -17,7 +18,7 @@ from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import ParquetReader, PartsReader
 from sfumato.table.source import Source
 from sfumato.table.taxonomy import Label, Taxonomy
-from sfumato.table.writing import WRITTEN_ENDINGS, form_for
+from sfumato.table.writing import form_for
 
 Batch = tuple[pa.RecordBatch, pa.Array | None]
 """Rows, and how many rows of the table each stands for; one, if nothing is said."""
@@ -28,7 +29,7 @@ def file_of(source: Source) -> Path | None:
     reader = source.reader if isinstance(source, RowSource) else None
     if isinstance(reader, ParquetReader | PartsReader):
         return reader.path
-    if isinstance(reader, LoadedFileReader) and reader.path.suffix.lower() in WRITTEN_ENDINGS:
+    if isinstance(reader, LoadedFileReader) and written_format_of(reader.path):
         return reader.path
     return reader.path if isinstance(reader, CsvReader) else None
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from os import PathLike, fspath
 from os.path import relpath
 from pathlib import Path
+from typing import TypeVar
 
 from sfumato.system.errors import UsageError
+from sfumato.system.plugins import Declared, declared
 
 Note = Callable[[str], None]
 """Receives what a reader found out about a file that its owner should know; no sentence holds a cell."""
@@ -175,3 +178,117 @@ class DataFile(PathLike[str]):
     def __repr__(self) -> str:
         said = "".join(f", {key.replace('-', '_')}={word!r}" for key, word in self.form.words.items())
         return f"DataFile({self.path!r}{said})"
+
+
+# The formats of files, by their endings: each reader and writer says in a decorator which it is.
+
+READERS, WRITERS = "sfumato.table.reading", "sfumato.table.writing"
+"""Where they are; the writer of a format may stand in the file of its reader, too."""
+T = TypeVar("T")
+
+
+def built_in_reader(
+    *endings: str,
+    what: str,
+    place: int,
+    options: tuple[str, ...] = (),
+    named: tuple[str, ...] | None = None,
+    packed: bool = False,
+) -> Callable[[T], T]:
+    """Offers a class as the reader of files with these endings; it has a class method `of_file`.
+
+    These words are read from the file without importing it, so they are literals.
+
+    Args:
+        endings: what the names of such files end in, in lower case.
+        what: what such a file is called in a message, with its article.
+        place: where the format stands among its like when they are listed.
+        options: what may be said of such a file, by the keys of a policy's `source`.
+        named: those endings that a message names, unless all.
+        packed: such files may be compressed, with another ending behind their own.
+    """
+    del endings, what, place, options, named, packed  # read from the file
+    return lambda reader: reader
+
+
+def built_in_writer(name: str, *endings: str, place: int, releases: tuple[str, ...] = ()) -> Callable[[T], T]:
+    """Offers a function as the writer of a format, of this name, for files with these endings.
+
+    `releases` are kinds of data that are released in this format, besides its own.
+    """
+    del name, endings, place, releases  # read from the file
+    return lambda writer: writer
+
+
+PACKED_ENDINGS = (".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class ReadableFormat:
+    """A kind of file that is read, known by the ending of its name."""
+
+    endings: tuple[str, ...]
+    what: str
+    options: tuple[str, ...]
+    named: tuple[str, ...]
+    reader: Declared
+
+
+@dataclass(frozen=True)
+class WrittenFormat:
+    """A kind of file that is written; its name is the ending of a released table."""
+
+    name: str
+    endings: tuple[str, ...]
+    releases: tuple[str, ...]
+    writer: Declared
+
+
+@cache
+def readable_formats() -> tuple[ReadableFormat, ...]:
+    """Returns the kinds of files that are read; nothing is loaded for that.
+
+    >>> [kind.endings for kind in readable_formats() if kind.what == "a Parquet file"]
+    [('.parquet', '.pq')]
+    """
+    return tuple(
+        ReadableFormat(
+            (*part.words, *(end + more for more in PACKED_ENDINGS for end in part.words))
+            if part.options.get("packed")
+            else part.words,
+            part.options["what"],
+            part.options.get("options", ()),
+            part.options.get("named", part.words),
+            part,
+        )
+        for part in declared(READERS, "built_in_reader")
+    )
+
+
+@cache
+def written_formats() -> Mapping[str, WrittenFormat]:
+    """Returns the kinds of files that are written, by name; nothing is loaded for that.
+
+    >>> list(written_formats())
+    ['csv', 'parquet', 'xlsx', 'sav', 'dta', 'arrow', 'jsonl']
+    """
+    parts = [*declared(WRITERS, "built_in_writer"), *declared(READERS, "built_in_writer")]
+    return {
+        part.name: WrittenFormat(part.name, part.words[1:], part.options.get("releases", ()), part)
+        for part in sorted(parts, key=lambda part: part.place)
+    }
+
+
+def written_format_of(path: Path) -> WrittenFormat | None:
+    """Returns the format in which a file of this name is written, if there is one."""
+    suffix = path.suffix.lower()
+    return next((kind for kind in written_formats().values() if suffix in kind.endings), None)
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Returns names as a list in a sentence.
+
+    >>> in_words([".csv", ".sav", ".dta"])
+    '.csv, .sav or .dta'
+    """
+    return " or ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

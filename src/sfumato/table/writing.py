@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -27,22 +27,35 @@ from sfumato.system.progress import Progress
 from sfumato.table.arrow_arrays import text_array, to_arrow
 from sfumato.table.cell_text import LARGEST_EXACT, canonical
 from sfumato.table.columns import safe_name
+from sfumato.table.data_file import (
+    WrittenFormat,
+    built_in_writer,
+    in_words,
+    written_format_of,
+    written_formats,
+)
 from sfumato.table.published_rows import PublishedRows
 from sfumato.table.reading.csv import DELIMITERS, PLAIN_FORM, TextForm
 from sfumato.table.reading.loaded_file import as_written, extra_library
-
-WRITTEN_ENDINGS = (
-    *(".csv", ".tsv", ".parquet", ".pq"),
-    *(".xlsx", ".sav", ".dta"),
-    *(".arrow", ".feather", ".jsonl", ".ndjson"),
-)
-"""The endings of files that are written."""
 
 ROW_GROUP = 1 << 20
 LINES_AT_A_TIME = 1 << 17
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What makes a spreadsheet read a cell as a formula."""
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """How a file is written: by its ending, and in the form of a text file."""
+
+    ending: str
+    text: TextForm = PLAIN_FORM
+    formula_safe: bool = False
+
+
+WriteRows = Callable[[PublishedRows, BinaryIO, FileForm, Progress], None]
+"""Writes published rows in one format: what stands below `built_in_writer`."""
 
 
 def writer(
@@ -58,30 +71,15 @@ def writer(
     `form` is that of a CSV file. A `private` file can be read by its owner alone.
     """
     suffix = path.suffix.lower()
-    check_ending(path)
+    write_rows: WriteRows = check_ending(path).writer.load()
     check_target(path, overwrite)
 
     def write(published: PublishedRows, progress: Progress) -> Path:
         with atomic_file(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
-            if suffix in (".csv", ".tsv"):
-                _write_csv(published, file, form_for(path, form), formula_safe, progress)
-            elif suffix in (".parquet", ".pq"):
-                _write_parquet(published, file, progress)
-            else:
-                _write_otherwise(published, file, suffix, progress)
+            write_rows(published, file, FileForm(suffix, form_for(path, form), formula_safe), progress)
         return path
 
     return write
-
-
-def _write_otherwise(published: PublishedRows, file: BinaryIO, suffix: str, progress: Progress) -> None:
-    """Writes neither CSV nor Parquet; what that takes is loaded here."""
-    if suffix == ".xlsx":
-        write_xlsx(published, file, progress)
-    elif suffix in (".sav", ".dta"):
-        write_statistics(published, file, suffix, progress)
-    else:
-        (write_arrow if suffix in (".arrow", ".feather") else write_json_lines)(published, file, progress)
 
 
 def form_for(path: Path, form: TextForm) -> TextForm:
@@ -89,14 +87,15 @@ def form_for(path: Path, form: TextForm) -> TextForm:
     return TextForm(form.encoding, "\t") if path.suffix.lower() == ".tsv" else form
 
 
-def check_ending(path: Path) -> None:
-    """Raises `UsageError` where the ending of a path names no format that is written."""
-    suffix = path.suffix.lower()
-    if suffix not in WRITTEN_ENDINGS:
+def check_ending(path: Path) -> WrittenFormat:
+    """Returns the format that the ending of a path names; raises `UsageError` where none is written."""
+    kind = written_format_of(path)
+    if kind is None:
         raise UsageError(
-            f"the ending {suffix!r} names no format that is written",
-            remedy="End the path in .csv, .parquet, .xlsx, .sav, .dta, .arrow or .jsonl.",
+            f"the ending {path.suffix.lower()!r} names no format that is written",
+            remedy=f"End the path in {in_words([f'.{name}' for name in written_formats()])}.",
         )
+    return kind
 
 
 def check_target(path: Path, overwrite: bool = False) -> None:
@@ -155,7 +154,9 @@ def _name_draft(draft: Path, path: Path) -> None:
         draft.replace(path)
 
 
-def _write_parquet(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+@built_in_writer("parquet", ".parquet", ".pq", place=2)
+def write_parquet(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
+    """Writes the rows in groups; the bytes follow from them alone."""
     published = replace(published, values=tuple(map(as_written, published.values)))
     with _parquet_writer(file, published.schema) as write_group:
         done = 0
@@ -227,11 +228,11 @@ def _as_they_occur(cells: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(found.indices, cells.dictionary.take(found.dictionary))
 
 
-def _write_csv(
-    published: PublishedRows, file: BinaryIO, form: TextForm, formula_safe: bool, progress: Progress
-) -> None:
+@built_in_writer("csv", ".csv", ".tsv", place=1)
+def write_csv(published: PublishedRows, file: BinaryIO, form: FileForm, progress: Progress) -> None:
     """Every value is quoted once, then rows are joined; a missing cell is empty, empty text is quoted."""
-    delimiter, encoded = form.delimiter, form.encoder()
+    delimiter, formula_safe = form.text.delimiter, form.formula_safe
+    encoded = form.text.encoder()
     head = [_quoted(_writable(name), (*DELIMITERS, delimiter), formula_safe) for name in published.names]
     file.write(encoded((delimiter.join(head) + "\n").encode()))
     cells = [_cells(values, delimiter, formula_safe) for values in published.values]
@@ -286,7 +287,8 @@ def _quoted(text: str, delimiters: Iterable[str], formula_safe: bool) -> str:
 RECORDS_AT_A_TIME = 1 << 17
 
 
-def write_arrow(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+@built_in_writer("arrow", ".arrow", ".feather", place=6, releases=("feather", "ipc", "arrows"))
+def write_arrow(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
     """Writes the rows as an Arrow IPC file, without metadata."""
     values = [as_written(column) for column in published.values]
     fields = [pa.field(name, column.type) for name, column in zip(published.names, values, strict=True)]
@@ -305,7 +307,8 @@ def write_arrow(published: PublishedRows, file: BinaryIO, progress: Progress) ->
             progress("writing", done, published.rows)
 
 
-def write_json_lines(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+@built_in_writer("jsonl", ".jsonl", ".ndjson", place=7, releases=("ndjson",))
+def write_json_lines(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
     """Writes a record on each line: every column in order, a missing cell as null."""
     cells = [_members(name, v) for name, v in zip(published.names, published.values, strict=True)]
     comma, nothing, done = _scalar(", "), _scalar(""), 0
@@ -389,7 +392,8 @@ PARTS = {
 """Everything but the cells; style 1 is that of dates, shown as the reader's own country writes them."""
 
 
-def write_xlsx(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+@built_in_writer("xlsx", ".xlsx", place=3, releases=("xlsm",))
+def write_xlsx(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
     """Writes the rows of a published table as one sheet called `data`."""
     if published.rows > MOST_ROWS or len(published.names) > MOST_COLUMNS:
         raise BadData(
@@ -502,8 +506,11 @@ SPSS_TIME = slice(92, 109)
 STATA_TIME = re.compile(rb"(<timestamp>\x11)[^<]{17}(</timestamp>)")
 
 
-def write_statistics(published: PublishedRows, file: BinaryIO, ending: str, progress: Progress) -> None:
+@built_in_writer("sav", ".sav", place=4, releases=("zsav",))
+@built_in_writer("dta", ".dta", place=5)
+def write_statistics(published: PublishedRows, file: BinaryIO, form: FileForm, progress: Progress) -> None:
     """Writes the rows of a published table in the format that the ending names."""
+    ending = form.ending
     import polars as pl  # noqa: PLC0415  # heavy, and few write such files
 
     library = extra_library("pyreadstat", "a file of SPSS or Stata")

@@ -8,15 +8,16 @@ import zlib
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import BadZipFile, ZipFile
 
 from sfumato.system.errors import BadData
+from sfumato.system.plugins import Declared, declared
 from sfumato.verify.cells import label
 from sfumato.verify.trees import Text
 
@@ -166,9 +167,34 @@ def _after(nodes: Sequence[tuple[str, int | None]], place: int) -> int:
     return place
 
 
+# Files that are neither CSV nor Parquet: each reader says in a decorator which it reads.
+
+READERS = "sfumato.verify"
+"""Where they are."""
+Columns = Mapping[str, list[Text]]
+R = TypeVar("R", bound="Callable[[Path], Columns | pa.Table]")
+
+
+def built_in_format(*endings: str) -> Callable[[R], R]:
+    """Offers a function as the judge's reader of files with these endings, in lower case.
+
+    It returns the cells of every column, and raises `BadData` where the file is not as releases are. The
+    endings are read from its file without importing it, so they are literals.
+    """
+    del endings  # read from the file
+    return lambda reader: reader
+
+
+@cache
+def _readers() -> dict[str, Declared]:
+    """Returns the readers by the endings of their files."""
+    return {ending: part for part in declared(READERS, "built_in_format") for ending in part.words}
+
+
 # JSON lines, as a release writes them: the same names in the same order on every line.
 
 
+@built_in_format(".jsonl", ".ndjson")
 def json_columns(path: Path) -> dict[str, list[Text]]:
     """Returns the cells of every column as texts; raises `BadData` where a line is no such record."""
     names: list[str] | None = None
@@ -215,6 +241,7 @@ TOLD_BESIDE_CELLS = (
 )
 
 
+@built_in_format(".sav", ".dta")
 def statistics_columns(path: Path) -> dict[str, list[Text]]:
     """Returns the cells of every column as texts; raises `BadData` where the file tells more than these."""
     try:
@@ -274,6 +301,7 @@ OTHER_ESCAPE = re.compile("&(?!amp;|lt;|gt;|#13;)|[\x00-\x08\x0b-\x1f]")
 DAY_ZERO = date(1899, 12, 30)
 
 
+@built_in_format(".xlsx")
 def workbook_columns(path: Path) -> dict[str, list[Text]]:
     """Returns the cells of every column as texts; raises `BadData` where the file holds anything else."""
     sheet = _sheet(path)
@@ -385,12 +413,10 @@ def _more(path: Path) -> BadData:
 # Files of SPSS and Stata are read by the library that wrote them, and refused where they hold more than
 # cells.
 
-Columns = Mapping[str, list[Text]]
-
 
 def is_whole(path: Path) -> bool:
     """Tells whether a path is meant to be a file that is read as a whole."""
-    return path.suffix.lower() in _READERS
+    return path.suffix.lower() in _readers()
 
 
 def whole_table(path: Path) -> pa.Table:
@@ -406,12 +432,13 @@ def _read(path: Path, *_: int) -> pa.Table:
     """Returns the table of a file in the state that the numbers tell: it is asked for several times."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
 
-    found = _READERS[path.suffix.lower()](path)
+    found = _readers()[path.suffix.lower()].load()(path)
     if isinstance(found, pa.Table):
         return found
     return pa.table({name: pa.array(cells, pa.large_string()) for name, cells in found.items()})
 
 
+@built_in_format(".arrow", ".feather")
 def _arrow_table(path: Path) -> pa.Table:
     """Returns the cells of an Arrow file without metadata, as Polars reads them."""
     import polars as pl  # noqa: PLC0415  # heavy
@@ -430,14 +457,3 @@ def _arrow_table(path: Path) -> pa.Table:
         raise BadData("the file carries notes besides its columns", where=path.name, remedy="Write it again.")
     cells = [texts_of(column.combine_chunks()) for column in frame.to_arrow().columns]
     return pa.table([column.cast(pa.large_string()) for column in cells], names=frame.columns)
-
-
-_READERS: Mapping[str, Callable[[Path], Columns | pa.Table]] = {
-    ".xlsx": workbook_columns,
-    ".sav": statistics_columns,
-    ".dta": statistics_columns,
-    ".arrow": _arrow_table,
-    ".feather": _arrow_table,
-    ".jsonl": json_columns,
-    ".ndjson": json_columns,
-}

@@ -36,10 +36,10 @@ from sfumato.system.disk import Address, is_address, require_locks
 from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
+from sfumato.table.data_file import written_formats
 from sfumato.table.fingerprint import TableFingerprint, with_fingerprint
 from sfumato.table.form_of_source import RowSource, first_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader
-from sfumato.table.reading.readers import FORMATS
 from sfumato.table.source import PARQUET, SPARK, AnyTable, Source, with_digits
 from sfumato.verify.tables import one_database
 from sfumato.workflows.chain_check import overrides_and_baseline
@@ -47,15 +47,16 @@ from sfumato.workflows.delivery import Delivery, person_columns
 
 # The format of a release where nobody names one: that of the data, if it is written.
 
-WRITTEN_AS = {SPARK: PARQUET, "xlsm": "xlsx", "zsav": "sav", "feather": "arrow", "ipc": "arrow"}
-WRITTEN_AS |= {"arrows": "arrow", "ndjson": "jsonl"}
+RELEASED_AS = {SPARK: PARQUET} | {
+    kind: name for name, written in written_formats().items() for kind in written.releases
+}
 """Kinds of data by the format that their releases have, where it has another name."""
 
 
 def release_format(source: Source) -> str:
     """Returns the format of the data, where it is written; else CSV, which the owner of a file is told."""
-    kind = WRITTEN_AS.get(source.kind, source.kind)
-    if kind in FORMATS:
+    kind = RELEASED_AS.get(source.kind, source.kind)
+    if kind in written_formats():
         return kind
     reader = first_reader(source.reader) if isinstance(source, RowSource) else None
     if isinstance(reader, LoadedFileReader):
@@ -170,8 +171,10 @@ def _file_name(format: str | None, source: Source) -> str:
     """The name of the published file, whose ending says what it is; by default as the data is."""
     if format is None:
         return f"data.{release_format(source)}"
-    if format not in FORMATS:
-        raise UsageError("a release has a format that is written", remedy=f"Say one of {', '.join(FORMATS)}.")
+    if format not in written_formats():
+        raise UsageError(
+            "a release has a format that is written", remedy=f"Say one of {', '.join(written_formats())}."
+        )
     return f"data.{format}"
 
 

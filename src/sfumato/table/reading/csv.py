@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from sfumato.system.errors import BadData, UsageError
 from sfumato.table.columns import NO_FIRST_NAME, check_names, name_first
-from sfumato.table.data_file import NO_FORM, Note, SourceForm
+from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader, readable_formats
 
 # The encoding of a text file, from its bytes: UTF-8, UTF-16 by its mark, else Windows-1252.
 
@@ -418,6 +418,19 @@ class CsvOptions:
             raise UsageError("the longest cell has at least one byte")
 
 
+CSV_ENDINGS = next(kind.endings for kind in readable_formats() if kind.reader.attribute == "CsvReader")
+
+
+@built_in_reader(
+    ".csv",
+    ".tsv",
+    ".txt",
+    what="a CSV file",
+    place=1,
+    options=("encoding", "delimiter", "longest-cell", "empty"),
+    named=(".csv", ".csv.gz"),
+    packed=True,
+)
 @dataclass(frozen=True, eq=False)
 class CsvReader:
     """A CSV file; `expected` is the form that a policy says its data have, for what `options` leave open."""
@@ -428,6 +441,13 @@ class CsvReader:
     total: int | None = None
     expected: SourceForm = NO_FORM
     note: Note | None = None
+
+    @classmethod
+    def of_file(cls, path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> CsvReader:
+        """Returns the reader of a file, of which so much is said, and so much expected."""
+        longest = int(form.longest_cell or expected.longest_cell or LONGEST_CELL)
+        options = CsvOptions(form.delimiter, form.encoding, longest, form.empty_texts)
+        return cls(path, options, expected=expected, note=note)
 
     @cached_property
     def form(self) -> TextForm:

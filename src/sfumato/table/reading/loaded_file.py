@@ -30,6 +30,12 @@ class LoadedFileReader(ABC):
     note: Note | None = None
     memory: Memory = field(default_factory=Memory, kw_only=True)
 
+    @classmethod
+    def of_file(cls, path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> Self:
+        """Returns the reader of a file, of which so much is said, and so much expected."""
+        del form, expected
+        return cls(path, path.suffix.lower()[1:], note)
+
     def within(self, memory: Memory) -> Self:
         """Returns the same reader, held to a limit of memory."""
         return replace(self, memory=memory)

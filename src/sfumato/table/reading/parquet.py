@@ -23,6 +23,7 @@ from sfumato.system.memory import Memory
 from sfumato.table.arrow import ROWS_AT_A_TIME, batches_of, no_columns
 from sfumato.table.cell_text import is_text, with_sound_text
 from sfumato.table.columns import check_names, safe_name
+from sfumato.table.data_file import built_in_reader
 from sfumato.table.writing import check_target, write_parquet_again
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ COPIES_OF_A_PAGE = 3
 """A page is held as it is, unpacked, and as values."""
 
 
+PARQUET_ENDINGS = (".parquet", ".pq")
+
+
+@built_in_reader(".parquet", ".pq", what="a Parquet file", place=2, named=(".parquet",))
 @dataclass(frozen=True, eq=False)
 class ParquetReader:
     """A Parquet file; text is read as dictionaries, straight from its pages, where these hold any.
@@ -46,6 +51,11 @@ class ParquetReader:
     path: Path
     kind: str = "parquet"
     memory: Memory = field(default_factory=Memory)
+
+    @classmethod
+    def of_file(cls, path: Path, *_: object) -> ParquetReader:
+        """Returns the reader of a file, of which nothing is to be said."""
+        return cls(path)
 
     def within(self, memory: Memory) -> ParquetReader:
         """Returns the same reader, held to a limit of memory."""

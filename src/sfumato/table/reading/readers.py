@@ -1,6 +1,6 @@
-"""The readers of files, by their endings: CSV, Parquet, and Parquet in parts.
+"""Files as sources, by their endings: each reader says in a decorator which it reads (`built_in_reader`).
 
-Readers of other files are loaded where such a file is read.
+Only the reader of the file that is opened is loaded, besides those of CSV and Parquet.
 """
 
 # ruff: noqa: PLC0415  # most tables are neither spreadsheets nor files of statistics programs
@@ -12,14 +12,11 @@ from pathlib import Path
 
 from sfumato.system.disk import DatabaseAddress
 from sfumato.system.errors import BadData, UsageError
-from sfumato.table.data_file import NO_FORM, DataFile, Note, SourceForm
+from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, readable_formats
 from sfumato.table.form_of_source import RowSource
-from sfumato.table.reading.csv import LONGEST_CELL, CsvOptions, CsvReader
-from sfumato.table.reading.loaded_file import LoadedFileReader
-from sfumato.table.reading.parquet import MatchingReader, ParquetReader, PartsReader
+from sfumato.table.reading.csv import CSV_ENDINGS, CsvOptions, CsvReader
+from sfumato.table.reading.parquet import PARQUET_ENDINGS, MatchingReader, PartsReader
 
-CSV_ENDINGS = tuple(f"{kind}{packed}" for packed in ("", ".gz", ".zst") for kind in (".csv", ".tsv", ".txt"))
-PARQUET_ENDINGS = (".parquet", ".pq")
 ARX_ENDING = ".deid"
 OF_EVERY_KIND = ("decimal", "date-format")
 """What may be said of any file: how its texts are to be understood."""
@@ -45,67 +42,43 @@ def open_file(
         return RowSource(MatchingReader(path))
     if not path.is_file():
         raise BadData("there is no such file", where=str(path), remedy="Check the path.")
-    if name.endswith(CSV_ENDINGS):
-        _check_form(form, "a CSV file", "encoding", "delimiter", "longest-cell", "empty")
-        longest = int(form.longest_cell or expected.longest_cell or LONGEST_CELL)
-        options = csv or CsvOptions(form.delimiter, form.encoding, longest, form.empty_texts)
-        return RowSource(CsvReader(path, options, expected=expected, note=note))
-    if csv is not None:
+    kind = next((kind for kind in readable_formats() if name.endswith(kind.endings)), None)
+    if csv is not None and not name.endswith(CSV_ENDINGS):
         raise UsageError("csv options are for CSV files", where=str(path))
-    if fspath(path) != fspath(path).encode("utf-8", "replace").decode():
+    if not name.endswith(CSV_ENDINGS) and fspath(path) != fspath(path).encode("utf-8", "replace").decode():
         raise BadData(
             "the path is not written in UTF-8", where=path.name, remedy="Rename the file, or move it."
         )
-    if name.endswith(PARQUET_ENDINGS):
-        _check_form(form, "a Parquet file")
-        return RowSource(ParquetReader(path))
-    return RowSource(_loaded_file(path, form, expected, note))
+    if kind is None:
+        raise _no_format(path)
+    _check_form(form, kind.what, *kind.options)
+    if csv is not None:
+        return RowSource(CsvReader(path, csv, expected=expected, note=note))
+    return RowSource(kind.reader.load().of_file(path, form, expected, note))
 
 
-def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> LoadedFileReader:
-    """A file that is read as a whole, by its ending."""
-    from sfumato.table.reading.records import ARROW_ENDINGS, LINES_ENDINGS, ArrowFileReader, JsonLinesReader
-    from sfumato.table.reading.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
-    from sfumato.table.reading.statistics import (
-        CATALOG_ENDING,
-        SAS_ENDINGS,
-        STATISTICS_ENDINGS,
-        StatisticsFileReader,
-    )
+def _no_format(path: Path) -> UsageError:
+    """Why a file is not read whose ending is none of a table."""
+    from sfumato.table.reading.statistics import CATALOG_ENDING
 
     ending = path.suffix.lower()
-    if ending in SPREADSHEET_ENDINGS:
-        _check_form(form, "a spreadsheet", "sheet")
-        return SpreadsheetReader(path, ending[1:], note, form.sheet, expected)
-    if ending in SAS_ENDINGS:
-        _check_form(form, "a file of SAS", "catalog")
-        catalog = form.catalog or expected.catalog
-        return StatisticsFileReader(path, ending[1:], note, None if catalog is None else Path(catalog))
-    for endings, reader, what in (
-        (STATISTICS_ENDINGS, StatisticsFileReader, "a file of SPSS or Stata"),
-        (ARROW_ENDINGS, ArrowFileReader, "an Arrow file"),
-        (LINES_ENDINGS, JsonLinesReader, "a file of JSON lines"),
-    ):
-        if ending in endings:
-            _check_form(form, what)
-            return reader(path, ending[1:], note)
     if ending == ARX_ENDING:
-        raise UsageError(
+        return UsageError(
             "a project of ARX is no table",
             where=str(path),
             remedy="`sfumato policy arx` writes a policy and hierarchies from it; hand in the data as CSV.",
         )
     if ending == CATALOG_ENDING:
-        raise UsageError(
+        return UsageError(
             "a catalogue of SAS holds labels and no table",
             where=str(path),
             remedy="Hand in the .sas7bdat or .xpt file, and name the catalogue with --catalog.",
         )
-    raise UsageError(
+    endings = [ending for kind in readable_formats() for ending in kind.named]
+    return UsageError(
         "the ending of the path names no format",
         where=str(path),
-        remedy="Use .csv, .csv.gz, .parquet, .xlsx, .xls, .ods, .sav, .dta, .sas7bdat, .xpt, .arrow, .jsonl"
-        " or, with --query, .sqlite.",
+        remedy=f"Use {', '.join(endings)} or, with --query, .sqlite.",
     )
 
 
@@ -127,9 +100,3 @@ def _check_form(form: SourceForm, what: str, *keys: str) -> None:
     for key in form.words:
         if key not in (*keys, *OF_EVERY_KIND):
             raise UsageError(f"{what} has no {key}", remedy=f"Leave --{key} out.")
-
-
-# The formats of released tables.
-
-FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "arrow", "jsonl")
-"""Each is also the ending of the file, `data` by name."""

@@ -18,10 +18,9 @@ from sfumato.system.errors import BadData
 from sfumato.system.json_object import read_json
 from sfumato.table.cell_text import canonical
 from sfumato.table.columns import safe_name
-from sfumato.table.data_file import SourceForm
+from sfumato.table.data_file import SourceForm, built_in_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader, extra_library
 
-LINES_ENDINGS = (".jsonl", ".ndjson")
 JSON_BYTES_PER_BYTE = 8
 """Memory for each byte of the file: measured were 6.7, most of it for single cells."""
 
@@ -31,6 +30,7 @@ def _texts(cells: list[object], kind: type) -> Iterator[str]:
     return iter(canonical(pa.array([cell for cell in cells if type(cell) is kind])).to_pylist())
 
 
+@built_in_reader(".jsonl", ".ndjson", what="a file of JSON lines", place=7, named=(".jsonl",))
 @dataclass(frozen=True, eq=False)
 class JsonLinesReader(LoadedFileReader):
     """A file of JSON lines, in UTF-8."""
@@ -163,11 +163,11 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 # Arrow files as readers: the IPC file format (Feather), and its streams.
 
-ARROW_ENDINGS = (".arrow", ".feather", ".ipc", ".arrows")
 ARROW_BYTES_PER_BYTE = 2
 """Memory for each byte of a file that is not compressed: measured were 1.8."""
 
 
+@built_in_reader(".arrow", ".feather", ".ipc", ".arrows", what="an Arrow file", place=6, named=(".arrow",))
 @dataclass(frozen=True, eq=False)
 class ArrowFileReader(LoadedFileReader):
     """An Arrow IPC file or stream."""

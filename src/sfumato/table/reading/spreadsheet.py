@@ -13,7 +13,8 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any, NamedTuple
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Self
 from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile
 
@@ -25,7 +26,7 @@ from sfumato.system.errors import BadData, NotEnoughMemory, SfumatoError, UsageE
 from sfumato.system.memory import in_words
 from sfumato.system.plugins import without_library_prints
 from sfumato.table.columns import NO_FIRST_NAME, name_first, safe_name
-from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader, as_dates, extra_library, is_panic
 
 # How far a sheet reaches: the library makes room for every cell up to the last one, empty ones included.
@@ -338,7 +339,6 @@ def _numbers(content: bytes, place: int, form: str) -> tuple[int, ...]:
         raise NoDocument from None
 
 
-SPREADSHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 LONGEST_LIST = 8
 SHARED_TEXTS, ODS_CONTENT, BINARY_BOOK = "xl/sharedStrings.xml", "content.xml", "xl/workbook.bin"
 BYTES_PER_BYTE = 4
@@ -350,12 +350,27 @@ UNREADABLE = (*DAMAGED, KeyError, OSError)
 """What a packed file raises that is damaged, or of another kind."""
 
 
+@built_in_reader(
+    ".xlsx",
+    ".xlsm",
+    ".xls",
+    ".xlsb",
+    ".ods",
+    what="a spreadsheet",
+    place=3,
+    options=("sheet",),
+    named=(".xlsx", ".xls", ".ods"),
+)
 @dataclass(frozen=True, eq=False)
 class SpreadsheetReader(LoadedFileReader):
     """One sheet: the one that is named, the one that a policy expects, or the only one."""
 
     named: str | None = None
     expected: SourceForm = field(default=NO_FORM)
+
+    @classmethod
+    def of_file(cls, path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> Self:
+        return cls(path, path.suffix.lower()[1:], note, form.sheet, expected)
 
     @property
     def sheet(self) -> str:

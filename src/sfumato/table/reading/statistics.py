@@ -15,14 +15,14 @@ from datetime import date, timedelta
 from math import isnan
 from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
 from sfumato.system.disk import read_start
 from sfumato.system.errors import BadData
 from sfumato.table.columns import safe_name
-from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader, as_dates, extra_library
 
 # The catalogue of SAS: a file of its own that holds the labels of codes, by the names of formats.
@@ -103,7 +103,6 @@ READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-STATISTICS_ENDINGS = tuple(READERS)
 CAN_TELL_MISSING_CODES = (".sav", ".zsav")
 """Files that declare codes missing; in Stata and SAS these are no numbers, and come as missing cells."""
 
@@ -128,6 +127,7 @@ Range = Mapping[str, Any]
 """The ends `lo` and `hi` of codes that are declared missing: numbers, or texts."""
 
 
+@built_in_reader(".sav", ".zsav", ".dta", what="a file of SPSS or Stata", place=4, named=(".sav", ".dta"))
 @dataclass(frozen=True, eq=False)
 class StatisticsFileReader(LoadedFileReader):
     """A file of SPSS, Stata or SAS; that of SAS may have a `catalog` of labels."""
@@ -285,3 +285,13 @@ def _is_nan(cell: Any) -> bool:
 def _text(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)
+
+
+@built_in_reader(".sas7bdat", ".xpt", what="a file of SAS", place=5, options=("catalog",))
+class SasFileReader(StatisticsFileReader):
+    """A file of SAS, with the catalogue that is named, or that a policy names."""
+
+    @classmethod
+    def of_file(cls, path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> Self:
+        catalog = form.catalog or expected.catalog
+        return cls(path, path.suffix.lower()[1:], note, None if catalog is None else Path(catalog))

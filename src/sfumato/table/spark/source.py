@@ -29,9 +29,8 @@ from sfumato.table.arrow_arrays import to_numpy
 from sfumato.table.cell_text import canonical
 from sfumato.table.columns import check_names
 from sfumato.table.microdata import Coding, Microdata, Missing
-from sfumato.table.reading.csv import CsvReader
-from sfumato.table.reading.parquet import write_parts
-from sfumato.table.reading.readers import CSV_ENDINGS, PARQUET_ENDINGS
+from sfumato.table.reading.csv import CSV_ENDINGS, CsvReader
+from sfumato.table.reading.parquet import PARQUET_ENDINGS, write_parts
 from sfumato.table.recoding import SUPPRESSED, Recoding
 from sfumato.table.spark import row_order as checksum
 from sfumato.table.spark.counting import MOST_DISTINCT_ROWS, column_codes, count
