@@ -46,7 +46,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
-class FileForm:
+class OutputForm:
     """How a file is written: by its ending, and in the form of a text file."""
 
     ending: str
@@ -54,7 +54,7 @@ class FileForm:
     formula_safe: bool = False
 
 
-WriteRows = Callable[[PublishedRows, BinaryIO, FileForm, Progress], None]
+WriteRows = Callable[[PublishedRows, BinaryIO, OutputForm, Progress], None]
 """Writes published rows in one format: what stands below `built_in_writer`."""
 
 
@@ -76,7 +76,7 @@ def writer(
 
     def write(published: PublishedRows, progress: Progress) -> Path:
         with atomic_file(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
-            write_rows(published, file, FileForm(suffix, form_for(path, form), formula_safe), progress)
+            write_rows(published, file, OutputForm(suffix, form_for(path, form), formula_safe), progress)
         return path
 
     return write
@@ -155,7 +155,7 @@ def _name_draft(draft: Path, path: Path) -> None:
 
 
 @built_in_writer("parquet", ".parquet", ".pq", place=2)
-def write_parquet(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
+def write_parquet(published: PublishedRows, file: BinaryIO, _form: OutputForm, progress: Progress) -> None:
     """Writes the rows in groups; the bytes follow from them alone."""
     published = replace(published, values=tuple(map(as_written, published.values)))
     with _parquet_writer(file, published.schema) as write_group:
@@ -229,7 +229,7 @@ def _as_they_occur(cells: pa.Array) -> pa.Array:
 
 
 @built_in_writer("csv", ".csv", ".tsv", place=1)
-def write_csv(published: PublishedRows, file: BinaryIO, form: FileForm, progress: Progress) -> None:
+def write_csv(published: PublishedRows, file: BinaryIO, form: OutputForm, progress: Progress) -> None:
     """Every value is quoted once, then rows are joined; a missing cell is empty, empty text is quoted."""
     delimiter, formula_safe = form.text.delimiter, form.formula_safe
     encoded = form.text.encoder()
@@ -288,7 +288,7 @@ RECORDS_AT_A_TIME = 1 << 17
 
 
 @built_in_writer("arrow", ".arrow", ".feather", place=6, releases=("feather", "ipc", "arrows"))
-def write_arrow(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
+def write_arrow(published: PublishedRows, file: BinaryIO, _form: OutputForm, progress: Progress) -> None:
     """Writes the rows as an Arrow IPC file, without metadata."""
     values = [as_written(column) for column in published.values]
     fields = [pa.field(name, column.type) for name, column in zip(published.names, values, strict=True)]
@@ -308,7 +308,7 @@ def write_arrow(published: PublishedRows, file: BinaryIO, _form: FileForm, progr
 
 
 @built_in_writer("jsonl", ".jsonl", ".ndjson", place=7, releases=("ndjson",))
-def write_json_lines(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
+def write_json_lines(published: PublishedRows, file: BinaryIO, _form: OutputForm, progress: Progress) -> None:
     """Writes a record on each line: every column in order, a missing cell as null."""
     cells = [_members(name, v) for name, v in zip(published.names, published.values, strict=True)]
     comma, nothing, done = _scalar(", "), _scalar(""), 0
@@ -393,7 +393,7 @@ PARTS = {
 
 
 @built_in_writer("xlsx", ".xlsx", place=3, releases=("xlsm",))
-def write_xlsx(published: PublishedRows, file: BinaryIO, _form: FileForm, progress: Progress) -> None:
+def write_xlsx(published: PublishedRows, file: BinaryIO, _form: OutputForm, progress: Progress) -> None:
     """Writes the rows of a published table as one sheet called `data`."""
     if published.rows > MOST_ROWS or len(published.names) > MOST_COLUMNS:
         raise BadData(
@@ -508,7 +508,7 @@ STATA_TIME = re.compile(rb"(<timestamp>\x11)[^<]{17}(</timestamp>)")
 
 @built_in_writer("sav", ".sav", place=4, releases=("zsav",))
 @built_in_writer("dta", ".dta", place=5)
-def write_statistics(published: PublishedRows, file: BinaryIO, form: FileForm, progress: Progress) -> None:
+def write_statistics(published: PublishedRows, file: BinaryIO, form: OutputForm, progress: Progress) -> None:
     """Writes the rows of a published table in the format that the ending names."""
     ending = form.ending
     import polars as pl  # noqa: PLC0415  # heavy, and few write such files
