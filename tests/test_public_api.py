@@ -11,6 +11,7 @@ import pytest
 import sfumato
 import sfumato.extend
 import sfumato.testing
+from sfumato.system.renamed import RENAMED
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "reference" / "public_api.md").read_text(encoding="utf-8")
@@ -58,6 +59,34 @@ def test_members_that_the_page_names_are_there():
             assert hasattr(getattr(sfumato, owner), member), f"{owner}.{member}"
     for member in re.findall(r"`sf\.attack\.(\w+)`", PAGE):
         assert inspect.ismethod(getattr(sfumato.attack, member))
+
+
+def renamed_rows():
+    """The rows of the page of renamed names."""
+    page = (ROOT / "docs" / "reference" / "renamed.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    return dict(rows[1:])
+
+
+def test_the_page_of_renamed_names_is_the_table_in_the_code():
+    assert list(renamed_rows().items()) == list(RENAMED.items()), "see src/sfumato/system/renamed.py"
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_whoever_uses_an_old_name_is_told_the_new_one(old):
+    name = re.findall(r"`([^`(]+)[`(]", old)[0].rpartition(".")[2].removeprefix("--").replace("-", "_")
+    with pytest.raises(AttributeError, match=re.escape(RENAMED[old])):
+        getattr(sfumato, name)
+    with pytest.raises(AttributeError, match=re.escape(RENAMED[old])):
+        getattr(sfumato.errors, name)
+    with pytest.raises(ImportError, match=re.escape(RENAMED[old])):
+        exec(f"from sfumato.extend import {name}", {})
+
+
+def test_a_name_that_never_was_is_told_as_missing():
+    for module in (sfumato, sfumato.extend, sfumato.errors):
+        with pytest.raises(AttributeError, match=r"has no attribute 'never_there'$"):
+            _ = module.never_there
 
 
 def test_variables_that_the_page_names_are_read():

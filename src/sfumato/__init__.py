@@ -115,7 +115,9 @@ def __getattr__(name: str) -> object:
         loaded = getattr(import_module(_HOMES[name]), name)
         globals()[name] = loaded
         return loaded
-    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    from sfumato.system.renamed import missing_name  # noqa: PLC0415  # rarely needed
+
+    raise AttributeError(missing_name("sfumato", name))
 
 
 def __dir__() -> list[str]:

@@ -243,7 +243,11 @@ _HOMES["class_verdict"] = ("sfumato.models.parameters", "verdict")
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from sfumato.system.renamed import missing_name, was_renamed  # noqa: PLC0415  # rarely needed
+
+        message = missing_name(__name__, name)
+        # `from ... import` replaces the message of an AttributeError by its own: the new name would be lost
+        raise ImportError(message) if was_renamed(name) else AttributeError(message)
     module, attribute = _HOMES[name]
     loaded: object = getattr(import_module(module), attribute)  # a name of the table above
     globals()[name] = loaded

@@ -30,7 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import accumulate
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 LONGEST_MESSAGE, LONGEST_PLACE = 4000, 400
 """So many characters of a message and its remedy, or of a place, are kept: input may be quoted in them."""
@@ -274,3 +274,12 @@ def _line(place: Place, lines: Lines) -> int:
     while place and place not in lines:
         place = place[:-1]
     return lines.get(place, 0)
+
+
+if not TYPE_CHECKING:  # a type checker would take it that every name is there
+
+    def __getattr__(name: str) -> object:
+        """Names the new word to whoever asks for an error by its old name."""
+        from sfumato.system.renamed import missing_name  # noqa: PLC0415  # asked for only where something is off
+
+        raise AttributeError(missing_name(__name__, name))
