@@ -10,56 +10,66 @@ Stages = tuple[tuple[str, ...], ...]
 
 STAGES: dict[str, Stages] = {
     "models/freeform": (
-        ("tests/promises/freeform", "tests/papers/test_wang_2009.py"),
-        ("tests/promises", "tests/attacks", "tests/policy"),
+        ("tests/models/freeform", "tests/papers/test_wang_2009.py"),
+        ("tests/models", "tests/attacks", "tests/policy"),
     ),
     "models/quasi_sensitive": (
         (
             "tests/papers/test_quasi_sensitive.py",
-            "tests/core/test_knowledge.py",
-            "tests/judge/test_quasi_sensitive.py",
+            "tests/models/quasi_sensitive",
             "tests/policy/test_reference.py",
         ),
-        ("tests/protection/term_removal/test_phase.py", "tests/promises", "tests/engine/test_term_sets.py"),
-        ("tests/attacks", "tests/journeys/test_recipients_term_sets.py", "tests/policy"),
+        ("tests/search/test_term_removal.py", "tests/models", "tests/table/test_term_sets.py"),
+        ("tests/attacks", "tests/workflows/test_recipients_term_sets.py", "tests/policy"),
     ),
     "models/continuous": (
-        ("tests/promises/continuous", "tests/chains", "tests/attacks/chain", "tests/judge/chain"),
         (
-            "tests/protection/recipients",
-            "tests/journeys/test_chain.py",
-            "tests/journeys/test_imprints.py",
-            "tests/promises",
+            "tests/models/continuous",
+            "tests/attacks/test_correspondence.py",
+            "tests/attacks/test_table_imprint.py",
+            "tests/attacks/adversaries",
+            "tests/verify/chain",
+        ),
+        (
+            "tests/recipients",
+            "tests/workflows/test_chain.py",
+            "tests/workflows/test_imprints.py",
+            "tests/models",
         ),
     ),
     "models": (
-        ("tests/promises", "tests/papers"),
-        ("tests/policy", "tests/judge", "tests/attacks"),
+        ("tests/models", "tests/papers"),
+        ("tests/policy", "tests/verify", "tests/attacks"),
         ("tests/releases", "tests/extend"),
     ),
     "verify": (
-        ("tests/judge", "tests/promises/freeform/test_second_judge.py"),
-        ("tests/releases", "tests/journeys/test_witness.py", "tests/attacks"),
         (
-            "tests/promises",
+            "tests/verify",
+            "tests/models/beta_likeness/test_judge.py",
+            "tests/models/quasi_sensitive/test_judge.py",
+            "tests/models/freeform/test_second_judge.py",
+        ),
+        ("tests/releases", "tests/workflows/test_witness.py", "tests/attacks"),
+        (
+            "tests/models",
             "tests/extend",
             "tests/releases/test_output_file.py",
-            "tests/journeys/test_cli_judges.py",
+            "tests/cli/test_cli_judges.py",
         ),
     ),
     "releases/ledger": (
-        ("tests/releases", "tests/core/test_reading_tree.py"),
+        ("tests/releases",),
         (
-            "tests/journeys/test_cli_release.py",
+            "tests/cli/test_cli_release.py",
             "tests/faults/test_crashes.py",
             "tests/faults/test_program.py",
         ),
     ),
     "recipients": (
-        ("tests/tracing", "tests/papers/test_schrittwieser_2011_tracing.py"),
+        ("tests/recipients", "tests/papers/test_schrittwieser_2011_tracing.py"),
         (
-            "tests/journeys/test_trace.py",
-            "tests/journeys/test_cli_trace.py",
+            "tests/workflows/test_trace.py",
+            "tests/cli/test_cli_trace.py",
         ),
     ),
 }

@@ -25,7 +25,7 @@ ELSEWHERE = {
     ("reference/api.md", "pycon"): "src",  # docstrings, which pytest runs where they stand
     ("how-to/ledger.md", "sql"): "tests/faults/test_postgresql.py",
     ("how-to/from_anjana.md", "anjana"): "tests/peers/test_page.py",
-    ("how-to/spark.md", "pyspark"): "tests/engine/spark/test_page.py",
+    ("how-to/spark.md", "pyspark"): "tests/table/spark/test_page.py",
 }
 """Kinds of blocks that run in another test, and where."""
 

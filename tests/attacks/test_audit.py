@@ -9,13 +9,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from judge.published_tables import KEYS, policy
-from judge.test_file import MADE, TABLE
 from sfumato.attacks.audit import audit
 from sfumato.models.k_anonymity.attack import Linkage
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.verdict import CERTAINTY, RECOGNITION, SHIFT, VALUES
+from verify.published_tables import KEYS, policy
+from verify.test_file import MADE, TABLE
 
 COLUMNS = (*KEYS, "disease", "visits")
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from attacks.chain.strikes import strike_across
+from attacks.adversaries.strikes import strike_across
 from oracles.tiny_chains import imprint, table, two
 from sfumato.models import registry as promises
 from sfumato.models.attack_contract import known, make

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import sfumato as sf
-from attacks.chain.test_table_chain import FIRST, SECOND, WORDS
+from attacks.adversaries.test_table_chain import FIRST, SECOND, WORDS
 from sfumato.models.attack_contract import built_in
 from sfumato.system.errors import UsageError
 

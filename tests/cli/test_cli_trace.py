@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from journeys.conftest import Said
+from recipients.clinic import POLICY, hand_out
 from sfumato.cli.main import run
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadInput, UsageError
-from tracing.clinic import POLICY, hand_out
+from workflows.conftest import Said
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import io
 import pytest
 
 import sfumato as sf
-from protection.searches.checks import crowded
+from search.checks import crowded
 from sfumato.cli import terminal
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discovery.people import cells
-from policy.fake_survey import survey
+from draft.fake_survey import survey
 from sfumato.discovery import identifiers as looking
 from sfumato.discovery.identifiers import identifiers
 from sfumato.table.source import open_source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policy.fake_survey import column
+from draft.fake_survey import column
 from sfumato.draft.roles import guess
 from sfumato.policy.header_lexicon import lexicon
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.fake_survey import survey
+from draft.fake_survey import survey
 from sfumato.draft.doctor import examine, examine_file
 from sfumato.draft.draft import draft
 from sfumato.policy.policy import Policy

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.fake_survey import column, survey
+from draft.fake_survey import column, survey
 from sfumato.draft.categories import MOST_STEPS, label_of, tree_of_categories, tree_of_numbered_codes
 from sfumato.draft.draft import draft
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from policy.fake_survey import column
+from draft.fake_survey import column
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile
 from sfumato.draft.roles import guess, is_undecided, without_undecided
 

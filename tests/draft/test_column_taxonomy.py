@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.fake_survey import column
+from draft.fake_survey import column
 from sfumato.draft.categories import ordered_taxonomy, scales
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile
 from sfumato.draft.roles import guess, taxonomy_of

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from policy.fake_survey import column
+from draft.fake_survey import column
 from sfumato.draft.roles import guess
 from sfumato.policy.taxonomies.dates import Dates
 from sfumato.table.microdata import Role

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.fake_survey import survey
+from draft.fake_survey import survey
 from sfumato.draft.doctor import (
     Severity,
     examine,

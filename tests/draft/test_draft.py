@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.fake_survey import FakeSurvey, column, survey
+from draft.fake_survey import FakeSurvey, column, survey
 from sfumato.draft.doctor import examine
 from sfumato.draft.draft import draft
 from sfumato.draft.roles import guess

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.fake_survey import survey
+from draft.fake_survey import survey
 from sfumato.draft.evidence import empty_texts
 
 

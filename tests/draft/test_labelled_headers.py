@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.fake_survey import column
+from draft.fake_survey import column
 from sfumato.draft.roles import guess
 
 SEED = 20

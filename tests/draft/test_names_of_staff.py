@@ -2,7 +2,7 @@
 
 import pytest
 
-from policy.fake_survey import column
+from draft.fake_survey import column
 from sfumato.draft.roles import guess
 from sfumato.draft.roles_from_content import is_full_name
 from sfumato.table.microdata import Role

@@ -1,6 +1,6 @@
 """A category in several columns of 0 and 1: what is never 1 beside a known value is one of the same."""
 
-from policy.fake_survey import survey
+from draft.fake_survey import survey
 from sfumato.draft.draft import MOST_UNDECIDED, draft
 
 REGIONS = ["south", "west", "qrc"]

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from judge.both import recheck
 from sfumato.cli.main import run
 from sfumato.models import attack_contract as attacks
 from sfumato.models import registry as promises
@@ -20,6 +19,7 @@ from sfumato.policy.schema import schema
 from sfumato.search.contract import find
 from sfumato.system.errors import BadPolicy, BrokenPromise, UsageError
 from sfumato.testing.searches import check_loss
+from verify.both import recheck
 
 PROMISE = """
 from dataclasses import dataclass

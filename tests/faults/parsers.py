@@ -12,7 +12,6 @@ import zipfile
 from dataclasses import dataclass
 
 import sfumato as sf
-from engine import binary_workbooks, files_of_rows, sas_files
 from faults.written_files import write_files
 from policy.test_arx_project import project
 from sfumato import demo
@@ -39,6 +38,7 @@ from sfumato.table.data_file import DataFile
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import open_source
 from sfumato.workflows.confirm import confirm_file
+from table.reading import binary_workbooks, files_of_rows, sas_files
 
 READY = """\
 columns:

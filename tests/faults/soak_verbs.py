@@ -15,13 +15,13 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from engine import files_of_rows
 from faults.damage import damaged
 from faults.soak_releases import CLOCK, Task, Wrong, must
 from faults.written_files import write_files
 from policy.test_arx_project import project
 from sfumato import demo
 from sfumato.cli.main import run
+from table.reading import files_of_rows
 
 SECONDS, BYTES = 10.0, 2_000_000_000
 CANARY = "canary-51c7e0"

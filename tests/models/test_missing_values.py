@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from judge.both import first_verdicts, recheck
 from sfumato.draft.doctor import examine_table
 from sfumato.models.attack_contract import PublishedTable
 from sfumato.models.beta_likeness.promise import BasicBetaLikeness
@@ -24,6 +23,7 @@ from sfumato.table.microdata import Role
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.promises import check_promise
+from verify.both import first_verdicts, recheck
 
 HALF = Fraction(1, 2)
 LABELS = ["HIV", "flu", "cold", None]

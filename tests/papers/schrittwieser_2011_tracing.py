@@ -6,8 +6,8 @@ not 2-anonymous under any reading, as the paper says it is; the argument about t
 
 from __future__ import annotations
 
+from recipients.toy_ledger import ToyLedger, at_levels, table_of
 from sfumato.table.taxonomy import Taxonomy
-from tracing.toy_ledger import ToyLedger, at_levels, table_of
 
 GENDER = Taxonomy.grow(["p", "m", "f"], [-1, 0, 0])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from papers.schrittwieser_2011 import SETS_V, table_i, table_v
-from protection.patterns.antichains import is_antichain
+from recipients.antichains import is_antichain
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.recipients.pattern_quality import expected_capacity, expected_sizes, quality_classes

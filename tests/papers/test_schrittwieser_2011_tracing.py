@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from papers.schrittwieser_2011_tracing import SETS, TABLE_V, cluster_c1, table_v
+from recipients.toy_ledger import at_levels, found, shown
 from sfumato.table.classes import Classes
 from sfumato.table.recoding import classes_under
-from tracing.toy_ledger import at_levels, found, shown
 
 
 @pytest.mark.parametrize("content", [True, False])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.fake_survey import survey
+from draft.fake_survey import survey
 from sfumato.draft.doctor import examine
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data

@@ -6,12 +6,12 @@ from functools import cache
 
 import numpy as np
 
+from recipients.toy_ledger import ToyLedger, at_levels
 from sfumato.recipients.leak import Leak
 from sfumato.recipients.trace import trace_leak
 from sfumato.recipients.traced_versions import IssuedVersions
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
-from tracing.toy_ledger import ToyLedger, at_levels
 
 SIZES = ((60, 3), (16, 2), (8, 2), (9, 3), (4, 2), (2, 2), (27, 3))
 """Values, and how many become one at each level."""

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protection.recipients.table_one import table, version
+from recipients.table_one import table, version
 from sfumato.models.continuous.people import MOST_VERSIONS_COMBINED, Pool
 from sfumato.models.contract import Promises
 from sfumato.models.registry import make

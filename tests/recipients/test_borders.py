@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from recipients.toy_ledger import table_of
 from sfumato.recipients import evidence as chance
 from sfumato.recipients import leak, readings
 from sfumato.recipients import trace_report as report
@@ -16,7 +17,6 @@ from sfumato.recipients.evidence import LeakEvidence, guess_chance
 from sfumato.recipients.leak import Leak
 from sfumato.recipients.suspects import ColumnMatch
 from sfumato.table.taxonomy import Taxonomy
-from tracing.toy_ledger import table_of
 
 NOBODY, EVERYBODY = np.zeros(1, dtype=bool), np.ones(1, dtype=bool)
 

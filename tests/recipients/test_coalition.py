@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import leak_explanations
+from recipients.toy_ledger import ToyLedger, found, shown, table_of
 from sfumato.kernels.sample_uniques import DONE, FULL, OUT_OF_STEPS, hitting_sets, without_supersets
 from sfumato.recipients.collusion import Coalitions, Explanations, SmallestCoalition, _bits
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
-from tracing.toy_ledger import ToyLedger, found, shown, table_of
 
 NAMES = ("A", "B", "C", "D", "E")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from protection.recipients import bits
+from recipients import bits
 from sfumato.inputs import count_table
 from sfumato.recipients.patterns import classify
 from sfumato.recipients.versions import EarlierVersion, Families

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recipients.simulated import ladder
+from recipients.toy_ledger import ToyLedger, at_levels
 from sfumato.recipients.evidence import charging_shares, levels_of_one_pattern
 from sfumato.recipients.leak import Leak
 from sfumato.recipients.trace import trace_leak
 from sfumato.recipients.traced_versions import IssuedVersions
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
-from tracing.simulated import ladder
-from tracing.toy_ledger import ToyLedger, at_levels
 
 LEAKS = 500
 

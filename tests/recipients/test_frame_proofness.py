@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.recipients.table_one import table, version
+from recipients.table_one import table, version
 from sfumato.models.continuous.people import meet_of
 from sfumato.recipients.versions import FrameProofFamily, ShownDetail, covers
 from sfumato.table.cut import Cut

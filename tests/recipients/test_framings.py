@@ -12,11 +12,11 @@ import os
 import numpy as np
 import pytest
 
+from recipients.toy_ledger import ToyLedger
 from sfumato.system.errors import BadData
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
-from tracing.toy_ledger import ToyLedger
 
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 FRAMINGS = 4000 if SOAK else 60

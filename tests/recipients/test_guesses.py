@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracing.simulated import antichain, people, shown_nodes, traced
+from recipients.simulated import antichain, people, shown_nodes, traced
 
 PATTERNS = antichain()
 LEAKS = 60

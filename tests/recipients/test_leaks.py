@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from tracing.clinic import PATTERNS, hand_out, people
-from tracing.toy_ledger import found
+from recipients.clinic import PATTERNS, hand_out, people
+from recipients.toy_ledger import found
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from experiments.agreement import agreements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protection.patterns.antichains import is_antichain
+from recipients.antichains import is_antichain
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.recipients.pattern_quality import (

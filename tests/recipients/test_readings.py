@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import leak_explanations
+from recipients.test_coalition import as_nodes, issued, worlds
+from recipients.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 from sfumato.system.errors import BadData
 from sfumato.table.taxonomy import Taxonomy
-from tracing.test_coalition import as_nodes, issued, worlds
-from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 
 ZIP = Taxonomy.grow(["*", "1*", "2*", "11", "12", "21", "22"], [-1, 0, 0, 1, 1, 2, 2])
 JOB = Taxonomy.flat(["nurse", "mason"])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipients.simulated import antichain, as_leak, issued, shown_nodes, traced
 from sfumato.recipients.evidence import OutsiderChance, chance_of_at_least, rows_by_detail
-from tracing.simulated import antichain, as_leak, issued, shown_nodes, traced
 
 PATTERNS = antichain()
 

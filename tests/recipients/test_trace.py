@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from papers.schrittwieser_2011_tracing import SETS, TABLE_V, table_v
+from recipients.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 from sfumato.recipients import collusion as coalition
 from sfumato.recipients.collusion import SmallestCoalition
 from sfumato.recipients.traced_versions import UNNAMED
 from sfumato.system.errors import BadData, BadInput, UsageError
 from sfumato.table.taxonomy import Taxonomy
-from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 
 FLAT = Taxonomy.flat(["u", "v"])
 GRID = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("u", "v", "u"), ("v", "v", "u"), ("u", "u", "v")])

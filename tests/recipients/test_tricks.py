@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from tracing.clinic import PATTERNS, hand_out
+from recipients.clinic import PATTERNS, hand_out
 
 KEYS = ("age", "zip", "job", "sex")
 

@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from recipients.clinic import hand_out
+from recipients.toy_ledger import ToyLedger, at_levels
 from sfumato.system.errors import BadData
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
-from tracing.clinic import hand_out
-from tracing.toy_ledger import ToyLedger, at_levels
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import sfumato as sf
-from protection.searches.checks import class_promises, crowded
+from search.checks import class_promises, crowded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity

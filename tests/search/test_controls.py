@@ -20,7 +20,7 @@ from oracles.controls import (
     within_ceilings,
 )
 from oracles.partitions_of_keys import partitions, recoding_of
-from protection.searches.checks import class_promises, crowded
+from search.checks import class_promises, crowded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity

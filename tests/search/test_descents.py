@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.searches.checks import class_promises, crowded
-from protection.searches.test_controls import limited
-from protection.searches.test_people_with_several_rows import visits
+from search.checks import class_promises, crowded
+from search.test_controls import limited
+from search.test_people_with_several_rows import visits
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import EntropyLDiversity

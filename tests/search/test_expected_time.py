@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from protection.searches.checks import crowded
+from search.checks import crowded
 from sfumato.cli.main import run
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity

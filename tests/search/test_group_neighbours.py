@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.searches.checks import crowded
+from search.checks import crowded
 from sfumato.search import local as group_neighbours
 from sfumato.search.key_groups import KeyGroups
 from sfumato.search.local import neighbours_of

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.partitions_of_keys import best_partition
-from protection.searches.checks import class_promises, crowded, shuffled
+from search.checks import class_promises, crowded, shuffled
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles.controls import best_permitted_node, limited, with_ceilings
-from protection.searches.checks import class_promises, crowded
+from search.checks import class_promises, crowded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.search.contract import Aim

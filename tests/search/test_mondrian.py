@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.searches.checks import class_promises, crowded, shuffled
-from protection.searches.test_top_down import Guarded
+from search.checks import class_promises, crowded, shuffled
+from search.test_top_down import Guarded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from models.freeform.node_tables import random_tree
 from oracles import freeform as definition
-from promises.freeform.node_tables import random_tree
 from sfumato.models.contract import Promises
 from sfumato.models.freeform.inference import FreeColumn
 from sfumato.models.freeform.promise import Freeform

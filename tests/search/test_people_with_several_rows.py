@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from protection.searches.checks import class_promises, fields
+from search.checks import class_promises, fields
 from sfumato.models.confidence.promise import ConfidenceBounding
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity

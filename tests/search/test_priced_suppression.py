@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive
 from oracles.withheld_keys import global_recodings, least_loss, local_recodings
-from protection.searches.checks import class_promises, crowded, shuffled
+from search.checks import class_promises, crowded, shuffled
 from sfumato.models.confidence.promise import ConfidenceBounding
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity

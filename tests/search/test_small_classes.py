@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive
-from protection.searches.test_wide_lattice import WANTED, WEIGHTS, found_within
+from search.test_wide_lattice import WANTED, WEIGHTS, found_within
 from sfumato.kernels.lattice import first_row, have_enough, mark_rows
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity

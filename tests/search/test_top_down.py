@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.searches.checks import class_promises, crowded, fields, is_valid, kept_under, shuffled
+from search.checks import class_promises, crowded, fields, is_valid, kept_under, shuffled
 from sfumato.models.contract import Answer, IncrementalChecker, Promises, TablePromise
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity

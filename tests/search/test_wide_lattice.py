@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import exhaustive, judged
-from protection.searches.checks import crowded
+from search.checks import crowded
 from sfumato.kernels.lattice import losses_of_splits
 from sfumato.models.confidence.promise import ConfidenceBounding
 from sfumato.models.contract import Promises

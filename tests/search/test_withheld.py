@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from protection.searches.checks import crowded
+from search.checks import crowded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity

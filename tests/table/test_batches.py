@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kinds import MAKERS, make_source, read
 from sfumato.table import arrow
 from sfumato.table import frames as duckdb
 from sfumato.table import polars_frames as polars
@@ -15,6 +14,7 @@ from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
 from sfumato.table.microdata import Missing
 from sfumato.table.reading import parquet
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
+from table.kinds import MAKERS, make_source, read
 
 WHOLE = st.one_of(st.none(), st.integers(0, 100))
 

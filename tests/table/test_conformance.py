@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kinds import MAKERS, make_source, read
 from sfumato.table.microdata import Missing
 from sfumato.table.source import open_source
 from sfumato.testing.engines import (
@@ -22,6 +21,7 @@ from sfumato.testing.engines import (
     published,
     recodings,
 )
+from table.kinds import MAKERS, make_source, read
 
 TEXT = st.one_of(
     st.none(),

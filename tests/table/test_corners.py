@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kinds import MAKERS, make_source, read
 from sfumato.system.errors import BadData, BadTaxonomy, UsageError
 from sfumato.system.memory import Memory
 from sfumato.table import dictionary
@@ -19,6 +18,7 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
+from table.kinds import MAKERS, make_source, read
 
 CORNERS = {
     "no rows": {"a": [], "b": [], "s": []},

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.test_versions import CountingReader
 from sfumato.system.memory import Memory
 from sfumato.table import publication as published_columns
 from sfumato.table import rows_to_publish as counted_rows
@@ -19,6 +18,7 @@ from sfumato.table.recoding import Recoding, Rewriting
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import codings, recodings
+from table.test_versions import CountingReader
 
 VALUES = {
     "text": [f"s{i}" for i in range(6)],

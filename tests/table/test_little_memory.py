@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kinds import MAKERS
 from sfumato.system import memory
 from sfumato.system.disk import PREFIX
 from sfumato.system.errors import BadData, NotEnoughMemory, UsageError
@@ -28,6 +27,7 @@ from sfumato.table.source import open_source
 from sfumato.table.spill import Runs, Spill
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import check_engine, codings, recodings
+from table.kinds import MAKERS
 
 
 @pytest.fixture

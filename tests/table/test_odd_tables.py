@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.both import recheck
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, BadPolicy, BadTaxonomy, SfumatoError
 from sfumato.table.reading.loaded_file import as_written
 from sfumato.table.source import open_source
 from sfumato.workflows.protect import protect
+from verify.both import recheck
 
 KINDS = {
     "pyarrow": lambda table, _: table,

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kinds import MAKERS, make_source, read
 from sfumato.policy.policy import Policy
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import open_source
+from table.kinds import MAKERS, make_source, read
 
 RULE = {"intervals": [5, 10], "from": -9, "to": 120, "bottom": 5, "top": 20}
 WORDS = {"columns": {"a": {"role": "quasi"}, "s": {"role": "sensitive", "taxonomy": RULE}}}

@@ -7,8 +7,8 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from engine.kinds import MAKERS, make_source
 from sfumato.table.source import open_source
+from table.kinds import MAKERS, make_source
 
 KINDS = {
     "integer": ["0", "-7", "9007199254740993"],

@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.kinds import MAKERS
-from engine.test_term_sets import BITS, KINDS, LISTS, TEXT, flat
 from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
 from sfumato.table.form_of_source import RowSource
@@ -15,6 +13,8 @@ from sfumato.table.microdata import Coding, Role, SetForm
 from sfumato.table.source import open_source
 from sfumato.table.surveying_reader import survey_on_first_pass, survey_with_sets
 from sfumato.testing.engines import codings
+from table.kinds import MAKERS
+from table.test_term_sets import BITS, KINDS, LISTS, TEXT, flat
 
 CELLS = {
     "age": ["30", "31", None, "30", "31"],

@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.test_little_memory import many_rows
-from engine.test_term_sets import BITS, TEXT, planned
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.table import publication as published_columns
@@ -19,6 +17,8 @@ from sfumato.table.source import open_source
 from sfumato.table.spill import Spill
 from sfumato.table.versions import CanWriteVersions, version_writer
 from sfumato.testing.engines import codings, recodings
+from table.test_little_memory import many_rows
+from table.test_term_sets import BITS, TEXT, planned
 
 
 class CountingReader:

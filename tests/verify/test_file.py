@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato.verify.registry as judges
-from judge.both import first_verdicts, recheck
-from judge.published_tables import KEYS, PATHS, policy, promises, rows, write
 from oracles import published_rows as plain
 from sfumato.attacks.audit import audit
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.system.errors import BadData
 from sfumato.verify.registry import BY_ROWS
+from verify.both import first_verdicts, recheck
+from verify.published_tables import KEYS, PATHS, policy, promises, rows, write
 
 
 def expected(made, table, person=None):

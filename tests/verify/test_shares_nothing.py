@@ -14,7 +14,6 @@ import pyarrow.parquet
 import pytest
 
 import sfumato as sf
-from judge.executed_modules import ALLOWED, is_below, recorded
 from sfumato.cli.main import run
 from sfumato.models.continuous.chain import Chain
 from sfumato.models.k_anonymity import judge as k_anonymity
@@ -26,6 +25,7 @@ from sfumato.table.release_summary import Imprint
 from sfumato.verify import policy_data
 from sfumato.verify.chain import ruling
 from sfumato.workflows.protect_file import protect_file
+from verify.executed_modules import ALLOWED, is_below, recorded
 
 POLICY = {
     "columns": {

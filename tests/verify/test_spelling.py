@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from judge.both import first_verdicts, recheck
 from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
+from verify.both import first_verdicts, recheck
 
 VALUES = ["HIV", "hiv", "H.I.V.", "flu", "Flu ", "cold", "n/a", "?", None]
 PROMISES = [

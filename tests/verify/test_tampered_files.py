@@ -6,14 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from judge.both import recheck
-from judge.published_tables import KEYS, policy, write
-from judge.test_file import MADE, TABLE
 from oracles.published_rows import as_csv as plain_csv
 from sfumato.models.k_anonymity import judge as k_anonymity
 from sfumato.system.errors import BadData, BrokenPromise, SfumatoError
 from sfumato.verify.policy_data import PromiseData
 from sfumato.verify.registry import judge_of
+from verify.both import recheck
+from verify.published_tables import KEYS, policy, write
+from verify.test_file import MADE, TABLE
 
 COLUMNS = (*KEYS, "disease", "visits")
 CANARY = "canary-5d1f"

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.kinds import FOLDER
 from sfumato.system.errors import BadData
 from sfumato.table.source import open_source
 from sfumato.verify.formats import whole_table
 from sfumato.workflows.protect_file import protect_file
+from table.kinds import FOLDER
 
 KINDS = ("xlsx", "sav", "dta", "arrow", "jsonl")
 TEXT = st.text(

@@ -8,12 +8,12 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from judge.both import first_verdicts, recheck
 from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import open_source
+from verify.both import first_verdicts, recheck
 
 KEYS = ["021", "021", None, "", "x\ny", 'say "q"', "a,b"] * 3
 COLUMNS = {

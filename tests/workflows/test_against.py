@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from journeys.test_chain import ALONE, FIRST, PEOPLE, POLICY
 from sfumato.system.errors import RefusedByHistory, UsageError
 from sfumato.workflows import protect_file as protect_file_module
 from sfumato.workflows.protect_file import protect_file
+from workflows.test_chain import ALONE, FIRST, PEOPLE, POLICY
 
 LEDGER = "sqlite:///l.db"
 AGAINST = ("--against", LEDGER)

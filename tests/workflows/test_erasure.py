@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import delete, select, update
 
 import sfumato as sf
-from journeys.test_people_of_a_chain import BY_BATCH, BY_KEY, JUNE, MAY, policy, table
 from sfumato.cli.main import run
 from sfumato.releases.issue import RecoveredRelease
 from sfumato.releases.ledger.backup import backup, restore
@@ -25,6 +24,7 @@ from sfumato.table.keyed_hashes import label_marks
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import open_source
 from sfumato.workflows.erase import erase
+from workflows.test_people_of_a_chain import BY_BATCH, BY_KEY, JUNE, MAY, policy, table
 
 WHO = "UK3HIV"
 TOLD = {**policy(**BY_BATCH), "person": "who"}

@@ -12,9 +12,9 @@ import pyreadstat
 import pytest
 
 import sfumato as sf
-from engine.files_of_rows import QUERY, write
-from journeys.canaries import everything_in, files_with
 from sfumato.system.errors import BadData, UsageError
+from table.reading.files_of_rows import QUERY, write
+from workflows.canaries import everything_in, files_with
 
 CANARY = "Zuleika"
 ROWS = [

@@ -216,8 +216,8 @@ def test_a_first_release_is_published_and_judged_again(tmp_path):
 
 
 def test_a_later_release_is_not_decided_by_its_file_alone(tmp_path):
-    from judge.both import recheck
     from sfumato.inputs import bind_earlier
+    from verify.both import recheck
 
     first = sf.protect(upto("2026-01"), WORDS).imprint
     plan = sf.protect(upto("2026-02"), WORDS, earlier=[first])

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
-from journeys.test_import_version import PEOPLE, POLICY
 from sfumato.cli.main import app
 from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, UsageError
+from workflows.test_import_version import PEOPLE, POLICY
 
 YEARS, MONTHS = {"gender": 0, "birthdate": 2, "zip": 2}, {"gender": 1, "birthdate": 1, "zip": 2}
 

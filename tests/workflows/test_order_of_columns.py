@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from journeys.test_recipients_in_a_chain import NAMES, batches
-from journeys.test_recipients_in_a_chain import policy as versions
 from sfumato.models.continuous.promise import Continuous
 from sfumato.workflows import chain_check
 from sfumato.workflows.chain_check import closing_release
+from workflows.test_recipients_in_a_chain import NAMES, batches
+from workflows.test_recipients_in_a_chain import policy as versions
 
 COLUMNS = {
     "who": {"role": "identifier"},

@@ -8,10 +8,10 @@ import pytest
 
 import sfumato as sf
 from faults.postgresql import Cluster
-from journeys.canaries import files_with, handed_out
-from journeys.test_steward import go_all_the_way
 from sfumato.system.errors import BadData
 from sfumato.table.source import open_source
+from workflows.canaries import files_with, handed_out
+from workflows.test_steward import go_all_the_way
 
 CANARY = "Zuleika"
 QUERY = "SELECT name, zip, born, weight, ill, disease FROM patients WHERE NOT withdrawn"

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from journeys.test_recipients import people
-from protection.recipients import bits
+from recipients import bits
 from sfumato.inputs import count_table
 from sfumato.models.continuous.people import meet_of
 from sfumato.models.contract import Promises
@@ -21,6 +20,7 @@ from sfumato.table.cut import Cut
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import open_source
 from sfumato.workflows.recipient_versions import RecipientVersions
+from workflows.test_recipients import people
 
 NAMES = ["registry", "university"]
 EVERY = {format(number, "03b"): 1 for number in range(8)}

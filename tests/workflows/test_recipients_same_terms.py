@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from journeys.test_recipients_term_sets import KNOWLEDGE, NAMES, people, policy
 from oracles import beliefs as plain
 from sfumato.inputs import count_table
 from sfumato.policy.policy import Policy
@@ -21,6 +20,7 @@ from sfumato.search.plan import with_original
 from sfumato.system.errors import BadPolicy, RefusedByHistory
 from sfumato.table.source import open_source
 from strategies import cases
+from workflows.test_recipients_term_sets import KNOWLEDGE, NAMES, people, policy
 
 KNOWN = list(KNOWLEDGE.items())
 

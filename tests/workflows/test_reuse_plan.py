@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from protection.searches.checks import crowded
+from search.checks import crowded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.search.contract import Aim, find

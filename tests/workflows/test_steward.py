@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
-from journeys.canaries import everything_in, files_with, handed_out
+from workflows.canaries import everything_in, files_with, handed_out
 
 CANARY = "Zuleika"
 NAMES = ("Name", "PLZ", "Geburtsdatum", "Geschlecht", "Gewicht", "Diagnose")

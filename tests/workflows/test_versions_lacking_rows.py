@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
-from journeys.test_random_versions import KEYS, LEVELS, ROWS, at, frame, fresh, policy
 from oracles import leak_explanations
 from sfumato.cli.main import app
 from sfumato.inputs import count_table
@@ -27,6 +26,7 @@ from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.workflows.recipient_versions import HandedOutVersion, completed_cut, with_recipients
 from strategies import all_cuts, cases, taxonomies
+from workflows.test_random_versions import KEYS, LEVELS, ROWS, at, frame, fresh, policy
 
 OWN = {
     "q0": Taxonomy.grow(["R", "A", "a1", "a2", "B", "b1", "b2"], [-1, 0, 1, 1, 0, 4, 4]),

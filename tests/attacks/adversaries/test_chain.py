@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 
-from attacks.chain.strikes import strike_across
+from attacks.adversaries.strikes import strike_across
 from oracles.tiny_chains import chains, exact, imprint, on_one_path, releases, shown, two
 from sfumato.attacks.adversaries.chain import CorrespondenceAttack
 from sfumato.attacks.adversaries.composition import Composition, Differencing

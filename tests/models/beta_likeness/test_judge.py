@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judge.both import recheck
-from judge.published_tables import KEYS, PATHS, policy, rows
 from oracles import class_promises as plain
 from oracles.published_rows import as_csv
 from sfumato.models.beta_likeness.judge import _grows_beyond
 from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.table.classes import is_below_log
 from sfumato.table.taxonomy import Taxonomy
+from verify.both import recheck
+from verify.published_tables import KEYS, PATHS, policy, rows
 
 VALUES = Taxonomy.flat(list(PATHS))
 BETAS = st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(9)])

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.test_candidates import history_and_side
+from models.continuous.test_candidates import history_and_side
 from oracles.tiny_chains import S, chains, exact, releases, table, two
 from sfumato.models.continuous import worlds as swaps
 from sfumato.models.continuous.chain import Chain

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from oracles.tiny_chains import exact, real_targets
 from oracles.tiny_chains import table as people_table
-from protection.recipients.table_one import table, version
+from recipients.table_one import table, version
 from sfumato.models.continuous.overlap import candidates_of
 from sfumato.models.continuous.people import Pool, meet_of
 from sfumato.models.contract import Adversary, Promises

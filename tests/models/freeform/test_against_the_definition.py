@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from models.freeform.node_tables import local_node_table, random_case
 from oracles import freeform as definition
-from promises.freeform.node_tables import local_node_table, random_case
 from sfumato.models.freeform.breaches import breach, breach_of_step, breaches, worst
 
 PARTS = range(4)

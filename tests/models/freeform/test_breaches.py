@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from models.freeform.node_tables import local_node_table, random_case
 from oracles import freeform as definition
-from promises.freeform.node_tables import local_node_table, random_case
 from sfumato.models.contract import Promises
 from sfumato.models.freeform.inference import FreeColumn
 from sfumato.models.freeform.promise import Freeform

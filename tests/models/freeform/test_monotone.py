@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from promises.freeform.node_tables import random_case
+from models.freeform.node_tables import random_case
 from sfumato.models.contract import Promises
 from sfumato.models.freeform.promise import LADDER_OF_THREATS
 from sfumato.search import optimum

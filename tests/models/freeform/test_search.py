@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from experiments.freeform_cost import blanking, compare, withholding
 
+from models.freeform.node_tables import random_case
 from oracles import freeform as definition
-from promises.freeform.node_tables import random_case
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity
@@ -143,8 +143,8 @@ def test_an_explanation_names_what_stops_each_step():
 
 def test_values_of_an_explanation_are_for_those_who_ask():
     import sfumato as sf
+    from models.freeform.node_tables import Freeform
     from papers.test_wang_2009 import POLICY, T1
-    from promises.freeform.node_tables import Freeform
 
     told = sf.protect(T1, POLICY).explain()
     shown = str(told) + str(told.as_dict()) + repr(told) + told._repr_html_()

@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from judge.both import recheck
+from models.freeform.node_tables import random_case
 from oracles import freeform as definition
 from papers.test_wang_2009 import POLICY, T1, T3
-from promises.freeform.node_tables import random_case
 from sfumato.models.contract import Promises
 from sfumato.models.freeform import judge as freeform
 from sfumato.policy.content import ColumnRule, ProtectRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
 from sfumato.workflows.protect_file import protect_file
+from verify.both import recheck
 
 
 def policies(table, promise):

@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.both import told
 from oracles import beliefs as plain
 from sfumato.models.contract import Prior
 from sfumato.models.quasi_sensitive.knowledge import DISTANCES, Knowledge
@@ -19,6 +18,7 @@ from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.registry import judge_of
 from sfumato.verify.tally import Tally, ValueCounts
 from sfumato.verify.trees import value_tree
+from verify.both import told
 
 TERMS = "abcde"
 COMMON = st.fixed_dictionaries({label: st.sampled_from([1, 2, 3, 7, Fraction(1, 5)]) for label in "VWXYZ"})

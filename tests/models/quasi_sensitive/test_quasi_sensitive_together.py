@@ -19,7 +19,6 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from judge.both import recheck
 from oracles import beliefs as plain
 from sfumato.models.contract import Promises, joint_columns_of, with_derived
 from sfumato.models.quasi_sensitive.knowledge import Knowledge, merged
@@ -30,9 +29,10 @@ from sfumato.table.classes import Classes
 from sfumato.table.microdata import Column, Microdata, Role, tagged, text_of
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.workflows.protect_file import protect_file
+from verify.both import recheck
 
 CASES = int(os.environ.get("SFUMATO_CASES", "60"))
-OLD = Path(__file__).parents[1] / "golden" / "quasi_sensitive_together"
+OLD = Path(__file__).parents[2] / "golden" / "quasi_sensitive_together"
 F = Fraction
 ONE = F(1)
 LABELS, TERMS = "ABCD", "123"

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from policy.fake_survey import survey
+from draft.fake_survey import survey
 from sfumato.draft.doctor import Severity, examine
 from sfumato.system.errors import BadTaxonomy
 

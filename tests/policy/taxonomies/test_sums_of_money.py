@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from policy.fake_survey import column
+from draft.fake_survey import column
 from sfumato.draft.roles import guess
 from sfumato.policy.taxonomies.intervals import MONEY, NumberForm, form_of
 from sfumato.table.microdata import Role

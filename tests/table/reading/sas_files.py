@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pyreadstat
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "sas"
+GOLDEN = Path(__file__).parents[2] / "golden" / "sas"
 BITS = ("32", "64")
 LABELS = {
     "sex": {"f": "female", "m": "male"},

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.binary_workbooks import cells_of, xls, xlsb, xlsb_sheet
 from faults.damage import damaged
 from sfumato.system.errors import BadData, NotEnoughMemory
 from sfumato.system.memory import Memory
 from sfumato.system.plugins import without_library_prints
 from sfumato.table.reading.spreadsheet import NoDocument, SheetExtent, xls_extents, xlsb_extent
 from sfumato.table.source import open_source
+from table.reading.binary_workbooks import cells_of, xls, xlsb, xlsb_sheet
 
 ROWS = [{"zip": f"0{2100 + n % 7}", "age": 20 + n % 9} for n in range(24)]
 PEOPLE = cells_of(ROWS)

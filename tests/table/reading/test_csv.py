@@ -191,7 +191,7 @@ CELL = st.one_of(
 )
 @settings(max_examples=60, deadline=None)
 def test_any_table_survives_csv(table, delimiter, end):
-    from engine.kinds import FOLDER
+    from table.kinds import FOLDER
 
     out = io.StringIO()
     out.write(f"a{delimiter}b{end}")
@@ -210,7 +210,7 @@ def test_damaged_files_never_shift_columns(damage, place):
     """Either refused, or the standard library's strict reader sees as many rows and cells."""
     from pathlib import Path
 
-    from engine.kinds import FOLDER
+    from table.kinds import FOLDER
 
     good = b'a,b,c\n1,"x, y",3\n4,5,6\n'
     content = good[:place] + damage + good[place:]

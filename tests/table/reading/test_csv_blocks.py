@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kinds import FOLDER
 from sfumato.system.errors import BadData, UsageError
 from sfumato.table.reading import csv as utf8
 from sfumato.table.reading.csv import CsvOptions
 from sfumato.table.source import open_source
+from table.kinds import FOLDER
 
 SECRET = "Xq7-canary"
 

@@ -12,10 +12,10 @@ import pyreadstat
 import pytest
 
 import sfumato as sf
-from engine.files_of_rows import KINDS, QUERY, write
 from sfumato.system.errors import BadData, UsageError
 from sfumato.table.reading import loaded_file as extras
 from sfumato.table.source import open_source
+from table.reading.files_of_rows import KINDS, QUERY, write
 
 SECRET = "Xq7-canary"
 ROWS = [

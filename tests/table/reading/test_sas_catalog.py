@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from engine.sas_files import BITS, LABELS, codes, lay_out, unpacked, write_spss
 from sfumato.system.errors import BadData, NotEnoughMemory, UsageError
 from sfumato.system.memory import Memory, resident
 from sfumato.table.form_of_source import source_form
 from sfumato.table.reading.statistics import LARGEST_CATALOG, labels_in
 from sfumato.table.source import open_source
+from table.reading.sas_files import BITS, LABELS, codes, lay_out, unpacked, write_spss
 
 SECRET = "Xq7-canary"
 

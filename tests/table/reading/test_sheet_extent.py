@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from engine.files_of_rows import write
 from sfumato.system.errors import BadData, NotEnoughMemory
 from sfumato.system.memory import Memory
 from sfumato.table.reading.spreadsheet import NoDocument, SheetExtent, _sheet_parts, ods_extents, xlsx_extent
 from sfumato.table.source import open_source
+from table.reading.files_of_rows import write
 
 ROWS = [{"zip": f"0{2100 + n % 7}", "age": 20 + n % 9} for n in range(24)]
 SHEET = "xl/worksheets/sheet1.xml"

@@ -8,10 +8,10 @@ import pyarrow.feather
 import pytest
 
 import sfumato as sf
-from engine.files_of_rows import KINDS, QUERY, write
 from sfumato.system.errors import NotEnoughMemory
 from sfumato.system.memory import Memory
 from sfumato.table.source import open_source
+from table.reading.files_of_rows import KINDS, QUERY, write
 
 CANARY = "Zuleika"
 WHOLE = [kind for kind in KINDS if kind not in ("csv", "latin-1", "parquet")]

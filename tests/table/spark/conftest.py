@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from engine.spark.settings import SETTINGS
+from table.spark.settings import SETTINGS
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from engine.spark.settings import QUICK_START
 from sfumato.table.source import open_source
 from sfumato.testing.engines import AWKWARD, codings, recodings
+from table.spark.settings import QUICK_START
 
 CELLS = {name: [cell for table in AWKWARD[1:3] for cell in table[name]] for name in "absp"}
 

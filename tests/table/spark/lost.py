@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from engine.spark.settings import QUICK_START
 from sfumato.table.source import open_source
 from sfumato.testing.engines import codings, recodings
+from table.spark.settings import QUICK_START
 
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.spark.tables import arrow, frame, read
 from sfumato.system.errors import BadData, UsageError
 from sfumato.table.microdata import Missing
 from sfumato.table.source import open_source
 from sfumato.testing.engines import AWKWARD, check_engine, codings, published, recodings
+from table.spark.tables import arrow, frame, read
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -20,7 +20,6 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from engine.spark.tables import frame, read
 from sfumato.system.errors import BadData
 from sfumato.table.cell_text import canonical
 from sfumato.table.source import open_source
@@ -29,6 +28,7 @@ from sfumato.table.spark.counting import column_codes, fetch_counts
 from sfumato.table.spark.source import SparkSource
 from sfumato.table.spark.text import NumberedTable, numbered, text_of
 from sfumato.testing.engines import codings, recodings
+from table.spark.tables import frame, read
 
 pytestmark = pytest.mark.xdist_group("spark")
 

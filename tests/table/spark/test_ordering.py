@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.spark.tables import frame, read
 from sfumato.table import microdata as packing
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
@@ -16,6 +15,7 @@ from sfumato.table.spark.counting import sorted_by_key
 from sfumato.table.spark.recoding import Recoder
 from sfumato.table.spark.text import NumberedTable
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
+from table.spark.tables import frame, read
 
 pytestmark = pytest.mark.xdist_group("spark")
 

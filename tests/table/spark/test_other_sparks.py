@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.spark.settings import JAVA
+from table.spark.settings import JAVA
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from engine.spark.settings import SETTINGS
 from sfumato.table.source import open_source
+from table.spark.settings import SETTINGS
 
 pytestmark = pytest.mark.xdist_group("spark")
 

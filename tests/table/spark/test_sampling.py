@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from engine.spark.tables import read
 from sfumato.system.errors import BadData, UsageError
 from sfumato.table.spark.source import SparkSource
+from table.spark.tables import read
 
 pytestmark = pytest.mark.xdist_group("spark")
 

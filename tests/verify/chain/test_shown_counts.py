@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.published_tables import write
 from oracles.tiny_chains import chains, cut, releases
 from sfumato.attacks.chain import count_published, is_release
 from sfumato.system.errors import BadData
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.chain.ruling import ShownRows, file_shows
+from verify.published_tables import write
 
 
 def published(trees, people, cuts):

@@ -9,8 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
-from judge.both import recheck
-from judge.file_bytes.parquet_files import (
+from sfumato.policy.policy import Policy
+from sfumato.system.errors import BadData
+from sfumato.table import writing as writer
+from sfumato.verify import file_bytes as parquet_rewrite
+from sfumato.verify.file_bytes import is_as_released
+from verify.both import recheck
+from verify.file_bytes.parquet_files import (
     CANARY,
     WRITERS,
     hide_last,
@@ -20,11 +25,6 @@ from judge.file_bytes.parquet_files import (
     tables,
     with_stray_bytes,
 )
-from sfumato.policy.policy import Policy
-from sfumato.system.errors import BadData
-from sfumato.table import writing as writer
-from sfumato.verify import file_bytes as parquet_rewrite
-from sfumato.verify.file_bytes import is_as_released
 
 PINNED = {"compression": "zstd", "store_schema": False, "version": "2.6"}
 """How releases are written, but for the note of their schema and the order of their dictionaries."""

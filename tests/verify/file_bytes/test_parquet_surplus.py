@@ -12,7 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
-from judge.file_bytes.parquet_files import (
+from sfumato.system.errors import BadData
+from sfumato.table.microdata import Coding, Role
+from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
+from sfumato.verify.file_bytes import parquet_surplus
+from verify.file_bytes.parquet_files import (
     CANARY,
     WRITERS,
     released,
@@ -21,11 +26,6 @@ from judge.file_bytes.parquet_files import (
     tables,
     with_stray_bytes,
 )
-from sfumato.system.errors import BadData
-from sfumato.table.microdata import Coding, Role
-from sfumato.table.source import open_source
-from sfumato.table.taxonomy import Taxonomy
-from sfumato.verify.file_bytes import parquet_surplus
 
 OPEN = ("bytes of the file that readers pass over were not looked at", (), False)
 
