@@ -387,7 +387,7 @@ class RecipientVersions:
             raise Infeasible(
                 "this pattern breaks a promise, or a control of the policy",
                 where=place,
-                remedy="Name a coarser one: `sfumato patterns` lists those that keep every promise.",
+                remedy="Name a coarser one: `sfumato policy patterns` lists those that keep every promise.",
             )
         version = PlannedVersion(patterns.cuts(index), patterns.value(self.metric, index), index)
         if not self._versions(patterns).is_fitting(name, version.cuts):
