@@ -82,9 +82,9 @@ def njit(
             options["inline"] = inline
         if borrows:
             options["_nrt"] = False
-        made = _dispatcher(Subroutine if alone else Kernel, function, **options)
-        made._cache = MachineCode(function) if cache and not alone else NullCache()
-        return made  # type: ignore[no-any-return]  # called like the function
+        dispatcher = _dispatcher(Subroutine if alone else Kernel, function, **options)
+        dispatcher._cache = MachineCode(function) if cache and not alone else NullCache()
+        return dispatcher  # type: ignore[no-any-return]  # called like the function
 
     return compiled
 

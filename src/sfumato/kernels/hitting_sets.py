@@ -62,10 +62,10 @@ def copy(words: Words, source: Words) -> None:
 
 
 @njit(cache=True, inner=True, borrows=True)
-def below(words: Words, other: Words) -> bool:
+def below(words: Words, larger: Words) -> bool:
     """Whether the set is contained in the other one."""
     for w in range(len(words)):  # noqa: SIM110
-        if words[w] & ~other[w] != np.uint64(0):
+        if words[w] & ~larger[w] != np.uint64(0):
             return False
     return True
 
@@ -185,7 +185,7 @@ def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int
     target = depth + 1
     stack.at[target] = top
     stack.b_at[target] = b_top
-    made, kept, why = refine(
+    clusters, rows_left, why = refine(
         stack.rows,
         stack.at[depth],
         stack.bounds,
@@ -202,8 +202,8 @@ def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int
         stack.bounds,
         b_top,
     )
-    stack.clusters[target] = made
-    stack.kept[target] = kept
+    stack.clusters[target] = clusters
+    stack.kept[target] = rows_left
     return why
 
 
@@ -295,13 +295,13 @@ def _drawn_differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, fir
 def _difference(codes: Int32s, k: int, rows: Int32s, begin: int, stride: int, edge: Words) -> None:
     """Put into `edge` the columns in which k rows, from a place on at a distance, do not all agree."""
     # Row numbers as unsigned ones: numba need not look for places that are counted from the end.
-    row, other = np.uint32(rows[begin]), np.uint32(rows[begin + stride])
+    row, second = np.uint32(rows[begin]), np.uint32(rows[begin + stride])
     for w in range(len(edge)):
         bits = _NONE
         before = 64 * w
         for j in range(min(codes.shape[0] - before, 64)):
             code = codes[before + j, row]
-            differ = (code < 0) | (codes[before + j, other] != code)
+            differ = (code < 0) | (codes[before + j, second] != code)
             bits |= np.uint64(differ) << np.uint64(j)
         edge[w] = bits
     for i in range(2, k):
@@ -414,46 +414,46 @@ _FIRST, _ENTER, _NEXT, _BACK = 0, 1, 2, 3
 def _sample(goal: Goal, stack: Stack, tree: EdgeTree) -> None:
     """First edges: rows that agree on a column, column by column, among some of the rows."""
     rows = goal.codes.shape[1]
-    known = tree.registers[EDGES]
+    first = tree.registers[EDGES]
     column = tree.registers[SAMPLED]
     tree.registers[SAMPLED] += 1
     stride = 1 + rows // _SAMPLE
     drawn = (rows + stride - 1) // stride
     codes, sample = goal.codes[column], stack.rows[rows : 2 * rows]
-    kept, alone = 0, 0
+    sampled, alone = 0, 0
     for i in range(drawn):
         row = i * stride
-        sample[kept] = row
+        sample[sampled] = row
         if codes[row] < 0:
             alone = row
         else:
-            kept += 1
+            sampled += 1
     # Those whose value is rare leave at once; a few stay, so that clusters come in the order of a long list.
-    while kept < min(drawn, SHORT + 1):
-        sample[kept] = alone
-        kept += 1
+    while sampled < min(drawn, SHORT + 1):
+        sample[sampled] = alone
+        sampled += 1
     stack.at[1] = rows
     stack.b_at[1] = 2
     stack.clusters[1] = 1
-    stack.kept[1] = kept
+    stack.kept[1] = sampled
     stack.bounds[2] = 0
-    stack.bounds[3] = kept
+    stack.bounds[3] = sampled
     step(goal, stack, 1, column, rows + 1, rows + 1)
     if stack.kept[2] == 0:
         return
-    last = differences(goal, stack, tree, 2, known, EDGE_ROOM)
-    fresh = known
-    for e in range(known, last):
+    last = differences(goal, stack, tree, 2, first, EDGE_ROOM)
+    fresh = first
+    for e in range(first, last):
         edge = tree.edges[e]
         useful = True
-        for i in range(known):
+        for i in range(first):
             if below(tree.edges[i], edge):
                 useful = False
                 break
         if useful:
             copy(tree.edges[fresh], edge)
             fresh += 1
-    register(tree, 0, known, fresh)
+    register(tree, 0, first, fresh)
 
 
 @njit(cache=True, borrows=True)

@@ -208,9 +208,9 @@ def losses_of_splits(
             lines += 1
             width = widths[line]
             if through < 0:
-                gone, seen = _loss_of_split(rows, counts, bounds, codes[line], width, least, spare, cells)
+                gone, visited = _loss_of_split(rows, counts, bounds, codes[line], width, least, spare, cells)
             else:
-                gone, seen = _loss_of_two(
+                gone, visited = _loss_of_two(
                     rows,
                     counts,
                     bounds,
@@ -222,7 +222,7 @@ def losses_of_splits(
                     spare,
                     cells,
                 )
-            looked += seen
+            looked += visited
             if gone > spare:
                 break
             lost[line] = gone
@@ -249,7 +249,7 @@ def _loss_of_split(
 
     It ends as soon as these are too many, or cannot become too many: a class has no more than `width` parts.
     """
-    gone, seen = 0, 0
+    gone, visited = 0, 0
     for c in range(bounds.shape[1]):
         begin, end = bounds[0, c], bounds[1, c]
         for i in range(begin, end):
@@ -262,10 +262,10 @@ def _loss_of_split(
                 if cells[value] < least:
                     gone += cells[value]
                 cells[value] = 0
-        seen += end - begin
+        visited += end - begin
         if gone > spare or gone + (bounds.shape[1] - 1 - c) * width * (least - 1) <= spare:
             break
-    return gone, seen
+    return gone, visited
 
 
 @njit(cache=True)
@@ -275,30 +275,30 @@ def _loss_of_two(
     bounds: Int64s,
     code: Int32s,
     width: int,
-    other: Int32s,
-    other_width: int,
+    second: Int32s,
+    second_width: int,
     least: int,
     spare: int,
     cells: Int64s,
 ) -> tuple[int, int]:
     """Return the same of a split by two lines."""
-    gone, seen, both = 0, 0, width * other_width
+    gone, visited, both = 0, 0, width * second_width
     for c in range(bounds.shape[1]):
         begin, end = bounds[0, c], bounds[1, c]
         for i in range(begin, end):
-            cells[code[rows[i]] * other_width + other[rows[i]]] += counts[i]
+            cells[code[rows[i]] * second_width + second[rows[i]]] += counts[i]
         if end - begin > both:
             gone += _clear(cells, both, least)
         else:
             for i in range(begin, end):
-                value = code[rows[i]] * other_width + other[rows[i]]
+                value = code[rows[i]] * second_width + second[rows[i]]
                 if cells[value] < least:
                     gone += cells[value]
                 cells[value] = 0
-        seen += end - begin
+        visited += end - begin
         if gone > spare or gone + (bounds.shape[1] - 1 - c) * both * (least - 1) <= spare:
             break
-    return gone, seen
+    return gone, visited
 
 
 @njit(cache=True)
@@ -321,7 +321,7 @@ def split_classes(
     They are rows, their counts and bounds, as `losses_of_splits` takes them.
     """
     sums, place = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    held = np.empty(len(rows), np.int32)
+    row_codes = np.empty(len(rows), np.int32)
     part_rows, part_counts = np.empty(len(rows), np.int32), np.empty(len(rows), np.int64)
     part_end = np.empty(len(rows), np.int64)
     filled, parts = 0, 0
@@ -330,11 +330,11 @@ def split_classes(
         many = end - begin > width
         for i in range(begin, end):
             value = code[rows[i]]
-            held[i] = value
+            row_codes[i] = value
             sums[value] += counts[i]
             place[value] += 1
         for i in range(width if many else end - begin):
-            value = np.int64(i if many else held[begin + i])
+            value = np.int64(i if many else row_codes[begin + i])
             if sums[value] >= least:
                 filled, place[value] = filled + place[value], filled
                 part_end[parts] = filled
@@ -343,7 +343,7 @@ def split_classes(
                 place[value] = -1
             sums[value] = 0
         for i in range(begin, end):
-            value = held[i]
+            value = row_codes[i]
             at = place[value]
             if at >= 0:
                 part_rows[at] = rows[i]
@@ -353,7 +353,7 @@ def split_classes(
             place[:] = 0
         else:
             for i in range(begin, end):
-                place[held[i]] = 0
+                place[row_codes[i]] = 0
     sizes = part_end[:parts].copy()
     sizes[1:] -= part_end[: parts - 1]
     order = np.argsort(sizes, kind="mergesort")
@@ -445,20 +445,20 @@ def _merge(keys: Int64s, sums: Int64s, shift: int, mask: int, lift: Int32s) -> t
 def _summarize(node: int, sums: Int64s, keeps: Truth, figures: Int64s) -> None:
     """The smallest sum, the groups and their squares; the same of the kept groups; the sums gone."""
     smallest = sums[0] if len(sums) else np.int64(0)
-    squares, kept, kept_smallest, kept_squares, gone = 0, 0, np.int64(0), 0, 0
+    squares, groups_kept, kept_smallest, kept_squares, gone = 0, 0, np.int64(0), 0, 0
     for size in sums:
         smallest = min(smallest, size)
         squares += size * size
         if keeps[size]:
-            kept_smallest = min(kept_smallest, size) if kept else size
-            kept += 1
+            kept_smallest = min(kept_smallest, size) if groups_kept else size
+            groups_kept += 1
             kept_squares += size * size
         else:
             gone += size
     figures[node, SMALLEST] = smallest
     figures[node, GROUPS] = len(sums)
     figures[node, SQUARES] = squares
-    figures[node, KEPT] = kept
+    figures[node, KEPT] = groups_kept
     figures[node, KEPT_SMALLEST] = kept_smallest
     figures[node, KEPT_SQUARES] = kept_squares
     figures[node, GONE] = gone

@@ -97,10 +97,10 @@ def boxes_at(vectors: Int32s, side: SideLevels, step: int, too_dear: int) -> tup
         bits += 1
     slots, keys = np.empty(1 << bits, np.int32), np.empty(values, np.int64)
     for row in range(len(vectors)):
-        same = 0
-        while row and same < columns and vectors[row, same] == vectors[row - 1, same]:
-            same += 1
-        for i in range(same, columns):
+        alike = 0
+        while row and alike < columns and vectors[row, alike] == vectors[row - 1, alike]:
+            alike += 1
+        for i in range(alike, columns):
             level = side.first[i] + vectors[row, i] * side.width[i]
             for v in range(values):
                 prices[i + 1, v] = prices[i, v] + side.price[side.nodes[level + side.rank[i, v]]]
@@ -153,8 +153,8 @@ def _buckets_for(groups: int) -> int:
 def _sort_into_boxes(
     free: FreeGroups,
     left: int,
-    one: ColumnHalf,
-    two: ColumnHalf,
+    half_one: ColumnHalf,
+    half_two: ColumnHalf,
     at: Int64s,
     band: Int64s,
     least: int,
@@ -169,7 +169,7 @@ def _sort_into_boxes(
     first, second = at[0], at[1]
     low, high, inside = band[0], band[1], 0
     for i in range(left):
-        price = np.int64(one.price[first, free.one[i]]) + np.int64(two.price[second, free.two[i]])
+        price = np.int64(half_one.price[first, free.one[i]]) + np.int64(half_two.price[second, free.two[i]])
         buckets.inside[inside] = i
         # No branch: who is inside cannot be foreseen.
         inside += int(price > low) & int(price <= high)
@@ -177,17 +177,17 @@ def _sort_into_boxes(
     buckets.rows[: last + 1] = 0
     for n in range(inside):
         i = buckets.inside[n]
-        slot = _slot(_key(free, one, two, at, i), last)
+        slot = _slot(_key(free, half_one, half_two, at, i), last)
         buckets.rows[slot] = min(buckets.rows[slot] + min(free.weight[i], enough), enough)
-    some = 0
+    candidates = 0
     for n in range(inside):
         i = buckets.inside[n]
-        buckets.inside[some] = i
-        some += int(buckets.rows[_slot(_key(free, one, two, at, i), last)] >= enough)
-    table, boxes, last = buckets.boxes, 0, _buckets_for(some) - 1
-    for n in range(some):
+        buckets.inside[candidates] = i
+        candidates += int(buckets.rows[_slot(_key(free, half_one, half_two, at, i), last)] >= enough)
+    table, boxes, last = buckets.boxes, 0, _buckets_for(candidates) - 1
+    for n in range(candidates):
         i = buckets.inside[n]
-        key = _key(free, one, two, at, i)
+        key = _key(free, half_one, half_two, at, i)
         slot = _slot(key, last)
         while table[slot, STAMP] == stamp and table[slot, KEY] != key:
             slot = (slot + 1) & last
@@ -205,9 +205,9 @@ def _sort_into_boxes(
 
 
 @njit(cache=True, inline="always", borrows=True)
-def _key(free: FreeGroups, one: ColumnHalf, two: ColumnHalf, at: Int64s, i: int) -> int:
+def _key(free: FreeGroups, half_one: ColumnHalf, half_two: ColumnHalf, at: Int64s, i: int) -> int:
     """The boxes of a free group in both halves, as one number."""
-    return int(np.int64(one.box[at[0], free.one[i]]) << 32) | int(two.box[at[1], free.two[i]])
+    return int(np.int64(half_one.box[at[0], free.one[i]]) << 32) | int(half_two.box[at[1], free.two[i]])
 
 
 @njit(cache=True, inline="always", borrows=True)
@@ -238,20 +238,20 @@ def _large_boxes(free: FreeGroups, boxes: int, least: int, buckets: Buckets) -> 
 
 
 @njit(cache=True)
-def all_free(order: Int32s, weight: Int64s, one: ColumnHalf, two: ColumnHalf) -> FreeGroups:
+def all_free(order: Int32s, weight: Int64s, half_one: ColumnHalf, half_two: ColumnHalf) -> FreeGroups:
     """All groups, in an order by what they hold in the first half."""
-    return FreeGroups(order.copy(), one.value[order], two.value[order], weight[order])
+    return FreeGroups(order.copy(), half_one.value[order], half_two.value[order], weight[order])
 
 
 @njit(cache=True)
 def without_classes(free: FreeGroups, left: int, class_of: Int32s) -> int:
     """Closes the gaps that groups leave which now have a class; returns how many are left."""
-    kept = 0
+    count = 0
     for i in range(left):
-        free.group[kept], free.weight[kept] = free.group[i], free.weight[i]
-        free.one[kept], free.two[kept] = free.one[i], free.two[i]
-        kept += int(class_of[free.group[i]] == NOBODY)
-    return kept
+        free.group[count], free.weight[count] = free.group[i], free.weight[i]
+        free.one[count], free.two[count] = free.one[i], free.two[i]
+        count += int(class_of[free.group[i]] == NOBODY)
+    return count
 
 
 @njit(cache=True)
@@ -260,8 +260,8 @@ def walk_band(
     band: Int64s,
     free: FreeGroups,
     left: int,
-    one: ColumnHalf,
-    two: ColumnHalf,
+    half_one: ColumnHalf,
+    half_two: ColumnHalf,
     least: int,
     class_of: Int32s,
     count: int,
@@ -278,7 +278,7 @@ def walk_band(
         if left == 0:
             break
         stamp += 1
-        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, least, stamp, buckets)
+        boxes = _sort_into_boxes(free, left, half_one, half_two, nodes[n], band, least, stamp, buckets)
         before = count
         for b in range(_large_boxes(free, boxes, least, buckets)):
             place = buckets.boxes[buckets.used[b], NEWEST]
@@ -297,8 +297,8 @@ def candidates_in_band(
     band: Int64s,
     free: FreeGroups,
     left: int,
-    one: ColumnHalf,
-    two: ColumnHalf,
+    half_one: ColumnHalf,
+    half_two: ColumnHalf,
     least: int,
     buckets: Buckets,
     stamp: int,
@@ -312,20 +312,20 @@ def candidates_in_band(
     members = np.empty(most + left, np.int32)
     starts = np.empty(most + left + 2, np.int64)
     starts[0] = 0
-    held, found, n = 0, 0, 0
-    while n < len(nodes) and held < most:
+    filled, total, n = 0, 0, 0
+    while n < len(nodes) and filled < most:
         stamp += 1
-        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, least, stamp, buckets)
+        boxes = _sort_into_boxes(free, left, half_one, half_two, nodes[n], band, least, stamp, buckets)
         for b in range(_large_boxes(free, boxes, least, buckets)):
             place = buckets.boxes[buckets.used[b], NEWEST]
             while place != NOBODY:
-                members[held] = free.group[place]
-                held += 1
+                members[filled] = free.group[place]
+                filled += 1
                 place = buckets.older[place]
-            found += 1
-            starts[found] = held
+            total += 1
+            starts[total] = filled
         n += 1
-    return n, stamp, starts[: found + 1].copy(), members[:held].copy()
+    return n, stamp, starts[: total + 1].copy(), members[:filled].copy()
 
 
 @njit(cache=True)
@@ -367,8 +367,8 @@ class OtherOrders(NamedTuple):
 
 
 @njit(cache=True)
-def nearest_groups(groups: NodeRows, orders: OtherOrders, price: Int64s, reach: int, kept: int) -> Int32s:
-    """Per group the `kept` cheapest of those at most `reach` places from it in some order, as `near` says.
+def nearest_groups(groups: NodeRows, orders: OtherOrders, price: Int64s, reach: int, most: int) -> Int32s:
+    """Per group the `most` cheapest of those at most `reach` places from it in some order, as `near` says.
 
     What `add_neighbours` finds, group by group: the price of the common box is what a row loses on its way
     up through all levels at which the two differ. Price and number of a group have to fit 63 bits together.
@@ -377,8 +377,8 @@ def nearest_groups(groups: NodeRows, orders: OtherOrders, price: Int64s, reach: 
     bits = 0
     while (1 << bits) < count:
         bits += 1
-    near = np.full((count, kept), NOBODY, np.int32)
-    best = np.empty(kept, np.int64)
+    near = np.full((count, most), NOBODY, np.int32)
+    best = np.empty(most, np.int64)
     met_by = np.full(count, NOBODY, np.int32)
     beside = np.empty((2 * reach + 1) * (1 + len(orders.rows)), np.int32)
     rise = np.empty(width, np.int64)
@@ -387,23 +387,23 @@ def nearest_groups(groups: NodeRows, orders: OtherOrders, price: Int64s, reach: 
         for i in range(width):
             up = here[i + 1] if groups.above[i] == NOBODY else groups.above[i]
             rise[i] = price[up] - price[here[i]]
-        found = _rows_beside(orders, row, reach, met_by, beside)
-        held = 0
-        for n in range(found):
+        neighbours = _rows_beside(orders, row, reach, met_by, beside)
+        filled = 0
+        for n in range(neighbours):
             there, cost = groups.nodes[beside[n]], np.int64(0)
             for i in range(width):
                 cost += rise[i] & -np.int64(here[i] != there[i])  # no branch: many at once
             key = (cost << bits) | np.int64(groups.number[beside[n]])
-            if held == kept and key > best[kept - 1]:
+            if filled == most and key > best[most - 1]:
                 continue
-            held = min(held + 1, kept)
-            place = held - 1
+            filled = min(filled + 1, most)
+            place = filled - 1
             while place > 0 and best[place - 1] > key:
                 best[place] = best[place - 1]
                 place -= 1
             best[place] = key
         mine, names = groups.number[row], (1 << bits) - 1
-        for i in range(held):
+        for i in range(filled):
             near[mine, i] = best[i] & names
     return near
 
@@ -414,21 +414,21 @@ def _rows_beside(orders: OtherOrders, row: int, reach: int, met_by: Int32s, besi
 
     `met_by` says for which row each was written last.
     """
-    count, found = len(met_by), 0
+    count, written = len(met_by), 0
     met_by[row] = row
-    for other in range(max(0, row - reach), min(count, row + reach + 1)):
-        if other != row:
-            met_by[other] = row
-            beside[found] = other
-            found += 1
+    for neighbour in range(max(0, row - reach), min(count, row + reach + 1)):
+        if neighbour != row:
+            met_by[neighbour] = row
+            beside[written] = neighbour
+            written += 1
     for o in range(len(orders.rows)):
         place = orders.places[o, row]
         for p in range(max(0, place - reach), min(count, place + reach + 1)):
-            other = orders.rows[o, p]
-            beside[found] = other
-            found += int(met_by[other] != row)
-            met_by[other] = row
-    return found
+            neighbour = orders.rows[o, p]
+            beside[written] = neighbour
+            written += int(met_by[neighbour] != row)
+            met_by[neighbour] = row
+    return written
 
 
 @njit(cache=True)
@@ -443,8 +443,8 @@ def add_neighbours(
     last = near.shape[1] - 1
     for place in range(len(order)):
         group = order[place]
-        for other in range(place + 1, min(len(order), place + reach + 1)):
-            beside = order[other]
+        for neighbour in range(place + 1, min(len(order), place + reach + 1)):
+            beside = order[neighbour]
             bound = max(cost[group, last], cost[beside, last])
             price = joined_cost(forest, leaf[group], leaf[beside], bound)
             if price <= bound:

@@ -54,19 +54,19 @@ class KeyClasses(NamedTuple):
 
 
 @njit(cache=True, inline="always", inner=True)
-def lowest_cover(forest: Forest, node: int, other: int) -> int:
+def lowest_cover(forest: Forest, node: int, second: int) -> int:
     """The lowest node over two nodes of one tree."""
-    while not node <= other < forest.end[node]:
+    while not node <= second < forest.end[node]:
         node = forest.parent[node]
     return node
 
 
 @njit(cache=True, inner=True, borrows=True)
-def joined_cost(forest: Forest, box: Int32s, other: Int32s, bound: int) -> int:
+def joined_cost(forest: Forest, box: Int32s, second: Int32s, bound: int) -> int:
     """What a row loses in the lowest box over two boxes; once that exceeds the bound, something above it."""
     cost = 0
     for j in range(len(box)):
-        cost += forest.price[lowest_cover(forest, box[j], other[j])]
+        cost += forest.price[lowest_cover(forest, box[j], second[j])]
         if cost > bound:
             break
     return cost
@@ -276,10 +276,10 @@ def _cheapest_target(
     """The neighbours' class, other than `but`, where a group costs least, and how much; below the bound."""
     best, least, previous = NONE, bound, NONE
     for i in range(near.shape[1]):
-        other = near[group, i]
-        if other == NOBODY:
+        neighbour = near[group, i]
+        if neighbour == NOBODY:
             break
-        target = classes.class_of[other]
+        target = classes.class_of[neighbour]
         if target == but or target == previous:  # noqa: SIM109, PLR1714  # compiled: no tuple of two widths
             continue
         previous = target
@@ -317,14 +317,14 @@ def _targets(
     best[:] = NONE
     rises[:] = FAR
     for i in range(near.shape[1]):
-        other = near[group, i]
-        if other == NOBODY:
+        neighbour = near[group, i]
+        if neighbour == NOBODY:
             break
-        target = classes.class_of[other]
-        known = target == home
+        target = classes.class_of[neighbour]
+        listed = target == home
         for t in range(len(best)):
-            known = known or best[t] == target
-        if known:
+            listed = listed or best[t] == target
+        if listed:
             continue
         rise = growth(classes, forest, group, target, rises[last])
         journal.number[1] += 1
@@ -373,9 +373,9 @@ def _chain(
         elif t:
             _roll_back(classes, forest, journal)
             _move(classes, forest, journal, group, best[t])
-        other = _exchange(classes, forest, journal, limits, home, group, won)
-        if other != NOBODY:
-            _move(classes, forest, journal, other, home)
+        replacement = _exchange(classes, forest, journal, limits, home, group, won)
+        if replacement != NOBODY:
+            _move(classes, forest, journal, replacement, home)
             return True
     _roll_back(classes, forest, journal)
     return False
@@ -397,21 +397,21 @@ def _refill(
     member = classes.first[home]
     while member != NOBODY:
         for i in range(min(REFILLS, near.shape[1])):
-            other = near[member, i]
-            if other == NOBODY:
+            neighbour = near[member, i]
+            if neighbour == NOBODY:
                 break
-            source, weight = classes.class_of[other], classes.weight[other]
+            source, weight = classes.class_of[neighbour], classes.weight[neighbour]
             left = classes.size[source] - weight
-            if source == home or other == but or weight < missing or (0 < left < limits.least):
+            if source == home or neighbour == but or weight < missing or (0 < left < limits.least):
                 continue
             freed = classes.size[source] * classes.cost[source]
-            rise = growth(classes, forest, other, home, least + freed)
+            rise = growth(classes, forest, neighbour, home, least + freed)
             journal.number[1] += 1
             if rise < least + freed:
-                rise -= relief(classes, forest, other)
+                rise -= relief(classes, forest, neighbour)
                 journal.number[1] += 1
                 if rise < least:
-                    best, least = other, rise
+                    best, least = neighbour, rise
         member = classes.after[member]
     return best, least
 
@@ -424,18 +424,18 @@ def _exchange(
     source = classes.class_of[group]
     missing, best, least = limits.least - classes.size[home], NOBODY, won
     freed = classes.size[source] * classes.cost[source]
-    other = classes.first[source]
-    while other != NOBODY:
-        weight = classes.weight[other]
-        if other != group and weight >= missing and classes.size[source] - weight >= limits.least:
-            rise = growth(classes, forest, other, home, least + freed)
+    member = classes.first[source]
+    while member != NOBODY:
+        weight = classes.weight[member]
+        if member != group and weight >= missing and classes.size[source] - weight >= limits.least:
+            rise = growth(classes, forest, member, home, least + freed)
             journal.number[1] += 1
             if rise < least + freed:
-                rise -= relief(classes, forest, other)
+                rise -= relief(classes, forest, member)
                 journal.number[1] += 1
                 if rise < least:
-                    best, least = other, rise
-        other = classes.after[other]
+                    best, least = member, rise
+        member = classes.after[member]
     return best
 
 
@@ -468,16 +468,16 @@ def _form(
     while classes.size[fresh] < limits.least:
         best, least = NOBODY, FAR
         for i in range(near.shape[1]):
-            other = near[group, i]
-            if other == NOBODY:
+            neighbour = near[group, i]
+            if neighbour == NOBODY:
                 break
-            source, weight = classes.class_of[other], classes.weight[other]
+            source, weight = classes.class_of[neighbour], classes.weight[neighbour]
             if source == fresh or (source != home and classes.size[source] - weight < limits.least):
                 continue
-            cost = joined_cost(forest, classes.box[fresh], classes.leaf[other], least)
+            cost = joined_cost(forest, classes.box[fresh], classes.leaf[neighbour], least)
             journal.number[1] += 1
             if cost < min(least, BARRED):
-                best, least = other, cost
+                best, least = neighbour, cost
         if best == NOBODY:
             return False, won
         won += _move(classes, forest, journal, best, fresh)
@@ -572,16 +572,16 @@ Truths = NDArray[np.bool_]
 
 @njit(cache=True)
 def cheapest_classes(
-    classes: KeyClasses, forest: Forest, some: Int64s, count: int, most: int
+    classes: KeyClasses, forest: Forest, groups: Int64s, count: int, most: int
 ) -> tuple[Int32s, Int64s]:
     """Per group the classes in which it costs least, by rising costs, and those costs; NOBODY where fewer."""
-    target = np.full((len(some), most), NOBODY, np.int32)
-    rises = np.full((len(some), most), FAR, np.int64)
-    for i in range(len(some)):
+    target = np.full((len(groups), most), NOBODY, np.int32)
+    rises = np.full((len(groups), most), FAR, np.int64)
+    for i in range(len(groups)):
         for c in range(count):
-            if classes.size[c] == 0 or c == classes.class_of[some[i]]:
+            if classes.size[c] == 0 or c == classes.class_of[groups[i]]:
                 continue
-            rise = growth(classes, forest, some[i], c, rises[i, most - 1])
+            rise = growth(classes, forest, groups[i], c, rises[i, most - 1])
             if rise >= rises[i, most - 1]:
                 continue
             place = most - 1
@@ -593,14 +593,14 @@ def cheapest_classes(
 
 
 @njit(cache=True, inner=True, borrows=True)
-def _relief(classes: KeyClasses, forest: Forest, group: int, witness: Int32s, known: Truths) -> int:
+def _relief(classes: KeyClasses, forest: Forest, group: int, witness: Int32s, examined: Truths) -> int:
     """How much the total falls when a group leaves its class; witnesses of a class are looked for once."""
     home = classes.class_of[group]
     if home == NOBODY:
         return relief(classes, forest, group)
-    if not known[home]:
+    if not examined[home]:
         find_witnesses(classes, forest, home, witness[home])
-        known[home] = True
+        examined[home] = True
     return relief(classes, forest, group, witness[home])
 
 
@@ -609,9 +609,9 @@ def reliefs(classes: KeyClasses, forest: Forest) -> Int64s:
     """How much the total falls when each group leaves its class."""
     freed = np.empty(len(classes.class_of), np.int64)
     witness = np.empty(classes.box.shape, np.int32)
-    known = np.zeros(len(classes.size), np.bool_)
+    examined = np.zeros(len(classes.size), np.bool_)
     for group in range(len(freed)):
-        freed[group] = _relief(classes, forest, group, witness, known)
+        freed[group] = _relief(classes, forest, group, witness, examined)
     return freed
 
 
@@ -624,7 +624,7 @@ def propose(
     NOBODY if there is none; a class that it leaves must keep `least` rows or none.
     """
     witness = np.empty(classes.box.shape, np.int32)
-    known = np.zeros(len(classes.size), np.bool_)
+    examined = np.zeros(len(classes.size), np.bool_)
     for group in range(len(dirty)):
         if not dirty[group]:
             continue
@@ -633,16 +633,16 @@ def propose(
         left = classes.size[home] - classes.weight[group]
         if classes.cost[home] == 0 or 0 < left < least:
             continue
-        freed = _relief(classes, forest, group, witness, known)
+        freed = _relief(classes, forest, group, witness, examined)
         bound = freed
         for i in range(near.shape[1]):
             if near[group, i] == NOBODY:
                 break
-            other = classes.class_of[near[group, i]]
-            if other != home:
-                rise = growth(classes, forest, group, other, bound)
+            candidate = classes.class_of[near[group, i]]
+            if candidate != home:
+                rise = growth(classes, forest, group, candidate, bound)
                 if rise < bound:
-                    target[group], bound = other, rise
+                    target[group], bound = candidate, rise
         gain[group] = freed - bound
 
 
@@ -653,10 +653,10 @@ def independent(order: Int64s, classes: KeyClasses, target: Int32s) -> Int64s:
     chosen = np.empty(len(order), np.int64)
     count = 0
     for i in range(len(order)):
-        home, other = classes.class_of[order[i]], target[order[i]]
-        if busy[other] or (home != NOBODY and busy[home]):
+        home, joined = classes.class_of[order[i]], target[order[i]]
+        if busy[joined] or (home != NOBODY and busy[home]):
             continue
-        busy[other] = True
+        busy[joined] = True
         if home != NOBODY:
             busy[home] = True
         chosen[count] = order[i]
@@ -672,33 +672,33 @@ def classes_after(chosen: Int64s, classes: KeyClasses, target: Int32s) -> tuple[
     """
     start = np.zeros(2 * len(chosen) + 1, np.int64)
     members = np.empty(16, np.int32)
-    held = 0
+    filled = 0
     for i in range(len(chosen)):
         group = chosen[i]
         for side in range(2):
             owner = target[group] if side else classes.class_of[group]
             if side:
-                members = _with_room(members, held)
-                members[held] = group
-                held += 1
+                members = _with_room(members, filled)
+                members[filled] = group
+                filled += 1
             member = classes.first[owner] if owner != NOBODY else NOBODY
             while member != NOBODY:
                 if member != group:
-                    members = _with_room(members, held)
-                    members[held] = member
-                    held += 1
+                    members = _with_room(members, filled)
+                    members[filled] = member
+                    filled += 1
                 member = classes.after[member]
-            start[2 * i + side + 1] = held
-    return start, members[:held].copy()
+            start[2 * i + side + 1] = filled
+    return start, members[:filled].copy()
 
 
 @njit(cache=True)
-def _with_room(members: Int32s, held: int) -> Int32s:
+def _with_room(members: Int32s, filled: int) -> Int32s:
     """An array with room for one more."""
-    if held < len(members):
+    if filled < len(members):
         return members
     larger = np.empty(2 * len(members), np.int32)
-    larger[:held] = members
+    larger[:filled] = members
     return larger
 
 
@@ -717,41 +717,43 @@ def move_all(chosen: Int64s, classes: KeyClasses, forest: Forest, target: Int32s
 @njit(cache=True)
 def near_changes(classes: KeyClasses, near: Int32s, changed: Truths) -> Truths:
     """The groups that are in a changed class, or have a neighbour in one."""
-    found = np.zeros(len(classes.class_of), np.bool_)
-    for group in range(len(found)):
-        found[group] = changed[classes.class_of[group]]
+    flags = np.zeros(len(classes.class_of), np.bool_)
+    for group in range(len(flags)):
+        flags[group] = changed[classes.class_of[group]]
         for i in range(near.shape[1]):
-            if found[group] or near[group, i] == NOBODY:
+            if flags[group] or near[group, i] == NOBODY:
                 break
-            found[group] = changed[classes.class_of[near[group, i]]]
-    return found
+            flags[group] = changed[classes.class_of[near[group, i]]]
+    return flags
 
 
 @njit(cache=True)
-def nearest_class(classes: KeyClasses, forest: Forest, one: int, count: int) -> int:
+def nearest_class(classes: KeyClasses, forest: Forest, owner: int, count: int) -> int:
     """The class whose union with this one costs least, the first of equals; NOBODY if none may be joined."""
     best, least = NOBODY, FAR
-    for other in range(count):
-        if other == one or classes.size[other] == 0:
+    for candidate in range(count):
+        if candidate == owner or classes.size[candidate] == 0:
             continue
         cost = np.int64(0)
         for j in range(classes.box.shape[1]):
-            node = classes.box[one, j]
-            while not node <= classes.box[other, j] < forest.end[node]:
+            node = classes.box[owner, j]
+            while not node <= classes.box[candidate, j] < forest.end[node]:
                 node = forest.parent[node]
             cost += forest.price[node]
         if cost >= BARRED:
             continue
-        rise = (classes.size[one] + classes.size[other]) * cost - classes.size[other] * classes.cost[other]
+        rise = (classes.size[owner] + classes.size[candidate]) * cost - classes.size[
+            candidate
+        ] * classes.cost[candidate]
         if rise < least:
-            best, least = other, rise
+            best, least = candidate, rise
     return best
 
 
 @njit(cache=True)
-def merge(classes: KeyClasses, forest: Forest, one: int, other: int) -> None:
+def merge(classes: KeyClasses, forest: Forest, source: int, target: int) -> None:
     """Moves every member of a class to another one."""
-    while classes.size[one]:
-        group = classes.first[one]
+    while classes.size[source]:
+        group = classes.first[source]
         leave(classes, forest, group)
-        join(classes, forest, group, other)
+        join(classes, forest, group, target)

@@ -129,10 +129,10 @@ class MachineCode:
             if data is not None:
                 return FunctionCache._impl_class.rebuild(None, target_context, data)
         own = None if MachineCode.to_package else self._own  # what the package lacks is made for it
-        found = None if own is None else own.load_overload(sig, target_context)
-        if found is None:
+        compiled = None if own is None else own.load_overload(sig, target_context)
+        if compiled is None:
             compilation.begins()
-        return found
+        return compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keeps a compiled function on disk."""
@@ -194,14 +194,14 @@ def _environment(module: str, constants: list[object], name: str) -> Any:
     Machine code reads the constants alone. The names of the module are for code that runs in the interpreter,
     of which there is none here.
     """
-    known = lookup_environment(name)
-    if known is not None:
-        return known
-    made = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
-    made.consts[:] = constants
-    made.env_name = name
-    Environment._memo[name] = made
-    return made
+    loaded = lookup_environment(name)
+    if loaded is not None:
+        return loaded
+    environment = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+    environment.consts[:] = constants
+    environment.env_name = name
+    Environment._memo[name] = environment
+    return environment
 
 
 @cache
@@ -235,23 +235,23 @@ def _portable(triple: str) -> Machine | None:
 
 def _without_paths(reduced: tuple[Any, ...]) -> tuple[Any, ...]:
     """Returns a serialized function without its annotated text, which names folders of this machine."""
-    library, descriptor, environment, signature, objectmode, lifted, _, *rest = reduced
-    return (library, descriptor, environment, signature, objectmode, lifted, "", *rest)
+    library, descriptor, environment, signature, objectmode, lifted, _, *remainder = reduced
+    return (library, descriptor, environment, signature, objectmode, lifted, "", *remainder)
 
 
 @cache
 def stamp_of(source: Path) -> bytes:
     """Returns a digest of a file and of all files of the package that it imports, however far."""
     together = sha256()
-    seen: set[Path] = set()
+    files: set[Path] = set()
     waiting = [source]
     while waiting:
         path = waiting.pop()
-        if path in seen or path == _SELF:  # where code is kept does not change it
+        if path in files or path == _SELF:  # where code is kept does not change it
             continue
-        seen.add(path)
+        files.add(path)
         waiting.extend(sorted(_imported(path.read_text("utf-8"))))
-    for path in sorted(seen):
+    for path in sorted(files):
         together.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0")
         together.update(sha256(path.read_bytes()).digest())
     return together.digest()

@@ -139,11 +139,11 @@ def _balance(
     for p in range(first, last):
         if (key[layout.word[j], p] >> shift) & mask != median:
             continue
-        same = previous >= 0
-        if same:
+        alike = previous >= 0
+        if alike:
             for w in range(len(key)):
-                same = same and (key[w, p] ^ key[w, previous]) & layout.fields[w] == 0
-        if not same and min(left, total - left) >= min(best_left, total - best_left):
+                alike = alike and (key[w, p] ^ key[w, previous]) & layout.fields[w] == 0
+        if not alike and min(left, total - left) >= min(best_left, total - best_left):
             best_taken, best_left = taken, left
         left += rows.tag[p] & WEIGHT_MASK
         taken += 1

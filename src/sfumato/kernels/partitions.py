@@ -49,8 +49,8 @@ def refine(  # noqa: PLR0917
     exit and has room for every code; `local` has room for twice the longest cluster. Returns the number
     of clusters, the number of rows kept, and why it stopped.
     """
-    made = 0
-    kept = 0
+    parts = 0
+    rows_kept = 0
     out_bounds[out_b_at] = 0
     for i in range(clusters):
         start = at + bounds[b_at + i]
@@ -77,10 +77,10 @@ def refine(  # noqa: PLR0917
                     q += 1
                 if q - p >= k:
                     for s in range(p, q):
-                        out[out_at + kept] = local[2 * s + 1]
-                        kept += 1
-                    made += 1
-                    out_bounds[out_b_at + made] = kept
+                        out[out_at + rows_kept] = local[2 * s + 1]
+                        rows_kept += 1
+                    parts += 1
+                    out_bounds[out_b_at + parts] = rows_kept
                 p = q
         else:
             for p in range(length):
@@ -96,10 +96,10 @@ def refine(  # noqa: PLR0917
                 c = count[code]
                 if c > 0:
                     if c >= k:
-                        count[code] = -kept - 1
-                        kept += c
-                        made += 1
-                        out_bounds[out_b_at + made] = kept
+                        count[code] = -rows_kept - 1
+                        rows_kept += c
+                        parts += 1
+                        out_bounds[out_b_at + parts] = rows_kept
                     else:
                         count[code] = 0
                         local[p] = -1
@@ -112,11 +112,11 @@ def refine(  # noqa: PLR0917
             for p in range(length):
                 if local[p] >= 0:
                     count[local[p]] = 0
-        if bounds[b_at + i + 1] - kept >= drop_limit:
-            return made, kept, DROPPED
-        if kept >= keep_limit:
-            return made, kept, KEPT
-    return made, kept, WHOLE
+        if bounds[b_at + i + 1] - rows_kept >= drop_limit:
+            return parts, rows_kept, DROPPED
+        if rows_kept >= keep_limit:
+            return parts, rows_kept, KEPT
+    return parts, rows_kept, WHOLE
 
 
 @njit(cache=True)
@@ -130,21 +130,21 @@ def mark_rare(codes: Int32s, sizes: NDArray[np.int64], k: int, out: Int32s) -> N
     shapes = np.zeros((columns, 4), np.int64)
     count = np.zeros(sizes.max() if columns else 0, np.int32)
     for j in range(columns):
-        used, frequent, held, squares = 0, 0, 0, 0
+        used, frequent, frequent_rows, squares = 0, 0, 0, 0
         for i in range(rows):
             count[np.uint32(codes[j, i])] += 1
         for code in range(sizes[j]):
             c = int(count[code])
             often = c >= k
             used += c > 0
-            held += c if often else 0
+            frequent_rows += c if often else 0
             squares += c * c if often else 0
             count[code] = frequent if often else -1
             frequent += often
         for i in range(rows):
             out[j, i] = count[np.uint32(codes[j, i])]
         count[: sizes[j]] = 0
-        shapes[j, 0], shapes[j, 1], shapes[j, 2], shapes[j, 3] = used, frequent, held, squares
+        shapes[j, 0], shapes[j, 1], shapes[j, 2], shapes[j, 3] = used, frequent, frequent_rows, squares
     return shapes
 
 
@@ -161,14 +161,14 @@ def join_alike(
     places = np.full(len(codes), -1, np.int64)
     source = np.empty(len(codes), np.int64)
     image = np.empty(shapes[:, 1].max() if len(codes) else 0, np.int32)
-    made, last, most = 0, len(codes), 0
+    groups, last, most = 0, len(codes), 0
     for j in order:
-        alike = made - 1 if shapes[j, 0] > 1 else -1
+        alike = groups - 1 if shapes[j, 0] > 1 else -1
         while alike >= 0 and not _same_partition(codes, shapes, source[alike], j, image):
             alike = alike - 1 if shapes[source[alike], 3] == shapes[j, 3] else -1
         if alike < 0 and shapes[j, 0] > 1:
-            alike = made
-            made += 1
+            alike = groups
+            groups += 1
             source[alike] = j
             most = max(most, shapes[j, 1])
         else:
@@ -176,7 +176,7 @@ def join_alike(
             source[last] = j
         places[j] = alike
     _permute(codes, source)
-    return places, made, most
+    return places, groups, most
 
 
 @njit(cache=True)
@@ -208,15 +208,15 @@ def _same_partition(codes: Int32s, shapes: NDArray[np.int64], i: int, j: int, im
             return False
     image[: shapes[i, 1]] = -1
     for row in range(codes.shape[1]):
-        one, two = codes[i, row], codes[j, row]
-        if one < 0 or two < 0:
-            if one >= 0 or two >= 0:
+        first, second = codes[i, row], codes[j, row]
+        if first < 0 or second < 0:
+            if first >= 0 or second >= 0:
                 return False
             continue
-        seen = image[one]
-        if seen < 0:
-            image[one] = two
-        elif seen != two:
+        expected = image[first]
+        if expected < 0:
+            image[first] = second
+        elif expected != second:
             return False
     return True
 

@@ -78,7 +78,8 @@ def can_write_package() -> bool:
 def main(arguments: Sequence[str]) -> int:
     """Builds into the package, portable with `--portable`: what the build of a wheel calls."""
     built = list(build(portable="--portable" in arguments, into_package=True))
-    print(f"{sum(one.ready for one in built)} functions, {sum(one.compiled for one in built)} compiled now")
+    ready, compiled = sum(module.ready for module in built), sum(module.compiled for module in built)
+    print(f"{ready} functions, {compiled} compiled now")
     return 0
 
 

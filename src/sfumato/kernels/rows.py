@@ -367,18 +367,18 @@ class Layout(NamedTuple):
 
 @njit(cache=True)
 def tally_parts(
-    order: Int32s, first: int, part: Int32s, parts: int, held: Int64s, codes: int
+    order: Int32s, first: int, part: Int32s, parts: int, packed_rows: Int64s, codes: int
 ) -> tuple[Int64s, Int32s, Int64s]:
     """How often each code occurs in each part, as compressed rows, codes ascending.
 
-    Row `order[first + i]` is in part `part[i]`; `held` has the weight of a row above its low 32 bits and its
-    code below, so that it is looked up once. Every pair of a part and a code has a cell meanwhile, which
-    suits parts that are few beside their rows.
+    Row `order[first + i]` is in part `part[i]`; `packed_rows` has the weight of a row above its low 32 bits
+    and its code below, so that it is looked up once. Every pair of a part and a code has a cell meanwhile,
+    which suits parts that are few beside their rows.
     """
     cells = np.zeros(parts * codes, np.int64)
     for i in range(len(part)):
-        one = held[order[first + i]]
-        cells[np.int64(part[i]) * codes + (one & 0xFFFFFFFF)] += one >> 32
+        packed = packed_rows[order[first + i]]
+        cells[np.int64(part[i]) * codes + (packed & 0xFFFFFFFF)] += packed >> 32
     used = 0
     for cell in range(len(cells)):
         used += cells[cell] > 0
@@ -501,20 +501,20 @@ def tally_segments(
             if rows % 2:
                 even[(word[rows - 1] >> shift) & mask] += weight[rows - 1] & WEIGHT_MASK
             for v in range(codes):
-                held = even[v] + odd[v]
+                total = even[v] + odd[v]
                 even[v], odd[v] = 0, 0
-                value[used], count[used] = v, held
-                used += held > 0
+                value[used], count[used] = v, total
+                used += total > 0
         elif rows <= FEW_ROWS:
             for i in range(rows):
                 code = (word[i] >> shift) & mask
                 used = _put_in_order(value, count, begin[s], used, code, weight[i] & WEIGHT_MASK)
         else:
-            some = keys[:rows]
+            segment_keys = keys[:rows]
             for i in range(rows):
-                some[i] = ((word[i] >> shift) & mask) << 32 | i
-            some.sort()
-            for key in some:
+                segment_keys[i] = ((word[i] >> shift) & mask) << 32 | i
+            segment_keys.sort()
+            for key in segment_keys:
                 used = _put_in_order(
                     value, count, begin[s], used, key >> 32, weight[key & 0xFFFFFFFF] & WEIGHT_MASK
                 )
@@ -550,13 +550,13 @@ def order_by_code(
     place = start.copy()
     order = np.empty(len(word), np.int32)
     heavy, beyond = np.empty(repeated, np.int64), np.empty(repeated, np.int64)
-    found = 0
+    filled = 0
     for i in range(len(word)):
         code = (word[i] >> shift) & mask
-        if found < repeated and weight[i] > 1:
-            heavy[found] = place[code]
-            beyond[found] = weight[i] - 1
-            found += 1
+        if filled < repeated and weight[i] > 1:
+            heavy[filled] = place[code]
+            beyond[filled] = weight[i] - 1
+            filled += 1
         order[place[code]] = i
         place[code] += 1
     return order, start, before, heavy, beyond
@@ -590,9 +590,9 @@ def split(
         for p in range(bounds[b], bounds[b + 1]):
             row = order[p]
             c = class_of[row]
-            seen = slot[c]
-            if (seen >> 32) << 32 == sign:
-                pair = seen - sign
+            stamped = slot[c]
+            if (stamped >> 32) << 32 == sign:
+                pair = stamped - sign
             else:
                 pair = np.int64(pairs)
                 slot[c] = sign + pair
@@ -630,14 +630,16 @@ def rows_by_part(order: Int32s, first: int, part: Int32s, parts: int) -> tuple[I
 
 
 @njit(cache=True)
-def distinct_per_group(member: Int32s, start: Int64s, label: Int32s, seen: Int64s, stamp: int) -> Int64s:
-    """How many different labels the rows of each group carry; `seen[label]` holds the last stamp."""
+def distinct_per_group(
+    member: Int32s, start: Int64s, label: Int32s, last_stamp: Int64s, stamp: int
+) -> Int64s:
+    """How many different labels the rows of each group carry; `last_stamp[label]` holds the last stamp."""
     distinct = np.zeros(len(start) - 1, np.int64)
     for g in range(len(start) - 1):
         for i in range(start[g], start[g + 1]):
             who = label[member[i]]
-            if seen[who] != stamp + g:
-                seen[who] = stamp + g
+            if last_stamp[who] != stamp + g:
+                last_stamp[who] = stamp + g
                 distinct[g] += 1
     return distinct
 

@@ -60,8 +60,8 @@ def _split(
 
     Returns the number of clusters and of rows in them; the unique rows follow up to the number of all rows.
     """
-    made = 0
-    kept = 0
+    parts = 0
+    rows_kept = 0
     end = out_at + bounds[b_at + clusters]
     bounds[out_b_at] = 0
     for i in range(clusters):
@@ -80,15 +80,15 @@ def _split(
                 rows[end] = rows[start + p]
                 continue
             if times > 1:
-                count[code] = -kept - 1
-                kept += times
-                made += 1
-                bounds[out_b_at + made] = kept
+                count[code] = -rows_kept - 1
+                rows_kept += times
+                parts += 1
+                bounds[out_b_at + parts] = rows_kept
             rows[out_at - count[code] - 1] = rows[start + p]
             count[code] -= 1
         for p in range(length):
             count[local[p]] = 0
-    return made, kept
+    return parts, rows_kept
 
 
 @njit(cache=True)
@@ -120,8 +120,8 @@ def count_minimal_uniques(  # noqa: PLR0917
     at = np.zeros(max_size + 1, np.int64)
     b_at = np.zeros(max_size + 1, np.int64)
     clusters = np.zeros(max_size + 1, np.int64)
-    kept = np.zeros(max_size + 1, np.int64)
-    clusters[0], kept[0] = 1, total
+    rows_kept = np.zeros(max_size + 1, np.int64)
+    clusters[0], rows_kept[0] = 1, total
     smaller = np.zeros(max_size + 1, np.int64)
     depth = 1
     path[1] = top
@@ -165,9 +165,9 @@ def count_minimal_uniques(  # noqa: PLR0917
                     if times == 1:
                         credited += _credit(rows[start + p], depth, smaller, unique, per_row)
         else:
-            at[depth] = at[parent] + kept[parent]
+            at[depth] = at[parent] + rows_kept[parent]
             b_at[depth] = b_at[parent] + clusters[parent] + 1
-            clusters[depth], kept[depth] = _split(
+            clusters[depth], rows_kept[depth] = _split(
                 rows,
                 at[parent],
                 bounds,
@@ -182,7 +182,7 @@ def count_minimal_uniques(  # noqa: PLR0917
             here = unique[_place(path, depth, 0, choose, first)]
             if depth > 1:
                 here[:] = unique[_place(path, depth, depth, choose, first)]
-            for p in range(at[depth] + kept[depth], at[depth] + kept[parent]):
+            for p in range(at[depth] + rows_kept[depth], at[depth] + rows_kept[parent]):
                 put(here, rows[p])
                 credited += _credit(rows[p], depth, smaller, unique, per_row)
         for d in range(1, depth + 1):
@@ -309,7 +309,7 @@ def _all_needed(hits: Words, path: NDArray[np.int32], length: int) -> bool:
 @njit(cache=True)
 def without_supersets(sets: Words) -> NDArray[np.bool_]:
     """Which of these sets contain no other one; they are different, and small ones come first."""
-    kept = np.zeros(len(sets), np.bool_)
+    minimal = np.zeros(len(sets), np.bool_)
     chosen = np.empty(len(sets), np.int64)
     count = 0
     for i in range(len(sets)):
@@ -319,7 +319,7 @@ def without_supersets(sets: Words) -> NDArray[np.bool_]:
                 fresh = False
                 break
         if fresh:
-            kept[i] = True
+            minimal[i] = True
             chosen[count] = i
             count += 1
-    return kept
+    return minimal

@@ -47,8 +47,10 @@ def as_plain(kind: Any) -> Plain:
     if isinstance(kind, types.Array):
         return f"{kind.dtype} {kind.ndim} {kind.layout}{'' if kind.mutable else ' readonly'}"
     if isinstance(kind, types.BaseNamedTuple):
-        made = kind.instance_class
-        return {f"{made.__module__}:{made.__qualname__}": [as_plain(each) for each in kind.types]}
+        named_tuple = kind.instance_class
+        return {
+            f"{named_tuple.__module__}:{named_tuple.__qualname__}": [as_plain(each) for each in kind.types]
+        }
     if isinstance(kind, types.BaseTuple):
         return [as_plain(each) for each in kind.types]
     return str(np.dtype(str(kind)))  # raises TypeError for what no kernel should be given
@@ -58,9 +60,9 @@ def as_type(plain: Plain) -> Any:
     """Returns plain data as a type of numba."""
     if isinstance(plain, dict):
         ((name, fields),) = plain.items()
-        module, made = name.split(":")
+        module, class_name = name.split(":")
         return types.BaseTuple.from_types(
-            [as_type(each) for each in fields], getattr(import_module(module), made)
+            [as_type(each) for each in fields], getattr(import_module(module), class_name)
         )
     if isinstance(plain, list):
         return types.BaseTuple.from_types([as_type(each) for each in plain])
@@ -89,8 +91,8 @@ def record_asked(folder: Path) -> None:
 def merged(several: Iterable[dict[str, list[list[Plain]]]]) -> dict[str, list[list[Plain]]]:
     """Returns all signatures together, each once, in order; those of kernels that are gone are left out."""
     together: dict[str, dict[str, list[Plain]]] = {}
-    for one in several:
-        for name, signatures in one.items():
+    for process in several:
+        for name, signatures in process.items():
             together.setdefault(name, {}).update((json.dumps(each), each) for each in signatures)
     return {
         name: [together[name][text] for text in sorted(together[name])]
@@ -109,13 +111,15 @@ def _exists(name: str) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Replaces the recorded signatures by those found in the folder named: `make signatures` does it."""
-    found = merged(json.loads(path.read_text("utf-8")) for path in sorted(Path(arguments[0]).glob("*.json")))
+    together = merged(
+        json.loads(path.read_text("utf-8")) for path in sorted(Path(arguments[0]).glob("*.json"))
+    )
     lines = [
         f"  {json.dumps(name)}: [\n" + ",\n".join(f"    {json.dumps(each)}" for each in signatures) + "\n  ]"
-        for name, signatures in found.items()
+        for name, signatures in together.items()
     ]
     RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    print(f"{sum(map(len, found.values()))} signatures of {len(found)} kernels")
+    print(f"{sum(map(len, together.values()))} signatures of {len(together)} kernels")
     return 0
 
 

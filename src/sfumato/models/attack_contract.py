@@ -81,11 +81,13 @@ class PublishedTable:
         for name, form in (forms or {}).items():
             if set(form.parts or (name,)) <= set(source.columns):
                 codings.append(Coding(name, Role.QUASI_SENSITIVE, flat, form))
-        known = person if person in source.columns else None
+        person_column = person if person in source.columns else None
         apart = with_number_forms(source, [coding.name for coding in codings if coding.role.is_key])
         if apart is not None:
             codings.append(Coding(NUMBER_FORMS, Role.INSENSITIVE, flat))
-        counted = (apart or source).count(codings, missing=Missing.OWN_VALUE, person=known, progress=progress)
+        counted = (apart or source).count(
+            codings, missing=Missing.OWN_VALUE, person=person_column, progress=progress
+        )
         return cls(counted, tuple(source.columns), rules or {})
 
     @property
@@ -137,11 +139,12 @@ class PublishedTable:
         trees = {c.name: c.taxonomy for c in keys}
         codes = {c.name: nodes[:, j] for j, c in enumerate(keys)}
         used = {name: np.unique(column, return_inverse=True) for name, column in codes.items()}
-        shown = {
-            name: tuple(trees[name].labels[v] for v in some.tolist()) for name, (some, _) in used.items()
+        labels = {
+            name: tuple(trees[name].labels[v] for v in distinct.tolist())
+            for name, (distinct, _) in used.items()
         }
         return (
-            shown,
+            labels,
             {n: np.asarray(code, dtype=np.int32).ravel() for n, (_, code) in used.items()},
             self.classes.rows,
         )
@@ -407,14 +410,14 @@ def make_all() -> tuple[tuple[Attack, ...], tuple[str, ...]]:
     What bears the name of a built-in attack does not keep that one from being made.
     """
     names = built_in()
-    made = [_built_in[name]() for name in names]
+    attacks = [_built_in[name]() for name in names]
     failed = [offer.name for offer in plugins.offers(GROUP) if offer.name in names]
     for name in plugins.names(GROUP, taken=names):
         try:
-            made.append(make(name))
+            attacks.append(make(name))
         except Exception:  # whatever the code of another package raises
             failed.append(name)
-    return tuple(sorted(made, key=lambda attack: attack.name)), tuple(failed)
+    return tuple(sorted(attacks, key=lambda attack: attack.name)), tuple(failed)
 
 
 def _find(name: str) -> type[Attack] | None:

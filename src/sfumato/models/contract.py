@@ -103,8 +103,8 @@ def most_general(
     values: Conflict, trees: list[Taxonomy], still: Callable[[Conflict], bool], *, turns: int | None = None
 ) -> list[Conflict]:
     """Conflicts above a conflict that cannot be raised any further, by the column that is raised first."""
-    found = {tuple(some.tolist()): some for some in _raised(values, trees, still, turns)}
-    return list(found.values())
+    conflicts = {tuple(conflict.tolist()): conflict for conflict in _raised(values, trees, still, turns)}
+    return list(conflicts.values())
 
 
 def _raised(
@@ -112,23 +112,23 @@ def _raised(
 ) -> Iterator[Conflict]:
     columns = np.arange(len(values))
     for turn in range(len(values) if turns is None else min(turns, len(values))):
-        some, moved = values.copy(), True
+        current, moved = values.copy(), True
         while moved:
             moved = False
             for j in np.roll(columns, -turn).tolist():
-                while some[j] != ROOT:
-                    raised = some.copy()
-                    raised[j] = trees[j].parent[some[j]]
+                while current[j] != ROOT:
+                    raised = current.copy()
+                    raised[j] = trees[j].parent[current[j]]
                     if not still(raised):
                         break
-                    some, moved = raised, True
-        yield some
+                    current, moved = raised, True
+        yield current
 
 
-def below(tree: Taxonomy, shown: NDArray[np.integer], node: int) -> NDArray[np.bool_]:
+def below(tree: Taxonomy, nodes: NDArray[np.integer], node: int) -> NDArray[np.bool_]:
     """Which of the shown nodes are this one or below it."""
-    found: NDArray[np.bool_] = (shown >= node) & (shown < tree.end[node])
-    return found
+    inside: NDArray[np.bool_] = (nodes >= node) & (nodes < tree.end[node])
+    return inside
 
 
 # A policy as promises see it: the columns they are about, and how the table is to be protected.
@@ -276,8 +276,8 @@ class Prior:
 
     def on(self, labels: Sequence[str]) -> list[Fraction]:
         """The share of each of these labels."""
-        known = dict(self.shares)
-        return [known.get(label, Fraction(0)) for label in labels]
+        shares = dict(self.shares)
+        return [shares.get(label, Fraction(0)) for label in labels]
 
     def __repr__(self) -> str:
         return f"Prior({len(self.shares)} labels)"

@@ -230,9 +230,9 @@ class ParametrizedPromise(Promise):
     def __post_init__(self) -> None:
         defaults = self._defaults()
         for key in self.keys:
-            given = getattr(self, key.name)
-            if given is not None or defaults[key.name] is not None:
-                object.__setattr__(self, key.name, key.read(given))
+            value = getattr(self, key.name)
+            if value is not None or defaults[key.name] is not None:
+                object.__setattr__(self, key.name, key.read(value))
 
     @classmethod
     def from_parameters(cls, given: Mapping[str, object], folder: Path | None = None) -> Self:
@@ -240,20 +240,20 @@ class ParametrizedPromise(Promise):
         full_name = f"{cls.kind} {cls.name}" if cls.kind else cls.name
         named = {key.name: key for key in cls.keys}
         refuse_unknown(full_name, given, [*named, *(["kind"] if cls.kind else [])])
-        said = {name: value for name, value in given.items() if name in named and value is not None}
+        stated = {name: value for name, value in given.items() if name in named and value is not None}
         for key in cls.keys:
-            if key.required and key.name not in said:
+            if key.required and key.name not in stated:
                 raise BadPolicy(
                     f"{full_name} needs {key.name}", where=key.name, remedy=f"It takes {', '.join(named)}."
                 )
-        return cls(**{name: _opened(named[name], value, folder) for name, value in said.items()})
+        return cls(**{name: _opened(named[name], value, folder) for name, value in stated.items()})
 
     def parameters(self) -> dict[str, object]:
         """The keys as a policy holds them; what stands at its default is left out."""
         defaults = self._defaults()
-        found = {key: getattr(self, key.name) for key in self.keys}
-        kept = {k.name: k.write(value) for k, value in found.items() if value != defaults[k.name]}
-        return {**kept, **({"kind": self.kind} if self.kind else {})}
+        values = {key: getattr(self, key.name) for key in self.keys}
+        changed = {k.name: k.write(value) for k, value in values.items() if value != defaults[k.name]}
+        return {**changed, **({"kind": self.kind} if self.kind else {})}
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -275,7 +275,7 @@ class ParametrizedPromise(Promise):
         )
 
     def _strength(self) -> PromiseStrength:
-        same: dict[str, str] = {}
+        fixed: dict[str, str] = {}
         numbers: dict[Order, dict[str, Fraction]] = {Order.LARGER: {}, Order.SMALLER: {}}
         defaults = self._defaults()
         for key in self.keys:
@@ -283,9 +283,9 @@ class ParametrizedPromise(Promise):
             if order in numbers and value is not None:
                 numbers[order][key.name] = Fraction(value)
             elif order is not Order.FREE and value != defaults[key.name]:
-                same[key.name] = key.identify(value)
+                fixed[key.name] = key.identify(value)
         larger, smaller = numbers.values()
-        return PromiseStrength(self.name, self.kind, same, larger, smaller, str(self))
+        return PromiseStrength(self.name, self.kind, fixed, larger, smaller, str(self))
 
     @classmethod
     def _defaults(cls) -> dict[str, object]:
@@ -317,9 +317,9 @@ def _default(key: Parameter, value: object) -> Schema:
     return {} if written_out is None else {"default": written_out}
 
 
-def refuse_unknown(name: str, given: Mapping[str, object], allowed: Sequence[str]) -> None:
+def refuse_unknown(name: str, parameters: Mapping[str, object], allowed: Sequence[str]) -> None:
     """Raise for a key that the promise does not have, and name the nearest that it has."""
-    for key in given:
+    for key in parameters:
         if key not in allowed:
             near = get_close_matches(str(key), allowed, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"It takes {', '.join(allowed)}."
@@ -328,12 +328,12 @@ def refuse_unknown(name: str, given: Mapping[str, object], allowed: Sequence[str
 
 def histogram_of(classes: Classes, column: str) -> Histogram:
     """The histogram of a sensitive column, or a sentence about what is missing."""
-    found = classes.histograms.get(column)
-    if found is None:
+    histogram = classes.histograms.get(column)
+    if histogram is None:
         raise UsageError(
             f"the classes have no histogram of {column}", remedy="Count them with this column as sensitive."
         )
-    return found
+    return histogram
 
 
 def values_of(classes: Classes, column: str) -> Histogram:
@@ -414,12 +414,12 @@ def segment_sums(numbers: NDArray[Any], start: NDArray[np.int64]) -> NDArray[Any
 def largest_ratio(above: NDArray[Any], below: NDArray[Any]) -> tuple[int, Fraction]:
     """The largest of some ratios of whole numbers, exactly, and where it stands first."""
     close = above.astype(np.float64) / below.astype(np.float64)
-    found: dict[tuple[int, int], int] = {}
+    places: dict[tuple[int, int], int] = {}
     for i in np.flatnonzero(close >= close.max() * (1 - NEAR)).tolist():
-        found.setdefault((int(above[i]), int(below[i])), i)
-    exact = {pair: Fraction(*pair) for pair in found}
+        places.setdefault((int(above[i]), int(below[i])), i)
+    exact = {pair: Fraction(*pair) for pair in places}
     largest = max(exact.values())
-    return min(i for pair, i in found.items() if exact[pair] == largest), largest
+    return min(i for pair, i in places.items() if exact[pair] == largest), largest
 
 
 # A reference: the distribution of a sensitive column that everybody is assumed to know.

@@ -119,17 +119,18 @@ def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
             bare = {word: part for word, part in form.items() if word != "description"}
             if bare not in forms.setdefault(key, []):
                 forms[key].append(bare)
-    told = _told_by_kind(kinds)
+    descriptions = _told_by_kind(kinds)
     together = {
-        key: {**(some[0] if len(some) == 1 else {"anyOf": some}), **told[key]} for key, some in forms.items()
+        key: {**(shapes[0] if len(shapes) == 1 else {"anyOf": shapes}), **descriptions[key]}
+        for key, shapes in forms.items()
     }
     always = [key for key in together if all(key in body["required"] for body in kinds.values())]
     rules = []
     for kind, body in kinds.items():
         chosen: Schema = {"properties": {"kind": {"const": kind}}}
-        asked = chosen if kind == default else {**chosen, "required": ["kind"]}
+        condition = chosen if kind == default else {**chosen, "required": ["kind"]}
         names = {"propertyNames": {"enum": [*body["properties"], "kind"]}}
-        rules.append({"if": asked, "then": {**body, "additionalProperties": True, **names}})
+        rules.append({"if": condition, "then": {**body, "additionalProperties": True, **names}})
     return {
         "type": "object",
         "description": kinds[default].get("description", ""),
@@ -142,19 +143,19 @@ def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
 
 def _kind_schema(kinds: dict[str | None, Schema]) -> Schema:
     """The key `kind`: which definition is meant."""
-    told = " ".join(f"{kind}: {body.get('description', '')}" for kind, body in kinds.items())
-    return {"enum": list(kinds), "description": told, "default": next(iter(kinds))}
+    description = " ".join(f"{kind}: {body.get('description', '')}" for kind, body in kinds.items())
+    return {"enum": list(kinds), "description": description, "default": next(iter(kinds))}
 
 
 def _told_by_kind(kinds: dict[str | None, Schema]) -> dict[str, Schema]:
     """What each key means, once, or once for each kind where that differs."""
-    told: dict[str, dict[str, list[str]]] = {}
+    kinds_by_text: dict[str, dict[str, list[str]]] = {}
     for kind, body in kinds.items():
         for key, form in body["properties"].items():
-            told.setdefault(key, {}).setdefault(form.get("description", ""), []).append(str(kind))
+            kinds_by_text.setdefault(key, {}).setdefault(form.get("description", ""), []).append(str(kind))
     return {
-        key: {"description": next(iter(some)) if len(some) == 1 else _joined(some)}
-        for key, some in told.items()
+        key: {"description": next(iter(sentences)) if len(sentences) == 1 else _joined(sentences)}
+        for key, sentences in kinds_by_text.items()
     }
 
 

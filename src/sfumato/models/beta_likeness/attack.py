@@ -39,18 +39,18 @@ class RelativeGain:
     def _seek(self, published: PublishedTable, limit: GainLimit) -> Finding:
         readings = readings_of(published.classes.histograms[limit.column])
         over = np.zeros(len(published.classes), dtype=bool)
-        for some in readings:
-            over[some.owner[~limit.judge(some)[0]]] = True
+        for reading in readings:
+            over[reading.owner[~limit.judge(reading)[0]]] = True
         people = published.people_in(over)
         gain = after = before = Fraction(0)
-        shown: dict[str, str | None] = {}
+        values: dict[str, str | None] = {}
         if (worst := limit.worst_of(readings)) is not None:
             h, entry = worst
             owner, value, everyone = int(h.owner[entry]), int(h.values[entry]), int(h.overall.sum())
-            count, size, held = int(h.counts[entry]), int(h.totals[owner]), int(h.overall[value])
-            after, before = Fraction(count, size), Fraction(held, everyone)
-            gain = gain_of(count, size, held, everyone)
-            shown = {**published.labels_of(owner), limit.column: h.taxonomy.leaf_labels[value]}
+            count, size, holders = int(h.counts[entry]), int(h.totals[owner]), int(h.overall[value])
+            after, before = Fraction(count, size), Fraction(holders, everyone)
+            gain = gain_of(count, size, holders, everyone)
+            values = {**published.labels_of(owner), limit.column: h.taxonomy.leaf_labels[value]}
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -66,7 +66,7 @@ class RelativeGain:
                 "belief after": after,
                 "classes beyond": int(over.sum()),
             },
-            values=shown,
+            values=values,
         )
 
 

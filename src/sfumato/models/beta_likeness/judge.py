@@ -34,8 +34,8 @@ def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
     if values[0]:
         values[0] = 0
         gains.append(_gains(tally, promise, spread.by_meaning(missing=False), values))
-    broken = np.any([some.broken for some in gains], axis=0)
-    worst = max(gains, key=lambda some: (some.broken.any(), some.used))
+    broken = np.any([reading.broken for reading in gains], axis=0)
+    worst = max(gains, key=lambda reading: (reading.broken.any(), reading.used))
     return verdict(promise, tally, broken, measured=worst.gain, limit=worst.limit)
 
 
@@ -52,15 +52,15 @@ class _Gains:
 def _gains(tally: Tally, promise: PromiseData, spread: ValueCounts, whole: NDArray[np.int64]) -> _Gains:
     classes, beta, enhanced = len(tally.people), Fraction(promise.beta), promise.kind == "enhanced"
     size = _sums(spread.owner, spread.count, classes)[spread.owner]
-    held, everyone = whole[spread.value], int(whole.sum())
-    growth = (spread.count / size) / (held / max(everyone, 1)) - 1
+    holders, everyone = whole[spread.value], int(whole.sum())
+    growth = (spread.count / size) / (holders / max(everyone, 1)) - 1
     bound = np.full(len(growth), float(beta))
     if enhanced:
-        bound = np.minimum(bound, -np.log(held / max(everyone, 1)))
+        bound = np.minimum(bound, -np.log(holders / max(everyone, 1)))
     over = growth > bound
     for i in np.flatnonzero(abs(growth - bound) <= UNSURE * (1 + bound)).tolist():
-        gain = Fraction(int(spread.count[i]) * everyone, int(size[i]) * int(held[i])) - 1
-        rarity = Fraction(everyone, int(held[i]))
+        gain = Fraction(int(spread.count[i]) * everyone, int(size[i]) * int(holders[i])) - 1
+        rarity = Fraction(everyone, int(holders[i]))
         over[i] = gain > beta or (enhanced and gain > 0 and _grows_beyond(gain, rarity))
     broken = np.zeros(classes, dtype=bool)
     broken[spread.owner[over]] = True
@@ -68,8 +68,8 @@ def _gains(tally: Tally, promise: PromiseData, spread: ValueCounts, whole: NDArr
         return _Gains(broken, 0.0, None, beta)
     used = np.divide(growth, bound, out=np.zeros(len(growth)), where=bound > 0)
     worst = int(np.where(over | ~over.any(), used, -np.inf).argmax())
-    gain = Fraction(int(spread.count[worst]) * everyone, int(size[worst]) * int(held[worst])) - 1
-    limit = _stated(beta, enhanced, Fraction(everyone, int(held[worst])))
+    gain = Fraction(int(spread.count[worst]) * everyone, int(size[worst]) * int(holders[worst])) - 1
+    limit = _stated(beta, enhanced, Fraction(everyone, int(holders[worst])))
     return _Gains(broken, float(used[worst]), max(gain, Fraction(0)), limit)
 
 

@@ -53,8 +53,8 @@ class _BetaLikeness(ParametrizedPromise, RelativePromise):
     def holds_on(self, classes: Classes) -> Truth:
         truth: Truth = np.ones(len(classes), dtype=bool)
         for h in readings_of(histogram_of(classes, self.of)):
-            kept, _ = self._limit.judge(h)
-            truth[h.owner[~kept]] = False
+            within, _ = self._limit.judge(h)
+            truth[h.owner[~within]] = False
         return truth
 
     def verdict(self, classes: Classes) -> Verdict:
@@ -62,29 +62,29 @@ class _BetaLikeness(ParametrizedPromise, RelativePromise):
         worst: int | None = None
         measured: Measure | None = None
         limit: Measure = self.beta
-        found = self._limit.worst_of(readings_of(histogram_of(classes, self.of)))
-        if found is not None:
-            h, entry = found
-            worst, held = int(h.owner[entry]), int(h.overall[h.values[entry]])
-            if held:
+        worst_entry = self._limit.worst_of(readings_of(histogram_of(classes, self.of)))
+        if worst_entry is not None:
+            h, entry = worst_entry
+            worst, holders = int(h.owner[entry]), int(h.overall[h.values[entry]])
+            if holders:
                 everyone = int(h.overall.sum())
-                gain = gain_of(int(h.counts[entry]), int(h.totals[worst]), held, everyone)
-                measured, limit = max(gain, Fraction(0)), self._limit.most(held, everyone)
+                gain = gain_of(int(h.counts[entry]), int(h.totals[worst]), holders, everyone)
+                measured, limit = max(gain, Fraction(0)), self._limit.most(holders, everyone)
         reason = "" if measured is not None or worst is None else "a class holds a value that the table lacks"
         return verdict(self, classes, truth, limit=limit, worst=worst, measured=measured, reason=reason)
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         exact = held.histograms[self.of]
         folded = (exact.by_meaning(missing=missing) for missing in (True, False))
-        return all(self._keeps(some) for some in (exact, *folded))
+        return all(self._keeps(reading) for reading in (exact, *folded))
 
-    def _keeps(self, some: WeightedHistogram) -> bool:
-        overall, total = some.overall.tolist(), some.total
+    def _keeps(self, histogram: WeightedHistogram) -> bool:
+        overall, total = histogram.overall.tolist(), histogram.total
         everyone = sum(overall)
         return all(
             overall[v] > 0
             and self._limit.allows(w * everyone / (total * overall[v]) - 1, overall[v], everyone)
-            for v, w in some.weights.items()
+            for v, w in histogram.weights.items()
         )
 
     def __str__(self) -> str:

@@ -43,9 +43,9 @@ def _beyond(
     how many have an empty cell. Who has both counts as one without a value.
     """
     spread, people = tally.spreads[column], tally.people
-    told = spread.by_meaning(missing=False)
+    with_value = spread.by_meaning(missing=False)
     above = np.zeros((2, len(people)), dtype=np.int64)
-    np.maximum.at(above[0], told.owner, told.count)
+    np.maximum.at(above[0], with_value.owner, with_value.count)
     void = spread.meant[spread.value] < 0
     np.add.at(above[1], spread.owner[void], spread.count[void])
     below = np.stack((np.maximum(people - above[1], above[0]), people))

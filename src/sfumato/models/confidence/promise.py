@@ -182,9 +182,9 @@ class Guesses:
         """Returns the counts of these classes; `missing` is `None` where the column has no such cell."""
         whole = histogram_of(classes, column)
         meant = whole.taxonomy.meanings
-        known = whole.by_meaning(missing=False)
+        with_value = whole.by_meaning(missing=False)
         most = np.zeros(len(classes), np.int64)
-        np.maximum.at(most, known.owner, known.counts)
+        np.maximum.at(most, with_value.owner, with_value.counts)
         if not (meant < 0).any():
             return cls(most, classes.people, None, classes.people)
         unknown = meant[whole.values] < 0
@@ -194,8 +194,12 @@ class Guesses:
 
     def within(self, limit: Fraction) -> Truth:
         """Whether neither a value nor having none is guessed with more than this confidence, exactly."""
-        kept = _shares_within(self.most, self.known, limit)
-        return kept if self.missing is None else kept & _shares_within(self.missing, self.people, limit)
+        values_within = _shares_within(self.most, self.known, limit)
+        return (
+            values_within
+            if self.missing is None
+            else values_within & _shares_within(self.missing, self.people, limit)
+        )
 
     def best(self) -> tuple[int, Fraction] | tuple[None, None]:
         """The class with the most confident guess, and its confidence; `None` where there are no classes."""
@@ -214,8 +218,8 @@ def _shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:
     return ~product_less(everybody, limit.numerator, most, limit.denominator)
 
 
-def share_within(held: WeightedHistogram, limit: Fraction) -> bool:
+def share_within(histogram: WeightedHistogram, limit: Fraction) -> bool:
     """Whether no value of a class with rational counts has more than this share, nor has a missing one."""
-    known, total = held.by_meaning(missing=False), held.total
-    most = max(known.weights.values(), default=Fraction(0))
-    return most <= limit * known.total and total - known.total <= limit * total
+    with_value, total = histogram.by_meaning(missing=False), histogram.total
+    most = max(with_value.weights.values(), default=Fraction(0))
+    return most <= limit * with_value.total and total - with_value.total <= limit * total

@@ -109,8 +109,8 @@ def solve_targets(chain: Chain, k: int | None, *, only_fewest: bool = False) -> 
         worlds.decide(k, budget)
     if only_fewest:
         came = np.repeat(np.arange(len(chain)), [len(cells.table) for cells in overlap.by_time])
-        for asked in (came < len(chain) - 1, came > 0):
-            worlds.solve_fewest(asked, budget)
+        for wanted in (came < len(chain) - 1, came > 0):
+            worlds.solve_fewest(wanted, budget)
     else:
         worlds.solve(np.arange(len(worlds.targets)), budget)
     least, most = worlds.candidate_bounds()
@@ -129,10 +129,10 @@ def solve_targets(chain: Chain, k: int | None, *, only_fewest: bool = False) -> 
 
 def _entry_pairs(chain: Chain) -> int:
     """Returns the most pairs of entries that two releases share."""
-    sides, largest = [chain.releases[same[-1]] for same in by_cut(chain.releases)], 0
-    for i, one in enumerate(sides):
-        for other in sides[i + 1 :]:
-            matched = match_blocks(chain.trees, one, other)
+    sides, largest = [chain.releases[group[-1]] for group in by_cut(chain.releases)], 0
+    for i, earlier in enumerate(sides):
+        for later in sides[i + 1 :]:
+            matched = match_blocks(chain.trees, earlier, later)
             mine = np.bincount(matched.one[matched.one >= 0], minlength=matched.count)
             largest = max(largest, int(mine @ np.bincount(matched.other, minlength=matched.count)))
     return largest
@@ -188,16 +188,16 @@ class RealizedTargets:
 
 def _class_of(table: Microdata, side: ClassTable, names: Sequence[str], packing: Packing) -> Codes:
     """Returns the class of every distinct row in a release (-1: none), block by block."""
-    known = packing.pack(list(side.nodes.T))
-    order = np.append(np.lexsort(known[::-1]), -1).astype(np.int32)
-    known, class_of = known[:, order[:-1]], np.empty(table.distinct, np.int32)
+    class_nodes = packing.pack(list(side.nodes.T))
+    order = np.append(np.lexsort(class_nodes[::-1]), -1).astype(np.int32)
+    class_nodes, class_of = class_nodes[:, order[:-1]], np.empty(table.distinct, np.int32)
     for start in range(0, table.distinct, BLOCK_ROWS):
         here = slice(start, start + BLOCK_ROWS)
         part = replace(table, words=table.words[:, here], counts=table.counts[here])
-        shown = packing.pack([cut[part.codes(n)] for cut, n in zip(side.node_of, names, strict=True)])
-        head = _heads(shown)
-        class_of_run = order[positions(known, shown[:, head])]
-        class_of[here] = np.repeat(class_of_run, np.diff(head, append=shown.shape[1]))
+        row_nodes = packing.pack([cut[part.codes(n)] for cut, n in zip(side.node_of, names, strict=True)])
+        head = _heads(row_nodes)
+        class_of_run = order[positions(class_nodes, row_nodes[:, head])]
+        class_of[here] = np.repeat(class_of_run, np.diff(head, append=row_nodes.shape[1]))
     return class_of
 
 
@@ -277,28 +277,28 @@ class CrackedClasses:
 
         Each entry is the release that somebody came with and the one that is looked at, counted from 0.
         """
-        found = []
+        entries = []
         for came, release, candidates, sizes in per_class:
             here = np.flatnonzero((candidates >= 0) & (candidates < sizes[: len(candidates)]))
             for c in here.tolist():
                 left = int(candidates[c])
                 few = k is not None and left < k
-                found.append(CrackedClass(came + 1, release + 1, c + 1, int(sizes[c]), left, few))
-        found.sort(key=lambda one: (one.candidates, one.came, one.release, one.number))
-        return cls(tuple(found))
+                entries.append(CrackedClass(came + 1, release + 1, c + 1, int(sizes[c]), left, few))
+        entries.sort(key=lambda entry: (entry.candidates, entry.came, entry.release, entry.number))
+        return cls(tuple(entries))
 
     @property
     def few(self) -> int:
         """In how many classes fewer candidates are left than are asked."""
-        return sum(one.few for one in self.classes)
+        return sum(entry.few for entry in self.classes)
 
     def as_dict(self) -> JsonObject:
         """Returns totals, and the first classes one by one."""
         return {
             "classes": len(self.classes),
             "few": self.few,
-            "cracked": sum(one.cracked for one in self.classes),
-            "by_class": [one.as_dict() for one in self.classes[:MOST_LISTED]],
+            "cracked": sum(entry.cracked for entry in self.classes),
+            "by_class": [entry.as_dict() for entry in self.classes[:MOST_LISTED]],
         }
 
 
@@ -376,9 +376,9 @@ class Minimality:
 def hidden_majorities(release: Imprint, j: int, k: int) -> tuple[Fraction, int, int]:
     """Returns the largest share of a class that must share a hidden child; people and nodes concerned."""
     tree = release.keys[j].tree
-    shown, classes = np.unique(release.nodes[:, j], return_counts=True)
+    distinct, classes = np.unique(release.nodes[:, j], return_counts=True)
     best, people, nodes = Fraction(0), 0, 0
-    for node in shown[classes == 1].tolist():
+    for node in distinct[classes == 1].tolist():
         if len(tree.children(node)) != 2:
             continue
         size = int(release.sizes[release.nodes[:, j] == node][0])

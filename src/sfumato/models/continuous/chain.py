@@ -83,25 +83,25 @@ class PresentTrees:
 
         `number` says which matching value each of its groups has.
         """
-        shown, cuts = np.empty_like(imprint.nodes), []
+        nodes, cuts = np.empty_like(imprint.nodes), []
         for j, key in enumerate(imprint.keys):
             node_now, cut = self._on_tree(j, key)
             cuts.append(cut)
-            shown[:, j] = node_now[imprint.nodes[:, j]]
+            nodes[:, j] = node_now[imprint.nodes[:, j]]
         order = np.lexsort((number, imprint.owner))
-        return ClassTable(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
+        return ClassTable(tuple(cuts), nodes, imprint.owner[order], number[order], imprint.counts[order])
 
     def _on_tree(self, j: int, key: KeyImprint) -> tuple[Nodes, Nodes]:
         """What the nodes of an earlier tree of a column are now, and its cut."""
-        tree, known = self._trees[j], (j, key.digest, key.parent.tobytes(), key.marks.tobytes())
-        if known not in self._nodes:
+        tree, tree_key = self._trees[j], (j, key.digest, key.parent.tobytes(), key.marks.tobytes())
+        if tree_key not in self._nodes:
             if self._marks[j] is None and key.digest != tree.digest:
                 self._marks[j] = tree_marks(tree)
-            self._nodes[known] = key.onto(tree, self._marks[j])
-        node_now, same = self._nodes[known], (*known, key.cut.tobytes())
-        if same not in self._cuts:
-            self._cuts[same] = key.cut_on(tree, node_now).node_of
-        return node_now, self._cuts[same]
+            self._nodes[tree_key] = key.onto(tree, self._marks[j])
+        node_now, cut_key = self._nodes[tree_key], (*tree_key, key.cut.tobytes())
+        if cut_key not in self._cuts:
+            self._cuts[cut_key] = key.cut_on(tree, node_now).node_of
+        return node_now, self._cuts[cut_key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +148,8 @@ class ReleaseIndex:
         if not self._trees:
             return np.zeros(len(cells), np.int32)
         columns = zip(self._trees, self.release.node_of, cells.nodes.T, strict=True)
-        shown = [cut[tree.low[nodes]] for tree, cut, nodes in columns]
-        return self._order[positions(self._known, self._packing.pack(shown))].astype(np.int32)
+        release_nodes = [cut[tree.low[nodes]] for tree, cut, nodes in columns]
+        return self._order[positions(self._known, self._packing.pack(release_nodes))].astype(np.int32)
 
     def entries(self, cells: ClassTable) -> NDArray[np.int64]:
         """For every entry of the cells, the entry of the release that it is part of."""
@@ -171,20 +171,20 @@ class Blocks:
     join_other: Codes
     count: int
 
-    def surplus(self, one: ClassTable, other: ClassTable) -> Counts:
+    def surplus(self, earlier: ClassTable, later: ClassTable) -> Counts:
         """Rows of the later table less rows of the earlier one, per block of the later one's entries."""
-        held = np.zeros(self.count, np.int64)
-        np.add.at(held, self.other, other.counts)
+        surplus = np.zeros(self.count, np.int64)
+        np.add.at(surplus, self.other, later.counts)
         if np.any(self.one < 0):
-            held[:] = -1
+            surplus[:] = -1
         else:
-            np.subtract.at(held, self.one, one.counts)
-        if np.any(held < 0):
+            np.subtract.at(surplus, self.one, earlier.counts)
+        if np.any(surplus < 0):
             raise UsageError(
                 "an earlier release holds people that a later one lacks",
                 remedy="Give cumulative releases of one chain, oldest first.",
             )
-        return held
+        return surplus
 
 
 def stacked(tables: Sequence[ClassTable]) -> ClassTable:
@@ -203,27 +203,27 @@ def stacked(tables: Sequence[ClassTable]) -> ClassTable:
 
 def numbered_apart(
     trees: Sequence[Taxonomy],
-    one: tuple[ClassTable, NDArray[np.integer]],
-    other: tuple[ClassTable, NDArray[np.integer]],
+    left: tuple[ClassTable, NDArray[np.integer]],
+    right: tuple[ClassTable, NDArray[np.integer]],
 ) -> tuple[Sequence[Taxonomy], ClassTable, ClassTable]:
     """Trees and tables with one more column, the number of each class: only classes of equal number match."""
-    count = 1 + max(int(numbers.max(initial=0)) for _, numbers in (one, other))
+    count = 1 + max(int(numbers.max(initial=0)) for _, numbers in (left, right))
     if count == 1:
-        return trees, one[0], other[0]
+        return trees, left[0], right[0]
     tree = Taxonomy.flat([str(n) for n in range(count)])
     leaf_of = tree.leaves.astype(np.int32)
     wider = []
-    for table, numbers in (one, other):
+    for table, numbers in (left, right):
         nodes = np.column_stack([table.nodes, leaf_of[numbers]]).astype(np.int32)
         wider.append(replace(table, node_of=(*table.node_of, leaf_of), nodes=nodes))
     return (*trees, tree), wider[0], wider[1]
 
 
-def match_blocks(trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable) -> Blocks:
+def match_blocks(trees: Sequence[Taxonomy], left: ClassTable, right: ClassTable) -> Blocks:
     """The blocks that two tables share, by the join theorem: one sort of classes, one of entries."""
     joins_one, joins_other = [], []
     for tree, a, b, shown_a, shown_b in zip(
-        trees, one.node_of, other.node_of, one.nodes.T, other.nodes.T, strict=True
+        trees, left.node_of, right.node_of, left.nodes.T, right.nodes.T, strict=True
     ):
         joined = np.where(tree.depth[a] <= tree.depth[b], a, b)
         of_node = np.zeros(len(tree.labels), np.int32)
@@ -232,41 +232,41 @@ def match_blocks(trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable) 
         of_node[b] = joined
         joins_other.append(of_node[shown_b])
     sizes = [len(tree.labels) for tree in trees]
-    (join_one, join_other), joins = _number_together(sizes, joins_one, joins_other, len(one), len(other))
-    values = int(max(one.values.max(initial=-1), other.values.max(initial=-1))) + 1
+    (join_one, join_other), joins = _number_together(sizes, joins_one, joins_other, len(left), len(right))
+    values = int(max(left.values.max(initial=-1), right.values.max(initial=-1))) + 1
     pairs = Packing((max(1, joins), max(1, values)))
     mine, theirs = (
-        pairs.pack([join_one[one.owner], one.values]),
-        pairs.pack([join_other[other.owner], other.values]),
+        pairs.pack([join_one[left.owner], left.values]),
+        pairs.pack([join_other[right.owner], right.values]),
     )
-    known, _ = sort_and_count(theirs.copy())
-    return Blocks(positions(known, mine), positions(known, theirs), join_one, join_other, known.shape[1])
+    blocks, _ = sort_and_count(theirs.copy())
+    return Blocks(positions(blocks, mine), positions(blocks, theirs), join_one, join_other, blocks.shape[1])
 
 
 def _number_together(
-    sizes: Sequence[int], one: list[Codes], other: list[Codes], rows_one: int, rows_other: int
+    sizes: Sequence[int], left: list[Codes], right: list[Codes], rows_left: int, rows_right: int
 ) -> tuple[tuple[Codes, Codes], int]:
     """One numbering for the rows of two tables of small codes."""
     if not sizes:
-        return (np.zeros(rows_one, np.int32), np.zeros(rows_other, np.int32)), 1
+        return (np.zeros(rows_left, np.int32), np.zeros(rows_right, np.int32)), 1
     packing = Packing(tuple(sizes))
-    a, b = packing.pack(one), packing.pack(other)
+    a, b = packing.pack(left), packing.pack(right)
     every, _ = sort_and_count(np.concatenate([a, b], axis=1))
     return (positions(every, a), positions(every, b)), every.shape[1]
 
 
-def positions(known: NDArray[np.int64], keys: NDArray[np.int64]) -> Codes:
+def positions(distinct: NDArray[np.int64], keys: NDArray[np.int64]) -> Codes:
     """The position of each key among sorted distinct keys; -1 where it is not there."""
-    if known.shape[1] == 0:
+    if distinct.shape[1] == 0:
         return np.full(keys.shape[1], -1, np.int32)
-    if len(known) == 1:
-        at = np.minimum(np.searchsorted(known[0], keys[0]), known.shape[1] - 1)
-        return np.where(known[0][at] == keys[0], at, -1).astype(np.int32)
-    kind = np.dtype([(f"w{i}", np.int64) for i in range(len(known))])
-    table = np.ascontiguousarray(known.T).view(kind).ravel()
-    asked = np.ascontiguousarray(keys.T).view(kind).ravel()
-    at = np.minimum(np.searchsorted(table, asked), len(table) - 1)
-    return np.where(table[at] == asked, at, -1).astype(np.int32)
+    if len(distinct) == 1:
+        at = np.minimum(np.searchsorted(distinct[0], keys[0]), distinct.shape[1] - 1)
+        return np.where(distinct[0][at] == keys[0], at, -1).astype(np.int32)
+    kind = np.dtype([(f"w{i}", np.int64) for i in range(len(distinct))])
+    table = np.ascontiguousarray(distinct.T).view(kind).ravel()
+    wanted = np.ascontiguousarray(keys.T).view(kind).ravel()
+    at = np.minimum(np.searchsorted(table, wanted), len(table) - 1)
+    return np.where(table[at] == wanted, at, -1).astype(np.int32)
 
 
 # The detail of cuts: which are finer than others, and which releases show the same.
@@ -292,11 +292,11 @@ class Detail:
             self._widths.append(np.concatenate([np.zeros(0, np.int32), *widths]))
         return self._numbers[key]
 
-    def is_finer(self, one: int, other: int) -> bool:
+    def is_finer(self, fine: int, coarse: int) -> bool:
         """Whether every class of one cut is within a class of the other; the same cut is."""
-        if (one, other) not in self._known:
-            self._known[one, other] = bool(np.all(self._widths[one] <= self._widths[other]))
-        return self._known[one, other]
+        if (fine, coarse) not in self._known:
+            self._known[fine, coarse] = bool(np.all(self._widths[fine] <= self._widths[coarse]))
+        return self._known[fine, coarse]
 
 
 def last_finer_release(chain: Chain) -> list[int]:
@@ -419,17 +419,17 @@ class History:
         """Refuse old rows that, recoded as in these releases, do not give every published group its count."""
         keys, cuts = self.table.keys, self.releases[same_cuts[0]].node_of
         packing = Packing((*(len(c.taxonomy.labels) for c in keys), self.values))
-        shown = [cut[self.table.codes(c.name)] for c, cut in zip(keys, cuts, strict=True)]
-        packed = packing.pack([*shown, self.value])
-        known, _ = sort_and_count(packed.copy())
-        group, came = positions(known, packed), np.searchsorted(same_cuts, self.time)
+        nodes = [cut[self.table.codes(c.name)] for c, cut in zip(keys, cuts, strict=True)]
+        packed = packing.pack([*nodes, self.value])
+        groups, _ = sort_and_count(packed.copy())
+        group, came = positions(groups, packed), np.searchsorted(same_cuts, self.time)
         order = np.argsort(came, kind="stable")
         ends = np.searchsorted(came[order], np.arange(1, len(same_cuts) + 1))
-        now, begin = np.zeros(known.shape[1], np.int64), 0
+        now, begin = np.zeros(groups.shape[1], np.int64), 0
         for i, end in zip(same_cuts, ends.tolist(), strict=True):
             np.add.at(now, group[order[begin:end]], self.table.counts[order[begin:end]])
             begin, release = end, self.releases[i]
-            then = positions(known, packing.pack([*release.nodes[release.owner].T, release.values]))
+            then = positions(groups, packing.pack([*release.nodes[release.owner].T, release.values]))
             old = np.zeros(len(now) + 1, np.int64)
             np.add.at(old, then, release.counts)
             if old[-1] or not np.array_equal(now, old[:-1]):
@@ -499,15 +499,15 @@ def refuse_gaps(earlier: Sequence[Imprint]) -> None:
 
     Versions for several recipients are releases like any other.
     """
-    known: set[str] = set()
+    digests: set[str] = set()
     for i, imprint in enumerate(earlier):
-        if lacking := len(set(imprint.after) - known):
+        if lacking := len(set(imprint.after) - digests):
             raise RefusedByHistory(
                 f"release {i + 1} was made beside {len(imprint.after)} others, and {lacking} of them"
                 " are not given",
                 remedy="Give every earlier release, to whomever it went, oldest first.",
             )
-        known.add(imprint.digest)
+        digests.add(imprint.digest)
 
 
 def came_with(
@@ -550,8 +550,8 @@ def release_under(history: History, cuts: Cuts) -> ClassTable:
     table = history.table
     class_of, nodes = classes_under(table, cuts)
     owner, values, counts = grouped(table, class_of, history.value, len(nodes), history.values)
-    shown = [_as_shown(cuts[c.name], nodes[:, j]) for j, c in enumerate(table.keys)]
-    return ClassTable(tuple(shown), nodes, owner, values, counts)
+    cut_nodes = [_as_shown(cuts[c.name], nodes[:, j]) for j, c in enumerate(table.keys)]
+    return ClassTable(tuple(cut_nodes), nodes, owner, values, counts)
 
 
 def _as_shown(cut: Cut, nodes: Codes) -> Nodes:
@@ -676,10 +676,10 @@ class RefinedBlocks:
         keys = parent.astype(np.int64) * width + branch
         order = np.argsort(keys)
         touched = np.flatnonzero(under[self.earlier.owner] & (self._block >= 0))
-        asked = self._block[touched].astype(np.int64) * width + inside[self.earlier.owner[touched]]
+        wanted = self._block[touched].astype(np.int64) * width + inside[self.earlier.owner[touched]]
         if len(keys):
-            place = order[np.minimum(np.searchsorted(keys[order], asked), len(keys) - 1)]
-            self._block[touched] = np.where(keys[place] == asked, now[place], -1)
+            place = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+            self._block[touched] = np.where(keys[place] == wanted, now[place], -1)
         else:
             self._block[touched] = -1
         self._sort()
@@ -735,5 +735,5 @@ def _from_last(lacking: NDArray[np.int64]) -> NDArray[np.int64]:
 def _splits(trees: Sequence[Taxonomy], cuts: Sequence[Nodes], step: NodeSplit) -> bool:
     """Whether the node is strictly above the earlier cut."""
     tree = trees[step.column]
-    known = cuts[step.column][tree.low[step.node] : tree.high[step.node]]
-    return bool(len(known)) and bool(tree.depth[known[0]] > tree.depth[step.node])
+    nodes = cuts[step.column][tree.low[step.node] : tree.high[step.node]]
+    return bool(len(nodes)) and bool(tree.depth[nodes[0]] > tree.depth[step.node])

@@ -21,14 +21,14 @@ def least_overlaps(
     block: Int32s,
     count: Int64s,
     begin: Int64s,
-    other: Int32s,
+    owner: Int32s,
     other_count: Int64s,
     others: int,
 ) -> tuple[Int64s, Int32s, Int64s, Int32s, Int64s]:
     """Of every set the smallest positive overlap with a set of the other side, and with which.
 
     Set a holds entries `start[a] .. start[a+1]-1`, each in a `block` with a `count`. The other side's entries
-    are sorted by block: those of block b are `begin[b] .. begin[b+1]-1`, entry i belongs to set `other[i]`.
+    are sorted by block: those of block b are `begin[b] .. begin[b+1]-1`, entry i belongs to set `owner[i]`.
     The overlap of two sets is the sum over their common blocks of the smaller count. Returns for both sides
     the least overlap (NO_OVERLAP where there is none) and its partner, and how many partners each set has.
     """
@@ -45,7 +45,7 @@ def least_overlaps(
             if b < 0:
                 continue
             for j in range(begin[b], begin[b + 1]):
-                o = other[j]
+                o = owner[j]
                 if sums[o] == 0:
                     touched[used] = o
                     used += 1
@@ -294,8 +294,8 @@ def _begin(
             table[through[i], v] = 1
         table[rows, v] = start[v + 1] - start[v]
     table[:rows, count] = sums
-    for one in sums:
-        table[rows, count] += one
+    for total in sums:
+        table[rows, count] += total
     stalls = 0
     while table[rows, count] > 0:
         column = _entering(table[rows], 1, stalls > MOST_STALLS)
@@ -390,11 +390,11 @@ def _part(
     for v in members:
         length += start[v + 1] - start[v]
     begin, rows = np.zeros(len(members) + 1, np.int64), np.empty(length, np.int32)
-    held, used, count = np.empty(length, np.int64), 0, 0
+    part_sums, used, count = np.empty(length, np.int64), 0, 0
     for i in range(len(members)):
         for j in range(start[members[i]], start[members[i] + 1]):
             if number[through[j]] < 0:
-                number[through[j]], held[count] = count, sums[through[j]]
+                number[through[j]], part_sums[count] = count, sums[through[j]]
                 count += 1
             rows[used] = number[through[j]]
             used += 1
@@ -402,7 +402,7 @@ def _part(
     for v in members:
         for j in range(start[v], start[v + 1]):
             number[through[j]] = -1
-    return begin, rows, held[:count]
+    return begin, rows, part_sums[:count]
 
 
 @njit(cache=True)
@@ -477,8 +477,8 @@ def _within_reach(
 @njit(cache=True)
 def _used_up(left: Int64s) -> bool:
     """Whether nothing is left of any sum."""
-    for one in left:  # noqa: SIM110  # compiled: no generators
-        if one != 0:
+    for amount in left:  # noqa: SIM110  # compiled: no generators
+        if amount != 0:
             return False
     return True
 
@@ -533,24 +533,24 @@ def fill(
 def _without(target: int, start: Int64s, through: Int32s) -> tuple[Int64s, Int32s]:
     """Returns the variables but one, with the sums that each is part of."""
     begin, end = start[target], start[target + 1]
-    rest = np.concatenate((through[:begin], through[end:]))
+    remaining = np.concatenate((through[:begin], through[end:]))
     first = np.empty(len(start) - 1, np.int64)
     first[: target + 1] = start[: target + 1]
     first[target + 1 :] = start[target + 2 :] - (end - begin)
-    return first, rest
+    return first, remaining
 
 
 @njit(cache=True)
 def _members_without(target: int, begin: Int64s, member: Int32s) -> tuple[Int64s, Int32s]:
     """Returns the variables of every sum but one variable; those after it are numbered one less."""
-    first, rest, count = np.zeros(len(begin), np.int64), np.empty(len(member), np.int32), 0
+    first, renumbered, count = np.zeros(len(begin), np.int64), np.empty(len(member), np.int32), 0
     for row in range(len(begin) - 1):
         for m in range(begin[row], begin[row + 1]):
             if member[m] != target:
-                rest[count] = member[m] - 1 if member[m] > target else member[m]
+                renumbered[count] = member[m] - 1 if member[m] > target else member[m]
                 count += 1
         first[row + 1] = count
-    return first, rest[:count]
+    return first, renumbered[:count]
 
 
 @njit(cache=True)
@@ -569,32 +569,32 @@ def raise_by_search(
     most is asked for first; where it cannot be, one less, and where `tries` steps do not tell, about half. A
     look at a number costs what its search takes of `steps_left`, and as much as there are variables.
     """
-    (start, through, sums), (least, most, found) = system, bounds
-    others, rest = _without(target, start, through)
+    (start, through, sums), (least, most, last_found) = system, bounds
+    others, through_others = _without(target, start, through)
     first, member = _members_without(target, members[0], members[1])
-    amount, mine, asked = np.empty(len(start) - 1, np.int64), np.empty(1, np.int64), most[target]
-    while least[target] < asked and steps_left[0] > 0:
+    amount, mine, wanted = np.empty(len(start) - 1, np.int64), np.empty(1, np.int64), most[target]
+    while least[target] < wanted and steps_left[0] > 0:
         left, answer = sums.copy(), YES
         for i in range(start[target], start[target + 1]):
-            left[through[i]] -= asked
+            left[through[i]] -= wanted
         for row in range(len(left)):
             if first[row] == first[row + 1] and left[row] != 0:
                 answer = NO
         mine[0] = tries
         if answer == YES:
-            answer = fill(others, rest, left, (first, member), amount, mine)
+            answer = fill(others, through_others, left, (first, member), amount, mine)
         steps_left[0] -= tries - mine[0] + len(others) - 1
         if answer == YES:
-            least[target] = found[target] = asked
-            for other in range(len(others) - 1):
-                v = other + 1 if other >= target else other
-                found[v] = amount[other]
-                least[v] = max(least[v], amount[other])
-        elif answer == NO and asked == most[target]:
-            asked -= 1
-            most[target] = asked
+            least[target] = last_found[target] = wanted
+            for place in range(len(others) - 1):
+                v = place + 1 if place >= target else place
+                last_found[v] = amount[place]
+                least[v] = max(least[v], amount[place])
+        elif answer == NO and wanted == most[target]:
+            wanted -= 1
+            most[target] = wanted
         else:
-            asked = (asked + least[target]) // 2
+            wanted = (wanted + least[target]) // 2
 
 
 @njit(cache=True)
@@ -607,13 +607,13 @@ def components_of(start: Int64s, through: Int32s, sums: int) -> Int32s:
             parent[first] = parent[parent[first]]
             first = parent[first]
         for i in range(start[v] + 1, start[v + 1]):
-            other = through[i]
-            while parent[other] != other:
-                parent[other] = parent[parent[other]]
-                other = parent[other]
-            if other < first:
-                first, other = other, first
-            parent[other] = first
+            second = through[i]
+            while parent[second] != second:
+                parent[second] = parent[parent[second]]
+                second = parent[second]
+            if second < first:
+                first, second = second, first
+            parent[second] = first
     component, number, count = np.empty(len(start) - 1, np.int32), np.full(sums, -1, np.int32), 0
     for v in range(len(start) - 1):
         root = through[start[v]]

@@ -165,33 +165,33 @@ class Overlap:
             return FewestCandidates(np.where(sizes > 0, sizes, NO_OVERLAP), None, sizes == 0)
         if last > 1 and sum(len(release.owner) for release in self.chain.releases) <= ENTRIES_TOGETHER:
             return self._fewest_in(self.by_time[time])
-        before, other = self.cells(time, stop=last), self.capped(last, time)
-        met = match_blocks(self.chain.trees, before.table, other)
-        order = np.argsort(met.other, kind="stable")
-        begin = np.searchsorted(met.other[order], np.arange(met.count + 1)).astype(np.int64)
-        one, _, back, _, partners = least_overlaps(
+        before, newest = self.cells(time, stop=last), self.capped(last, time)
+        matched = match_blocks(self.chain.trees, before.table, newest)
+        order = np.argsort(matched.other, kind="stable")
+        begin = np.searchsorted(matched.other[order], np.arange(matched.count + 1)).astype(np.int64)
+        fewest, _, back, _, partners = least_overlaps(
             before.table.start,
-            met.one,
+            matched.one,
             before.table.counts,
             begin,
-            other.owner[order],
-            other.counts[order],
-            len(other),
+            newest.owner[order],
+            newest.counts[order],
+            len(newest),
         )
-        wide = np.bincount(met.join_other, minlength=int(met.join_one.max(initial=0)) + 1)
-        disjoint = partners < wide[met.join_one]
+        wide = np.bincount(matched.join_other, minlength=int(matched.join_one.max(initial=0)) + 1)
+        disjoint = partners < wide[matched.join_one]
         if time + 1 < last:
-            one = _fewest_per(before.classes[:, 0], one, len(self.chain.releases[time]))
+            fewest = _fewest_per(before.classes[:, 0], fewest, len(self.chain.releases[time]))
             disjoint = before.phantom | disjoint.any()
-        return FewestCandidates(one, back, disjoint)
+        return FewestCandidates(fewest, back, disjoint)
 
     def _fewest_in(self, cells: Cells) -> FewestCandidates:
         """The same, where all cells are known."""
         first, last = self.chain.releases[cells.time], self.chain.releases[-1]
         candidates = np.where(cells.candidates > 0, cells.candidates, NO_OVERLAP)
-        one = _fewest_per(cells.classes[:, 0], candidates, len(first))
+        fewest = _fewest_per(cells.classes[:, 0], candidates, len(first))
         back = _fewest_per(self._last.classes(cells.table), candidates, len(last))
-        return FewestCandidates(one, back, cells.phantom)
+        return FewestCandidates(fewest, back, cells.phantom)
 
     @cached_property
     def _last(self) -> ReleaseIndex:
@@ -257,40 +257,43 @@ class Overlap:
         """Cells with one more release, which depends on the time."""
         number = np.searchsorted(cells.span, cells.times)
         others = self._capped([(release[t], t) for t in cells.span])
-        begin = np.cumsum([0, *(len(other) for other in others)])
+        begin = np.cumsum([0, *(len(right) for right in others)])
         which = np.repeat(np.arange(len(others)), np.diff(begin))
-        trees, one, other = numbered_apart(self.chain.trees, (cells.table, number), (stacked(others), which))
-        table, (mine, theirs), met = crossed(trees, one, other)
+        trees, left, right = numbered_apart(self.chain.trees, (cells.table, number), (stacked(others), which))
+        table, (mine, theirs), matched = crossed(trees, left, right)
         width = len(self.chain.trees)
         table = replace(table, node_of=table.node_of[:width], nodes=table.nodes[:, :width])
         classes = np.hstack([cells.classes[mine], (theirs - begin[number[mine]]).astype(np.int32)[:, None]])
         pairs = np.bincount(number[mine], minlength=len(others))
-        phantom = cells.phantom | (pairs < _comparable(met, which, len(others)))
+        phantom = cells.phantom | (pairs < _comparable(matched, which, len(others)))
         return Cells(cells.span, cells.times[mine], classes, table, phantom)
 
     def _capped(self, pairs: Sequence[tuple[int, int]]) -> list[ClassTable]:
         """For every release and time: the release with the counts that a person of the time can be behind."""
         bound = [self.before(t) if self.compose or j == t else [] for j, t in pairs]
-        asked = [(i, j) for (j, _), before in zip(pairs, bound, strict=True) for i in before]
-        newer = dict(zip(asked, self.newer(asked), strict=True))
+        needed = [(i, j) for (j, _), before in zip(pairs, bound, strict=True) for i in before]
+        newer = dict(zip(needed, self.newer(needed), strict=True))
         capped = []
         for (j, _), before in zip(pairs, bound, strict=True):
             release = self.chain.releases[j]
             counts = release.counts
             for i in before:
                 counts = np.minimum(counts, newer[i, j])
-            kept = counts > 0
-            some = replace(
-                release, owner=release.owner[kept], values=release.values[kept], counts=counts[kept]
+            positive = counts > 0
+            limited = replace(
+                release,
+                owner=release.owner[positive],
+                values=release.values[positive],
+                counts=counts[positive],
             )
-            capped.append(some if before else release)
+            capped.append(limited if before else release)
         return capped
 
     def newer(self, pairs: Sequence[tuple[int, int]]) -> list[Counts]:
         """For every pair (i, j) and entry of release j: the rows newer than release i in its block."""
         if self._shorter is not None:
-            known = [(i, j) for i, j in dict.fromkeys(pairs) if j < len(self._shorter.chain)]
-            self._newer.update(zip(known, self._shorter.newer(known), strict=True))
+            in_shorter = [(i, j) for i, j in dict.fromkeys(pairs) if j < len(self._shorter.chain)]
+            self._newer.update(zip(in_shorter, self._shorter.newer(in_shorter), strict=True))
         groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for i, j in dict.fromkeys(pairs):
             if (i, j) not in self._newer:
@@ -306,43 +309,43 @@ class Overlap:
     def _compare(self, pairs: Sequence[tuple[int, int]]) -> None:
         """Compute and keep what is newer, for pairs of releases with the same two cuts."""
         olds, news = ([self.chain.releases[pair[n]] for pair in pairs] for n in (0, 1))
-        which = [np.repeat(np.arange(len(pairs)), [len(s) for s in some]) for some in (olds, news)]
+        which = [np.repeat(np.arange(len(pairs)), [len(s) for s in releases]) for releases in (olds, news)]
         old, new = stacked(olds), stacked(news)
-        trees, one, other = numbered_apart(self.chain.trees, (old, which[0]), (new, which[1]))
-        met = match_blocks(trees, one, other)
-        newer = met.surplus(one, other)[met.other]
+        trees, left, right = numbered_apart(self.chain.trees, (old, which[0]), (new, which[1]))
+        matched = match_blocks(trees, left, right)
+        newer = matched.surplus(left, right)[matched.other]
         ends = np.cumsum([len(release.owner) for release in news])
         self._newer.update(zip(pairs, np.split(newer, ends[:-1]), strict=True))
 
 
 def crossed(
-    trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable
+    trees: Sequence[Taxonomy], earlier: ClassTable, later: ClassTable
 ) -> tuple[ClassTable, tuple[NDArray[np.intp], Codes], Blocks]:
     """The cells where classes of two tables share a value, the two classes of each cell, and the blocks."""
-    met = match_blocks(trees, one, other)
-    order = np.argsort(met.other, kind="stable")
-    begin = np.searchsorted(met.other[order], np.arange(met.count + 1))
-    known = np.flatnonzero(met.one >= 0)
-    lengths = np.diff(begin)[met.one[known]] if len(known) else np.zeros(0, np.int64)
+    matched = match_blocks(trees, earlier, later)
+    order = np.argsort(matched.other, kind="stable")
+    begin = np.searchsorted(matched.other[order], np.arange(matched.count + 1))
+    shared = np.flatnonzero(matched.one >= 0)
+    lengths = np.diff(begin)[matched.one[shared]] if len(shared) else np.zeros(0, np.int64)
     total = int(lengths.sum())
     if total > MOST_CELL_ENTRIES:
         raise UsageError(
             f"the releases meet in more than {MOST_CELL_ENTRIES:,} cells",
             remedy="Look at fewer releases at a time.",
         )
-    left = np.repeat(known, lengths)
-    first = np.repeat(begin[:-1][met.one[known]] - (np.cumsum(lengths) - lengths), lengths)
+    left = np.repeat(shared, lengths)
+    first = np.repeat(begin[:-1][matched.one[shared]] - (np.cumsum(lengths) - lengths), lengths)
     right = order[first + np.arange(total)]
-    pair = one.owner[left].astype(np.int64) * max(1, len(other)) + other.owner[right]
+    pair = earlier.owner[left].astype(np.int64) * max(1, len(later)) + later.owner[right]
     distinct, cell = np.unique(pair, return_inverse=True)
-    mine, theirs = distinct // max(1, len(other)), (distinct % max(1, len(other))).astype(np.int32)
-    values, counts = one.values[left], np.minimum(one.counts[left], other.counts[right])
+    mine, theirs = distinct // max(1, len(later)), (distinct % max(1, len(later))).astype(np.int32)
+    values, counts = earlier.values[left], np.minimum(earlier.counts[left], later.counts[right])
     sequence = np.lexsort((values, cell))
     node_of, nodes = [], np.empty((len(distinct), len(trees)), np.int32)
     for j, tree in enumerate(trees):
-        a, b = one.node_of[j], other.node_of[j]
+        a, b = earlier.node_of[j], later.node_of[j]
         node_of.append(np.where(tree.depth[a] >= tree.depth[b], a, b))
-        u, v = one.nodes[mine, j], other.nodes[theirs, j]
+        u, v = earlier.nodes[mine, j], later.nodes[theirs, j]
         nodes[:, j] = np.where(tree.depth[u] >= tree.depth[v], u, v)
     table = ClassTable(
         tuple(node_of),
@@ -351,7 +354,7 @@ def crossed(
         values[sequence],
         counts[sequence],
     )
-    return table, (mine, theirs), met
+    return table, (mine, theirs), matched
 
 
 def _fewest_per(owner: Codes, candidates: Counts, count: int) -> Counts:
@@ -360,11 +363,11 @@ def _fewest_per(owner: Codes, candidates: Counts, count: int) -> Counts:
     return fewest
 
 
-def _comparable(met: Blocks, number: NDArray[np.intp], count: int) -> Counts:
+def _comparable(matched: Blocks, number: NDArray[np.intp], count: int) -> Counts:
     """How many pairs of classes are comparable, by the number of the second: they need not share a value."""
-    joins = int(max(met.join_one.max(initial=-1), met.join_other.max(initial=-1))) + 1
-    wide = np.bincount(met.join_one, minlength=joins)
-    return np.bincount(number, weights=wide[met.join_other], minlength=count).astype(np.int64)
+    joins = int(max(matched.join_one.max(initial=-1), matched.join_other.max(initial=-1))) + 1
+    wide = np.bincount(matched.join_one, minlength=joins)
+    return np.bincount(number, weights=wide[matched.join_other], minlength=count).astype(np.int64)
 
 
 def candidates_of(overlap: Overlap, time: int, classes: Mapping[int, Codes]) -> Counts:
@@ -378,9 +381,9 @@ def candidates_of(overlap: Overlap, time: int, classes: Mapping[int, Codes]) -> 
     for j in range(time + 1, len(overlap.chain)):
         release = overlap.capped(j, time)
         keys = release.owner.astype(np.int64) * overlap.chain.values + release.values
-        asked = classes[j][target].astype(np.int64) * overlap.chain.values + values
-        place = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))
-        there = keys[place] == asked if len(keys) else np.zeros(len(asked), dtype=bool)
+        wanted = classes[j][target].astype(np.int64) * overlap.chain.values + values
+        place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        there = keys[place] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
         least = np.where(there, np.minimum(least, release.counts[place] if len(keys) else 0), 0)
     sums = np.zeros(len(lengths), np.int64)
     np.add.at(sums, target, least)
@@ -430,8 +433,8 @@ class Equations:
         binding = tuple(tuple(j for j in range(t, len(chain)) if finer[j] < t) for t in range(len(chain)))
         index = [ReleaseIndex(chain, release) for release in chain.releases]
         through, lengths = [], []
-        for some, releases in zip(cells, binding, strict=True):
-            rows = np.stack([offsets[j] + index[j].entries(some.table) for j in releases], axis=1)
+        for cells_of_time, releases in zip(cells, binding, strict=True):
+            rows = np.stack([offsets[j] + index[j].entries(cells_of_time.table) for j in releases], axis=1)
             through.append(rows.ravel())
             lengths.append(np.full(len(rows), len(releases), np.int64))
         return cls(
@@ -471,10 +474,10 @@ class Equations:
     def widths(self) -> Longs:
         """The size of each component: entries times sums."""
         begin = self.by_component[1]
-        held = np.zeros(len(self.sums), np.int32)
-        held[self.through] = np.repeat(self.component, np.diff(self.start))
+        component_of_sum = np.zeros(len(self.sums), np.int32)
+        component_of_sum[self.through] = np.repeat(self.component, np.diff(self.start))
         used = np.unique(self.through)
-        return np.diff(begin) * np.bincount(held[used], minlength=len(begin) - 1)
+        return np.diff(begin) * np.bincount(component_of_sum[used], minlength=len(begin) - 1)
 
 
 @dataclass(frozen=True, eq=False)

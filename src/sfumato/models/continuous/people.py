@@ -69,7 +69,7 @@ def positions_of(history: History, cuts: Cuts) -> Labels:
     table = history.table
     trees = [c.taxonomy for c in table.keys]
     finest: list[Nodes] = [cuts[c.name].node_of for c in table.keys]
-    shown = [np.zeros(table.distinct, np.int32) for _ in trees]
+    node_columns = [np.zeros(table.distinct, np.int32) for _ in trees]
     codes = [table.codes(c.name) for c in table.keys]
     for time in range(len(history.releases), -1, -1):
         if time < len(history.releases):
@@ -77,14 +77,14 @@ def positions_of(history: History, cuts: Cuts) -> Labels:
             finest = [deeper(*three) for three in zip(trees, finest, earlier, strict=True)]
         here = np.flatnonzero(history.time == time)
         for j, nodes in enumerate(finest):
-            shown[j][here] = nodes[codes[j][here]]
+            node_columns[j][here] = nodes[codes[j][here]]
     sizes = (len(history.releases) + 1, *(len(tree.labels) for tree in trees))
-    return numbered([history.time, *shown], sizes)
+    return numbered([history.time, *node_columns], sizes)
 
 
-def deeper(tree: Taxonomy, one: Nodes, other: Nodes) -> Nodes:
+def deeper(tree: Taxonomy, left: Nodes, right: Nodes) -> Nodes:
     """Returns, of two cuts given as the node of every leaf, the finer node on every path."""
-    finer: Nodes = np.where(tree.depth[one] >= tree.depth[other], one, other)
+    finer: Nodes = np.where(tree.depth[left] >= tree.depth[right], left, right)
     return finer
 
 
@@ -102,9 +102,9 @@ def numbered(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> La
 
 def smallest_position(table: Microdata, position: NDArray[np.integer]) -> int | None:
     """Returns how many rows the smallest position holds; `None` where nobody is."""
-    held = np.zeros(int(position.max(initial=-1)) + 1, np.int64)
-    np.add.at(held, position, table.counts)
-    return int(held[held > 0].min()) if (held > 0).any() else None
+    sizes = np.zeros(int(position.max(initial=-1)) + 1, np.int64)
+    np.add.at(sizes, position, table.counts)
+    return int(sizes[sizes > 0].min()) if (sizes > 0).any() else None
 
 
 def rows_under(codes: Codes, tree: Taxonomy, node: int) -> NDArray[np.intp]:
@@ -167,45 +167,47 @@ class BelievedColumn:
     overall: Counts
 
 
-def expected_cells(trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable) -> ExpectedCells:
+def expected_cells(trees: Sequence[Taxonomy], earlier: ClassTable, later: ClassTable) -> ExpectedCells:
     """Returns the cells where somebody can be who is in both tables, or is new in the second.
 
     The second table holds everybody of the first. Raises `UsageError` where it does not, or where the cells
     are too many to look at.
     """
-    met = match_blocks(trees, one, other)
-    newer = met.surplus(one, other)
-    total = np.zeros(met.count, np.int64)
-    np.add.at(total, met.other, other.counts)
-    order = np.argsort(met.other, kind="stable")
-    begin = np.searchsorted(met.other[order], np.arange(met.count + 1))
-    lengths = np.diff(begin)[met.one]
+    matched = match_blocks(trees, earlier, later)
+    newer = matched.surplus(earlier, later)
+    total = np.zeros(matched.count, np.int64)
+    np.add.at(total, matched.other, later.counts)
+    order = np.argsort(matched.other, kind="stable")
+    begin = np.searchsorted(matched.other[order], np.arange(matched.count + 1))
+    lengths = np.diff(begin)[matched.one]
     size = int(lengths.sum())
     if size > MOST_CELL_ENTRIES:
         raise UsageError(
             f"two tables share more than {MOST_CELL_ENTRIES:,} cells",
             remedy="Publish less detail, or fewer tables together.",
         )
-    left = np.repeat(np.arange(len(one.owner)), lengths)
-    right = order[np.repeat(begin[:-1][met.one] - (np.cumsum(lengths) - lengths), lengths) + np.arange(size)]
-    fresh = np.flatnonzero(newer[met.other] > 0)
-    width = max(1, len(other))
+    left = np.repeat(np.arange(len(earlier.owner)), lengths)
+    right = order[
+        np.repeat(begin[:-1][matched.one] - (np.cumsum(lengths) - lengths), lengths) + np.arange(size)
+    ]
+    fresh = np.flatnonzero(newer[matched.other] > 0)
+    width = max(1, len(later))
     pair = np.concatenate(
         [
-            one.owner[left].astype(np.int64) * width + other.owner[right],
-            np.int64(len(one)) * width + other.owner[fresh],
+            earlier.owner[left].astype(np.int64) * width + later.owner[right],
+            np.int64(len(earlier)) * width + later.owner[fresh],
         ]
     )
     distinct, owner = np.unique(pair, return_inverse=True)
-    values = np.concatenate([one.values[left], other.values[fresh]])
+    values = np.concatenate([earlier.values[left], later.values[fresh]])
     sequence = np.lexsort((values, owner))
     return ExpectedCells(
         len(distinct),
         owner[sequence].astype(np.int32),
         values[sequence],
-        np.concatenate([one.counts[left], newer[met.other[fresh]]])[sequence],
-        np.concatenate([other.counts[right], other.counts[fresh]])[sequence],
-        total[np.concatenate([met.other[right], met.other[fresh]])][sequence],
+        np.concatenate([earlier.counts[left], newer[matched.other[fresh]]])[sequence],
+        np.concatenate([later.counts[right], later.counts[fresh]])[sequence],
+        total[np.concatenate([matched.other[right], matched.other[fresh]])][sequence],
     )
 
 
@@ -247,10 +249,10 @@ class _Expected:
         """Returns the histogram of one cell in fractions."""
         weights: dict[int, Fraction] = {}
         for entry in range(int(self.start[cell]), int(self.start[cell + 1])):
-            some = self._order[self._begin[entry] : self._begin[entry + 1]].tolist()
+            entries = self._order[self._begin[entry] : self._begin[entry + 1]].tolist()
             c = self.cells
             weights[int(self.code[entry])] = sum(
-                (Fraction(int(c.one[e]) * int(c.other[e]), int(c.total[e])) for e in some), Fraction(0)
+                (Fraction(int(c.one[e]) * int(c.other[e]), int(c.total[e])) for e in entries), Fraction(0)
             )
         return WeightedHistogram(self.column.taxonomy, weights, self.column.overall)
 
@@ -261,16 +263,16 @@ def _kept(promise: ClassPromise, columns: Sequence[_Expected]) -> bool:
     if len(about) != 1:  # nearby histograms are made for one column
         return all(_exactly(promise, about, cell) for cell in range(about[0].cells.count if about else 0))
     near = np.zeros(about[0].cells.count, dtype=bool)
-    for some, truth in _nearby(promise, about[0]):
-        near[some] = truth
+    for cells, truth in _nearby(promise, about[0]):
+        near[cells] = truth
     doubtful = np.flatnonzero(~near)
-    known: dict[object, bool] = {}
+    answers: dict[object, bool] = {}
     for cell in doubtful.tolist():
-        held = about[0].exact(cell)
-        shares = frozenset((v, w / held.total) for v, w in held.weights.items())
-        if shares not in known:
-            known[shares] = _weights_kept(promise, {about[0].column.name: held})
-        if not known[shares]:
+        cell_histogram = about[0].exact(cell)
+        shares = frozenset((v, w / cell_histogram.total) for v, w in cell_histogram.weights.items())
+        if shares not in answers:
+            answers[shares] = _weights_kept(promise, {about[0].column.name: cell_histogram})
+        if not answers[shares]:
             return False
     return True
 
@@ -279,13 +281,13 @@ def _exactly(promise: ClassPromise, columns: Sequence[_Expected], cell: int) -> 
     return _weights_kept(promise, {c.column.name: c.exact(cell) for c in columns})
 
 
-def _weights_kept(promise: ClassPromise, held: dict[str, WeightedHistogram]) -> bool:
+def _weights_kept(promise: ClassPromise, histograms: dict[str, WeightedHistogram]) -> bool:
     """Tells whether a histogram keeps a promise, whatever its size; what cannot be told is no yes."""
-    people = next(iter(held.values())).total
-    one = WeightedClass(people, held)
+    people = next(iter(histograms.values())).total
+    weighted = WeightedClass(people, histograms)
     if 0 < people < promise.least_people:
-        one = one.scaled(Fraction(promise.least_people) / people)
-    return promise.keeps_weights(one) is True
+        weighted = weighted.scaled(Fraction(promise.least_people) / people)
+    return promise.keeps_weights(weighted) is True
 
 
 def _nearby(promise: ClassPromise, of: _Expected) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
@@ -296,8 +298,8 @@ def _nearby(promise: ClassPromise, of: _Expected) -> Iterator[tuple[NDArray[np.i
     while begin < len(lengths):
         already = int(work[begin - 1]) if begin else 0
         end = max(begin + 1, int(np.searchsorted(work, already + ENTRIES_TOGETHER)))
-        some = np.arange(begin, min(end, len(lengths)))
-        yield some, _mixtures_kept(promise, of, rounded, some)
+        cells = np.arange(begin, min(end, len(lengths)))
+        yield cells, _mixtures_kept(promise, of, rounded, cells)
         begin = end
 
 
@@ -316,7 +318,7 @@ def _mixtures_kept(
     more = np.where(place + 1 == which[owner], SLACK * size[owner], 0)
     counts = rounded[entry] + more
     there = counts > 0
-    held: Histogram = histogram(
+    mixtures: Histogram = histogram(
         of.column.taxonomy,
         owner[there],
         of.code[entry[there]],
@@ -324,8 +326,8 @@ def _mixtures_kept(
         len(cell_of_variant),
         overall=of.column.overall,
     )
-    people = held.totals
-    truth = promise.holds_on(Classes(people, people, {of.column.name: held}))
+    people = mixtures.totals
+    truth = promise.holds_on(Classes(people, people, {of.column.name: mixtures}))
     return np.logical_and.reduceat(truth, np.cumsum(variants) - variants)
 
 
@@ -396,7 +398,7 @@ class Pool:
         if len(versions) > MOST_VERSIONS_COMBINED:
             return False
         sizes = range(2, len(versions) + 1)
-        return all(self.keeps(some) for size in sizes for some in combinations(versions, size))
+        return all(self.keeps(coalition) for size in sizes for coalition in combinations(versions, size))
 
     def keeps_pairs(self, versions: Sequence[Cuts]) -> bool:
         """The same for every two of these versions.
@@ -442,11 +444,11 @@ class Pool:
             return True
         return all(self._pair_expected(*pair) for pair in combinations(versions, 2))
 
-    def _pair_expected(self, one: Cuts, other: Cuts) -> bool:
-        key = tuple(sorted((self._key(one), self._key(other))))
+    def _pair_expected(self, left: Cuts, right: Cuts) -> bool:
+        key = tuple(sorted((self._key(left), self._key(right))))
         if key not in self._together:
             try:
-                cells = expected_cells(self._trees, self._release(one), self._release(other))
+                cells = expected_cells(self._trees, self._release(left), self._release(right))
                 self._together[key] = expectations_kept(cells, self.promises.about_beliefs, self._columns)
             except UsageError:  # too many cells to look at
                 self._together[key] = False
@@ -523,13 +525,13 @@ class RegisterRule:
         """Returns the people of every position; rows at -1 are left out."""
         return people_at(self.history.table, position, self._columns, self._overall)
 
-    def expectations_kept(self, one: ClassTable, other: ClassTable) -> bool:
+    def expectations_kept(self, earlier: ClassTable, later: ClassTable) -> bool:
         """Tells whether what random worlds make of two releases keeps what is asked: rule P."""
         if not self._beliefs:
             return True
         trees = [c.taxonomy for c in self.history.table.keys]
         try:
-            cells = expected_cells(trees, one, other)
+            cells = expected_cells(trees, earlier, later)
         except UsageError:  # too many cells to look at
             return False
         return expectations_kept(cells, self._beliefs, self._judged)
@@ -657,13 +659,13 @@ def _rows_in_each(came: Codes, counts: Counts, releases: int) -> list[int]:
 
 def _refuse_missing(table: Microdata, earlier: Sequence[Imprint], came: Codes) -> None:
     """Raises where a release holds more or fewer rows than the table and those who were erased give."""
-    for i, (imprint, held) in enumerate(
+    for i, (imprint, present) in enumerate(
         zip(earlier, _rows_in_each(came, table.counts, len(earlier)), strict=True)
     ):
-        if held + imprint.erased != imprint.rows:
+        if present + imprint.erased != imprint.rows:
             raise RefusedByHistory(
                 f"release {i + 1} holds {imprint.rows} rows, of which {imprint.erased} were erased, and the"
-                f" table has {held} of them",
+                f" table has {present} of them",
                 remedy="Give the whole table: rows of whoever was erased before are deleted, all others are"
                 " in it.",
             )

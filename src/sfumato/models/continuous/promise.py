@@ -170,20 +170,24 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
 
     def objections(self, policy: PolicyView) -> list[str]:
         """What a chain of releases cannot go with."""
-        said = []
+        sentences = []
         if self.since and self.person:
-            said.append("either since or person says which rows are old, not both")
+            sentences.append("either since or person says which rows are old, not both")
         for key, name in (("since", self.since), ("person", self.person)):
             rule = policy.columns.get(name or "")
             if name is None:
                 continue
             if rule is None:
-                said.append(f"{key} names no column of the policy")
+                sentences.append(f"{key} names no column of the policy")
             elif rule.role is not Role.IDENTIFIER:
-                said.append(f"the column of {key} must not be published: make it identifier, not {rule.role}")
+                sentences.append(
+                    f"the column of {key} must not be published: make it identifier, not {rule.role}"
+                )
         if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
-            said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
-        return said
+            sentences.append(
+                "terms of a set-valued column are suppressed row by row: a chain cannot follow that"
+            )
+        return sentences
 
     def watch(self, table: Microdata) -> IncrementalChecker:
         from sfumato.models.continuous.people import RegisterWatch  # noqa: PLC0415  # compiled kernels
@@ -249,8 +253,8 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
     @property
     def _is_proved(self) -> bool:
         """Whether the last of the earlier releases tells that everybody keeps k beside all of them."""
-        known = self._known_at(len(self.earlier) - 1) if self.earlier else None
-        return known is not None and known.proved >= self.k
+        candidates = self._known_at(len(self.earlier) - 1) if self.earlier else None
+        return candidates is not None and candidates.proved >= self.k
 
     def _known_at(self, i: int) -> ProvedCandidates | None:
         """What an earlier release tells of candidates, if it was made beside those before it and no other."""
@@ -265,11 +269,11 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
         from sfumato.models.continuous.overlap import Overlap  # noqa: PLC0415  # compiled kernels
 
         history, start = decider.history, decider.closing_above(release)
-        known = None if start is None else self._known_at(start)
-        if start is None or known is None:
+        proved = None if start is None else self._known_at(start)
+        if start is None or proved is None:
             overlap, left = Overlap(history.chain_with(release)), []
         else:
-            overlap, left = Overlap(history.since(start).chain_with(release)), [known.fewest]
+            overlap, left = Overlap(history.since(start).chain_with(release)), [proved.fewest]
         left += [overlap.fewest_candidates(t).least for t in range(len(left), len(overlap.chain))]
         return min((n for n in left if n is not None), default=None)
 
@@ -290,13 +294,13 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
     def _rule(self, history: History) -> RegisterRule:
         from sfumato.models.continuous.people import RegisterRule  # noqa: PLC0415  # compiled kernels
 
-        asked = self.beside if self.survivors else ()
-        if unfit := [p.name for p in asked if not p.cone or is_relative(p)]:
+        promises = self.beside if self.survivors else ()
+        if unfit := [p.name for p in promises if not p.cone or is_relative(p)]:
             raise UsageError(
                 f"{unfit[0]} is not judged beside earlier releases",
                 remedy="Leave survivors out, or give the promise a fixed reference.",
             )
-        return RegisterRule(history, self.k, asked)
+        return RegisterRule(history, self.k, promises)
 
     def _survive(self, classes: Classes) -> bool:
         """Whether what survives of every class keeps the other promises."""

@@ -41,22 +41,22 @@ def _nodes_on_one_path(a: Int32s, b: Int32s, end: Int32s) -> bool:
 def paths_between(nodes: Int32s, end: Int32s) -> Flags:
     """Tell of any two labels whether they are on one path: the last part of a `Shape`."""
     columns, labels = nodes.shape[0], nodes.shape[1]
-    found = np.zeros((columns, labels, columns, labels), np.bool_)
+    paths = np.zeros((columns, labels, columns, labels), np.bool_)
     for c in range(columns):
         for a in range(labels):
             for d in range(columns):
                 for b in range(labels):
-                    found[c, a, d, b] = _nodes_on_one_path(nodes[c, a], nodes[d, b], end)
-    return found
+                    paths[c, a, d, b] = _nodes_on_one_path(nodes[c, a], nodes[d, b], end)
+    return paths
 
 
 @njit(cache=True)
-def _on_one_path(column: int, label: int, other: int, its: int, shape: Shape) -> bool:
+def _on_one_path(column: int, label: int, second: int, second_label: int, shape: Shape) -> bool:
     """Whether a label of a column and one of another column are on one path."""
     nodes, end, paths = shape
     if paths.size > 0:
-        return bool(paths[column, label, other, its])
-    return _nodes_on_one_path(nodes[column, label], nodes[other, its], end)
+        return bool(paths[column, label, second, second_label])
+    return _nodes_on_one_path(nodes[column, label], nodes[second, second_label], end)
 
 
 @njit(cache=True)
@@ -128,7 +128,7 @@ def _gains(
     when: int,
     people: People,
     shape: Shape,
-    some: Int32s,
+    carriers: Int32s,
     alike: Range,
     log: Int32s,
     used: int,
@@ -136,12 +136,12 @@ def _gains(
 ) -> tuple[int, int]:
     """Give somebody the target's label in a column: the new length of the log (-1: impossible), steps_left.
 
-    `some` had that label, `alike` are all people of the same value. First a swap of all columns in which the
-    other person is nearer to the target, or of this column alone; then a cycle.
+    `carriers` had that label, `alike` are all people of the same value. First a swap of all columns in which
+    the other person is nearer to the target, or of this column alone; then a cycle.
     """
     labels, time, first, _ = people
     mark, wanted = used, target[column]
-    for r in some:
+    for r in carriers:
         if first[column, time[r]] != first[column, when]:
             continue
         steps_left -= 1
@@ -221,8 +221,8 @@ def _cycle(
     head, tail = 0, 1
     while head < tail:
         giver = who if queue[head] < 0 else begin + queue[head]
-        asked, still = still, 0
-        for at in range(asked):
+        looked_at, still = still, 0
+        for at in range(looked_at):
             i = free[at]
             taker = begin + i
             if steps_left <= i:  # everybody up to here counts as looked at
@@ -285,8 +285,10 @@ def _becomes(
         if first[c, when] < 0 or labels[c, who] == target[c]:
             continue
         key = int(target[c]) * width + value
-        some = order[c][first_place(keys[c], key) : first_place(keys[c], key + 1)]
-        result, steps_left = _gains(who, c, target, when, people, shape, some, alike, log, used, steps_left)
+        carriers = order[c][first_place(keys[c], key) : first_place(keys[c], key + 1)]
+        result, steps_left = _gains(
+            who, c, target, when, people, shape, carriers, alike, log, used, steps_left
+        )
         if result < 0 or result > LOGGED:
             _undo(labels, log, max(used, result), mark)
             return -1, steps_left
@@ -370,43 +372,43 @@ def _entry_with(key: int, keys: Keys, owners: Int64s) -> int:
 
 @njit(cache=True)
 def make_exchanges(
-    met: Int64s,
+    meetings: Int64s,
     entry: Int64s,
     passed: Flags,
     sums: Int64s,
     drawn: Keys,
-    known: tuple[Keys, Keys, Int64s],
+    lookup: tuple[Keys, Keys, Int64s],
 ) -> None:
-    """Moves people who meet, `met[0]` and `met[1]`, `met[2]` and `met[3]` and so on, to other entries.
+    """Moves people who meet, `meetings[0]` and `meetings[1]`, then the next two and so on, to other entries.
 
     Pair i passes on what the releases `passed[i]` show of both. Entry e has the sum `sums[e, j]` in release j
-    (-1: none) and there the random number `drawn[e, j]`; its key is what these add up to. `known` holds the
+    (-1: none) and there the random number `drawn[e, j]`; its key is what these add up to. `lookup` holds the
     keys of all entries, then the same sorted, with the entry of each. An exchange is made in `entry` where
     both people find an entry that has exactly the sums they would have.
     """
-    key, keys, owners = known
+    key, keys, owners = lookup
     releases = sums.shape[1]
     for i in range(len(passed)):
-        a, b = met[2 * i], met[2 * i + 1]
-        one, other = entry[a], entry[b]
+        a, b = meetings[2 * i], meetings[2 * i + 1]
+        first, second = entry[a], entry[b]
         change = np.uint64(0)
         for j in range(releases):
-            passed[i, j] &= (sums[one, j] >= 0) == (sums[other, j] >= 0)
+            passed[i, j] &= (sums[first, j] >= 0) == (sums[second, j] >= 0)
             if passed[i, j]:
-                change += drawn[other, j] - drawn[one, j]
+                change += drawn[second, j] - drawn[first, j]
         if change == 0:  # both would stay where they are
             continue
-        new_one = _entry_with(key[one] + change, keys, owners)
-        if new_one < 0:
+        new_first = _entry_with(key[first] + change, keys, owners)
+        if new_first < 0:
             continue
-        new_other = _entry_with(key[other] - change, keys, owners)
-        if new_other < 0:
+        new_second = _entry_with(key[second] - change, keys, owners)
+        if new_second < 0:
             continue
         right = True  # a key that two rows share would break a count
         for j in range(releases):
-            mine, theirs = (other, one) if passed[i, j] else (one, other)
-            if sums[new_one, j] != sums[mine, j] or sums[new_other, j] != sums[theirs, j]:
+            mine, theirs = (second, first) if passed[i, j] else (first, second)
+            if sums[new_first, j] != sums[mine, j] or sums[new_second, j] != sums[theirs, j]:
                 right = False
                 break
         if right:
-            entry[a], entry[b] = new_one, new_other
+            entry[a], entry[b] = new_first, new_second

@@ -116,16 +116,16 @@ class Continuity(IncrementalChecker):
         roots = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
         if self._exactly and (root := self._decided(roots)).holds is not True:
             unsure = "it cannot be decided whether the earlier releases together leave everybody"
-            known = "the earlier releases together leave somebody fewer than"
+            certain = "the earlier releases together leave somebody fewer than"
             raise RefusedByHistory(
-                f"{unsure if root.holds is None else known} {self.k} candidates",
+                f"{unsure if root.holds is None else certain} {self.k} candidates",
                 remedy="Promise a smaller k, or start a new chain with the people who came later.",
             )
 
     def resolve(self, cuts: Cuts) -> bool:
         """Whether everybody keeps k candidates under these cuts, exactly."""
-        shown = [cuts[c.name].node_of for c in self.history.table.keys]
-        return len(self.history.releases) < 2 or self._decided(shown).holds is True
+        node_of = [cuts[c.name].node_of for c in self.history.table.keys]
+        return len(self.history.releases) < 2 or self._decided(node_of).holds is True
 
     def accept(self, cuts: Cuts) -> None:
         if self._pending is not None and self._is_next(cuts):
@@ -168,9 +168,9 @@ class Continuity(IncrementalChecker):
         left = np.add.reduceat(np.append(cap, 0), groups.begin[:-1]) if len(groups.branch) else cap[:0]
         new = self.history.time[groups.member] == len(self.history.releases)
         news = np.append(new, False).astype(np.int64)
-        some = np.add.reduceat(news, groups.start[:-1]) > 0 if len(left) else new
+        has_new = np.add.reduceat(news, groups.start[:-1]) > 0 if len(left) else new
         nothing = NO_OVERLAP
-        return int(left[left > 0].min(initial=nothing)), int(left[some].min(initial=nothing))
+        return int(left[left > 0].min(initial=nothing)), int(left[has_new].min(initial=nothing))
 
     def _old_ones(self, groups: Groups, caps: Caps, i: int, below: NodeSplit | None) -> tuple[int, int]:
         """People who came with earlier releases, those that the same cuts bind."""
@@ -203,11 +203,11 @@ class Continuity(IncrementalChecker):
     def _survivors_keep(self, groups: Groups, caps: Caps, below: NodeSplit | None) -> bool:
         now = len(self.history.releases)
         owner = np.repeat(np.arange(len(groups.branch)), np.diff(groups.begin))
-        kept = caps[now] > 0
-        if not self._judge(owner[kept], groups.value[kept], caps[now][kept]):
+        remains = caps[now] > 0
+        if not self._judge(owner[remains], groups.value[remains], caps[now][remains]):
             return False
         for i, cells in enumerate(self._cells):
-            found = parts.survivors_of_parts(
+            survivors = parts.survivors_of_parts(
                 groups.begin,
                 groups.value,
                 cells.of_row[groups.example],
@@ -216,7 +216,7 @@ class Continuity(IncrementalChecker):
                 self._held(i, below),
                 LARGEST,
             )
-            if len(found[0]) == LARGEST or not self._judge(*found):
+            if len(survivors[0]) == LARGEST or not self._judge(*survivors):
                 return False
         return True
 
@@ -243,8 +243,8 @@ class Continuity(IncrementalChecker):
 
     def _groups(self, branch: Codes, member: Codes, start: Counts) -> Groups:
         h = self.history
-        found = parts.values_of_parts(member, start, h.value, h.table.counts, self._slot)
-        return Groups(branch, member, start, *found)
+        values = parts.values_of_parts(member, start, h.value, h.table.counts, self._slot)
+        return Groups(branch, member, start, *values)
 
     def _below(self, step: tuple[str, int]) -> NodeSplit:
         column = [c.name for c in self.history.table.keys].index(step[0])

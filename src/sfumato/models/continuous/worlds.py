@@ -89,8 +89,8 @@ class WorldWalk:
         """Lets everybody meet somebody of the same component, and makes every exchange that can be made."""
         order = np.argsort(self._component[self._entry] + self._random.random(self.people))
         passed = self._random.integers(0, 2, (self.people // 2, self._sums.shape[1]), dtype=np.bool_)
-        known = self._key, self._keys, self._order
-        make_exchanges(order, self._entry, passed, self._sums, self._drawn, known)
+        lookup = self._key, self._keys, self._order
+        make_exchanges(order, self._entry, passed, self._sums, self._drawn, lookup)
         np.maximum(self.seen, self.amounts, out=self.seen)
 
 
@@ -136,9 +136,9 @@ class StepBudget:
 
     def lend_half(self) -> StepBudget:
         """Half of what is left, as a budget of its own; `take_back` what remains of it."""
-        half = StepBudget((self.left + 1) // 2)
-        self.counter -= half.counter
-        return half
+        lent = StepBudget((self.left + 1) // 2)
+        self.counter -= lent.counter
+        return lent
 
     def take_back(self, lent: StepBudget) -> None:
         self.counter += lent.counter
@@ -175,13 +175,13 @@ class Worlds:
         """Narrow entries in components up to a width, the smaller ones first."""
         small = self.equations.widths[self.equations.component[entries]] <= widest
         entries = entries[small & (self.least[entries] < self.most[entries])]
-        asked = self.equations.component[entries]
-        order = np.lexsort((entries, asked, self.equations.widths[asked]))
-        asked = asked[order]
-        parts = asked[np.flatnonzero(np.diff(asked, prepend=-1))].astype(np.int64)
+        component = self.equations.component[entries]
+        order = np.lexsort((entries, component, self.equations.widths[component]))
+        component = component[order]
+        parts = component[np.flatnonzero(np.diff(component, prepend=-1))].astype(np.int64)
         system, wanted = self.equations, np.zeros(len(self.most), bool)
         wanted[entries] = True
-        half = budget.lend_half()
+        lent = budget.lend_half()
         answers = raise_all(
             parts,
             system.by_component,
@@ -189,9 +189,9 @@ class Worlds:
             wanted,
             self.least,
             self.most,
-            half.counter,
+            lent.counter,
         )
-        budget.take_back(half)
+        budget.take_back(lent)
         if np.any(answers == NO_SOLUTION):
             raise no_world()
 
@@ -230,15 +230,15 @@ class Worlds:
         tables, end = [], 0
         for cells in self.cells:
             begin, end = end, end + len(cells.table.owner)
-            some = self.most[begin:end] > 0
-            there, owner = np.unique(cells.table.owner[some], return_inverse=True)
+            possible = self.most[begin:end] > 0
+            there, owner = np.unique(cells.table.owner[possible], return_inverse=True)
             tables.append(
                 replace(
                     cells.table,
                     nodes=cells.table.nodes[there],
                     owner=owner.astype(np.int32),
-                    values=cells.table.values[some],
-                    counts=self.most[begin:end][some],
+                    values=cells.table.values[possible],
+                    counts=self.most[begin:end][possible],
                 )
             )
         return tables
@@ -250,7 +250,7 @@ class Worlds:
 
     def target_numbers(self, times: Codes, cells: Codes) -> Counts:
         """The number of each target, by its time and cell; targets of all times are numbered in turn."""
-        begin = np.cumsum([0, *(len(one.table) for one in self.cells)]).astype(np.int64)
+        begin = np.cumsum([0, *(len(cells_of_time.table) for cells_of_time in self.cells)]).astype(np.int64)
         numbers: Counts = begin[times] + cells
         return numbers
 
@@ -282,16 +282,16 @@ class Worlds:
                         break
                     self._search(entry, tries, budget)
 
-    def solve_fewest(self, asked: NDArray[np.bool_], budget: StepBudget) -> None:
+    def solve_fewest(self, wanted: NDArray[np.bool_], budget: StepBudget) -> None:
         """Narrow the asked targets until the fewest candidates of one that exists are known exactly.
 
         Only targets that may keep fewer than one that exists are solved, those with the lowest bounds first.
         What takes too many steps stays open, as everywhere.
         """
-        waiting, together = asked.copy(), 1
+        waiting, together = wanted.copy(), 1
         while budget.left > 0:
             least, most = self.candidate_bounds()
-            fewest = most[asked & (least > 0)].min(initial=np.iinfo(np.int64).max)
+            fewest = most[wanted & (least > 0)].min(initial=np.iinfo(np.int64).max)
             waiting &= (least < most) & (np.maximum(least, 1) < fewest)
             lowest = np.flatnonzero(waiting)
             if not len(lowest):
@@ -304,8 +304,8 @@ class Worlds:
     def _narrow_by_walk(self, k: int, tries: int, budget: StepBudget) -> None:
         """Narrow targets by worlds around one that is looked for in every component, where many are open."""
 
-        def still_open(seen: Counts) -> int:
-            np.maximum(self.least, seen, out=self.least)
+        def still_open(amounts: Counts) -> int:
+            np.maximum(self.least, amounts, out=self.least)
             return int(undecided(*self.candidate_bounds(), k).sum())
 
         entries = np.flatnonzero(undecided(*self.candidate_bounds(), k)[self.targets])
@@ -433,30 +433,35 @@ class Swaps:
         labels = [self._labels(chain, releases, people) for releases in groups]
         first, since = _places(chain, groups)
         leaves = [t.low[n] for t, n in zip(chain.trees, targets.nodes.T, strict=True)]
-        shown = []
-        for releases, one in zip(groups, labels, strict=True):
+        numbers = []
+        for releases, cut_labels in zip(groups, labels, strict=True):
             cut = chain.releases[releases[0]].node_of
-            shown.append(_numbers(chain, one.packed, [n[x] for n, x in zip(cut, leaves, strict=True)]))
+            numbers.append(
+                _numbers(chain, cut_labels.packed, [n[x] for n, x in zip(cut, leaves, strict=True)])
+            )
         value = self.history.value[people].astype(np.int32)
         begins = np.searchsorted(value, np.arange(self.history.values + 1))
-        given = (
-            np.stack(shown) if leaves else np.zeros((len(groups), len(targets)), np.int32),
+        arguments = (
+            np.stack(numbers) if leaves else np.zeros((len(groups), len(targets)), np.int32),
             targets.times,
             targets.there,
             np.full(len(targets), wanted, np.int64),
             (targets.begin, targets.values, targets.bound),
             (
-                np.stack([one.of_person for one in labels]),
+                np.stack([cut_labels.of_person for cut_labels in labels]),
                 self.history.time[people].astype(np.int32),
                 first,
                 since,
             ),
             _shape(chain, labels),
-            (np.stack([one.order for one in labels]), np.stack([one.keys for one in labels])),
+            (
+                np.stack([cut_labels.order for cut_labels in labels]),
+                np.stack([cut_labels.keys for cut_labels in labels]),
+            ),
             begins,
         )
         i = -1
-        while (i := first_short(i + 1, *given, MOST_PEOPLE_TRIED)) < len(targets):
+        while (i := first_short(i + 1, *arguments, MOST_PEOPLE_TRIED)) < len(targets):
             yield i
 
     def _people(self, releases: int) -> Codes:
@@ -501,9 +506,9 @@ def _shape(chain: Chain, labels: list[_CutLabels]) -> tuple[Codes, Codes, NDArra
     """The nodes behind every number, column by column, the end of every node by attribute, and which numbers
     are on one path, unless these are too many pairs."""
     width = max(1, len(chain.trees))
-    nodes = np.zeros((len(labels), max(len(one.nodes) for one in labels), width), np.int32)
-    for c, one in enumerate(labels):
-        nodes[c, : len(one.nodes), : len(chain.trees)] = one.nodes
+    nodes = np.zeros((len(labels), max(len(cut_labels.nodes) for cut_labels in labels), width), np.int32)
+    for c, cut_labels in enumerate(labels):
+        nodes[c, : len(cut_labels.nodes), : len(chain.trees)] = cut_labels.nodes
     end = np.ones((width, max((len(t.labels) for t in chain.trees), default=1)), np.int32)
     for j, tree in enumerate(chain.trees):
         end[j, : len(tree.labels)] = tree.end
@@ -610,13 +615,13 @@ class Decider:
         if self.k == 1:  # whoever can be there is a candidate
             return Decision(0, 0)
         key = _digest(self._known, release)
-        found = _REMEMBERED.get(key) or self._decide(release)
+        decision = _REMEMBERED.get(key) or self._decide(release)
         if self._budget is not None:
-            if found.expected > self._budget.left:
+            if decision.expected > self._budget.left:
                 return Decision(0, 1)
-            self._budget.spend(found.work)
-        _remember(key, found)
-        return found
+            self._budget.spend(decision.work)
+        _remember(key, decision)
+        return decision
 
     def _decide(self, release: ClassTable) -> Decision:
         start = self.closing_above(release)
@@ -629,8 +634,8 @@ class Decider:
         least = window._least_work(first)
         if self._budget is not None and least > self._budget.left:
             return Decision(0, 1, least)
-        found = window._decision(window.earlier.followed_by(release), first=first)
-        return replace(found, expected=max(found.expected, least))
+        decision = window._decision(window.earlier.followed_by(release), first=first)
+        return replace(decision, expected=max(decision.expected, least))
 
     def _least_work(self, first: int) -> int:
         """What a decision takes at least: a target of the earlier releases has parts beside a next one."""
@@ -647,9 +652,9 @@ class Decider:
     def closing_above(self, release: ClassTable) -> int | None:
         """The last release that closes the chain and shows as much as this one; `None`: there is none."""
         fine, chain = Detail(self.earlier.chain.trees), self.earlier.chain
-        asked = fine.number(release.node_of)
+        wanted = fine.number(release.node_of)
         cuts = ((i, fine.number(chain.releases[i].node_of)) for i in reversed(self._closing))
-        return next((i for i, cut in cuts if fine.is_finer(cut, asked)), None)
+        return next((i for i, cut in cuts if fine.is_finer(cut, wanted)), None)
 
     @cached_property
     def _closing(self) -> list[int]:
@@ -685,8 +690,8 @@ class Decider:
         arrays += [history.table.counts[rows]]
         arrays += [history.table.codes(c.name)[rows] for c in history.table.keys]
         arrays += [tree.parent for tree in self.earlier.chain.trees]
-        said = repr((self.k, self.proved, history.values, *steps, *sizes, *walks)).encode()
-        return _digest(_digest_of_arrays(said, arrays), *history.releases)
+        settings = repr((self.k, self.proved, history.values, *steps, *sizes, *walks)).encode()
+        return _digest(_digest_of_arrays(settings, arrays), *history.releases)
 
     def _decision(self, overlap: Overlap, *, first: int = 0) -> Decision:
         """The decision, given that targets of times before the first have enough candidates."""
@@ -702,18 +707,18 @@ class Decider:
         if self._budget is not None and expected > self._budget.left:
             return Decision(0, 1, expected)
         programs = _Programs(overlap, self.history, self.k, MOST_ENTRIES_WITH_NEXT)
-        found, tried = self._decide_open(programs, targets)
-        return replace(found, expected=expected, work=tried * each)
+        decision, tried = self._decide_open(programs, targets)
+        return replace(decision, expected=expected, work=tried * each)
 
     def _unsure(self, overlap: Overlap, first: int) -> tuple[int, SwapTargets]:
         """How many targets have too few candidates for sure, and those that the bound leaves open."""
         few, parts = 0, []
         for cells in overlap.kept():
             there = _people_in(self.history, cells)
-            asked = cells.times >= first
-            known = (cells.candidates < self.k) & (there > 0) & asked
-            few += int(known.sum())
-            unsure = np.flatnonzero((cells.candidates > 0) & (there < self.k) & ~known & asked)
+            late = cells.times >= first
+            surely_few = (cells.candidates < self.k) & (there > 0) & late
+            few += int(surely_few.sum())
+            unsure = np.flatnonzero((cells.candidates > 0) & (there < self.k) & ~surely_few & late)
             parts.append(SwapTargets.of(cells, there).pick(unsure))
         return few, SwapTargets.together(parts)
 
@@ -735,9 +740,9 @@ class Decider:
             if (answer := programs.answer(empty, i)) is not True:
                 return _refused(answer), len(empty)
         others = others.pick(np.lexsort((others.there, others.most)))
-        for turn, some in enumerate(self._in_turn(programs, others)):
-            for i in self._swaps.each_short(chain, some, self.k):
-                if (answer := programs.answer(some, i)) is not True:
+        for turn, batch in enumerate(self._in_turn(programs, others)):
+            for i in self._swaps.each_short(chain, batch, self.k):
+                if (answer := programs.answer(batch, i)) is not True:
                     return _refused(answer), len(targets) if turn else len(empty) + i + 1
         return Decision(0, 0), len(targets)
 
@@ -749,28 +754,28 @@ class Decider:
         first = len(targets) if programs.overlap is self.earlier else NARROWEST
         yield targets.pick(np.arange(min(first, len(targets))))
         if len(targets) > first:
-            rest = targets.pick(np.arange(first, len(targets)))
-            yield rest.pick(programs.open_after_walk(rest))
+            others = targets.pick(np.arange(first, len(targets)))
+            yield others.pick(programs.open_after_walk(others))
 
 
-def _remember(key: bytes, found: Decision) -> None:
+def _remember(key: bytes, decision: Decision) -> None:
     """Keep a decision by a digest of all that it depends on."""
     with _remembering:
         while key not in _REMEMBERED and len(_REMEMBERED) >= MOST_REMEMBERED:
             del _REMEMBERED[next(iter(_REMEMBERED))]
-        _REMEMBERED[key] = found
+        _REMEMBERED[key] = decision
 
 
-def _digest(known: bytes, *releases: ClassTable) -> bytes:
+def _digest(base: bytes, *releases: ClassTable) -> bytes:
     """A digest of what is known by another one, and of some releases beside it."""
     arrays: list[NDArray[np.integer]] = []
     for release in releases:
         arrays += [release.nodes, release.owner, release.values, release.counts, *release.node_of]
-    return _digest_of_arrays(known, arrays)
+    return _digest_of_arrays(base, arrays)
 
 
-def _digest_of_arrays(said: bytes, arrays: Sequence[NDArray[np.integer]]) -> bytes:
-    digest = blake2b(said)
+def _digest_of_arrays(base: bytes, arrays: Sequence[NDArray[np.integer]]) -> bytes:
+    digest = blake2b(base)
     for array in arrays:
         digest.update(repr((array.shape, array.dtype.str)).encode())
         digest.update(array.tobytes())
@@ -788,10 +793,10 @@ def cell_of_rows(history: History, cells: Cells) -> Codes:
     here = np.flatnonzero(np.isin(history.time, cells.span))
     packing = Packing((len(history.releases) + 1, *(len(c.taxonomy.labels) for c in table.keys)))
     pairs = zip(table.keys, shown_by.node_of, strict=True)
-    shown = packing.pack([history.time[here], *(cut[table.codes(c.name)[here]] for c, cut in pairs)])
-    known = packing.pack([cells.times, *shown_by.nodes.T])
-    order = np.append(np.lexsort(known[::-1]), -1)
-    inside[here] = order[positions(known[:, order[:-1]], shown)]
+    row_keys = packing.pack([history.time[here], *(cut[table.codes(c.name)[here]] for c, cut in pairs)])
+    cell_keys = packing.pack([cells.times, *shown_by.nodes.T])
+    order = np.append(np.lexsort(cell_keys[::-1]), -1)
+    inside[here] = order[positions(cell_keys[:, order[:-1]], row_keys)]
     return inside
 
 
@@ -824,9 +829,9 @@ class _Programs:
         worlds = self._worlds
         if worlds is None:
             return np.arange(len(targets))
-        asked = undecided(*worlds.candidate_bounds(), self.k)
+        is_open = undecided(*worlds.candidate_bounds(), self.k)
         budget = StepBudget(STEPS_PER_PROGRAM * MOST_PROGRAMS)
-        worlds.narrow_by_simplex(np.flatnonzero(asked[worlds.targets]), SMALL_PROGRAM, budget)
+        worlds.narrow_by_simplex(np.flatnonzero(is_open[worlds.targets]), SMALL_PROGRAM, budget)
         self._walk(worlds, targets)
         return self._open(worlds, targets)
 
@@ -849,8 +854,8 @@ class _Programs:
     def _walk(self, worlds: Worlds, targets: SwapTargets) -> None:
         """Raise what entries hold at least, by worlds around the true one, where many targets are open."""
 
-        def still_open(seen: Counts) -> int:
-            np.maximum(worlds.least, seen, out=worlds.least)
+        def still_open(amounts: Counts) -> int:
+            np.maximum(worlds.least, amounts, out=worlds.least)
             return len(self._open(worlds, targets))
 
         small = len(worlds.most) * len(self.overlap.chain) <= MOST_PLACES
@@ -865,9 +870,9 @@ class _Programs:
         for at, cells in zip(begin.tolist(), self.overlap.by_time, strict=False):
             inside, table = cell_of_rows(history, cells), cells.table
             rows = np.flatnonzero(inside >= 0)
-            known = table.owner.astype(np.int64) * values + table.values
-            asked = inside[rows].astype(np.int64) * values + history.value[rows]
-            np.add.at(amounts, at + np.searchsorted(known, asked), history.table.counts[rows])
+            entry_keys = table.owner.astype(np.int64) * values + table.values
+            wanted = inside[rows].astype(np.int64) * values + history.value[rows]
+            np.add.at(amounts, at + np.searchsorted(entry_keys, wanted), history.table.counts[rows])
         releases = [len(release.owner) for release in self.overlap.chain.releases]
         return WorldWalk(worlds.equations, np.repeat(np.arange(len(releases)), releases), amounts)
 

@@ -45,9 +45,9 @@ class FreeformFinding(Finding):
     def in_full(self) -> str:
         """The sentence with the values in it."""
         column, value = self.infers
-        seen = " and ".join(f"{name} is {shown}" for name, shown in self.given.items())
+        conditions = " and ".join(f"{name} is {label}" for name, label in self.given.items())
         right = self.confidence * self.support
-        whoever = f"Whoever knows that {seen}" if seen else "Anybody"
+        whoever = f"Whoever knows that {conditions}" if conditions else "Anybody"
         return (
             f"{whoever} infers that {column} is {value}: right for {right} of"
             f" {pluralize(self.support, 'person', 'people')} (threat {self.threat})."
@@ -87,10 +87,10 @@ def _strike(published: PublishedTable, limit: FreeformLimit) -> Iterator[Finding
     except BadData:
         return
     attacks = worst(node_table)
-    for j in dict.fromkeys(one.target for one in attacks):
-        here = [one for one in attacks if one.target == j]
-        hardest = max(here, key=lambda one: (one.threat, one.support))
-        over = [one for one in here if one.threat > limit.threat]
+    for j in dict.fromkeys(inference.target for inference in attacks):
+        here = [inference for inference in attacks if inference.target == j]
+        hardest = max(here, key=lambda inference: (inference.threat, inference.support))
+        over = [inference for inference in here if inference.threat > limit.threat]
         yield _finding(node_table, names, hardest, limit, exposed=_exposed(node_table, over))
 
 
@@ -114,8 +114,11 @@ def freeform(
     if every:
         return list(islice(streamed(frame, policy, extended=extended, progress=progress), limit))
     allowed, node_table, names = _opened(frame, policy, progress)
-    attacks = sorted(worst(node_table, extended=extended), key=lambda one: (-one.threat, -one.support, one))
-    return [_finding(node_table, names, one, allowed) for one in attacks]
+    attacks = sorted(
+        worst(node_table, extended=extended),
+        key=lambda inference: (-inference.threat, -inference.support, inference),
+    )
+    return [_finding(node_table, names, inference, allowed) for inference in attacks]
 
 
 def streamed(
@@ -131,8 +134,8 @@ def streamed(
     Those that use the same columns are held in memory together, `limit` at most; further ones are left out.
     """
     allowed, node_table, names = _opened(frame, policy, progress, every=True)
-    for one in breaches(node_table, allowed.threat, extended=extended, limit=limit):
-        yield _finding(node_table, names, one, allowed)
+    for inference in breaches(node_table, allowed.threat, extended=extended, limit=limit):
+        yield _finding(node_table, names, inference, allowed)
 
 
 def _opened(
@@ -157,11 +160,13 @@ def _node_table(
 def _exposed(node_table: NodeTable, attacks: list[Inference]) -> int:
     """The people that some attack is right about."""
     right = np.zeros(len(node_table.counts), dtype=bool)
-    for one in attacks:
+    for inference in attacks:
         match = np.ones(len(node_table.counts), dtype=bool)
-        for j, node in enumerate([*one.given[: one.target], one.node, *one.given[one.target + 1 :]]):
-            shown = node_table.nodes[j]
-            match &= (shown >= node) & (shown < node_table.guards[j].taxonomy.end[node])
+        for j, node in enumerate(
+            [*inference.given[: inference.target], inference.node, *inference.given[inference.target + 1 :]]
+        ):
+            nodes = node_table.nodes[j]
+            match &= (nodes >= node) & (nodes < node_table.guards[j].taxonomy.end[node])
         right |= match
     return int(node_table.counts[right].sum())
 
@@ -169,31 +174,35 @@ def _exposed(node_table: NodeTable, attacks: list[Inference]) -> int:
 def _finding(
     node_table: NodeTable,
     names: tuple[str, ...],
-    one: Inference,
+    inference: Inference,
     limit: FreeformLimit,
     *,
     exposed: int | None = None,
 ) -> FreeformFinding:
     trees = [guard.taxonomy for guard in node_table.guards]
-    given = {names[j]: trees[j].labels[v] for j, v in enumerate(one.given) if v}
-    target, seen = names[one.target], " and ".join(given)
-    whoever = f"whoever observes {seen}" if seen else "anybody"
-    people = one.held if exposed is None else exposed
+    observed = {names[j]: trees[j].labels[v] for j, v in enumerate(inference.given) if v}
+    target, conditions = names[inference.target], " and ".join(observed)
+    whoever = f"whoever observes {conditions}" if conditions else "anybody"
+    people = inference.held if exposed is None else exposed
     return FreeformFinding(
         attack=FreeformAttack.name,
         adversary=f"someone who knows {FreeformAttack.knows}",
         sentence=(
-            f"{whoever} can infer {target}: right for {one.held:,} of"
-            f" {pluralize(one.support, 'person', 'people')}, threat {one.threat}"
+            f"{whoever} can infer {target}: right for {inference.held:,} of"
+            f" {pluralize(inference.support, 'person', 'people')}, threat {inference.threat}"
         ),
-        confidence=one.confidence,
+        confidence=inference.confidence,
         people=people,
-        breach=one.threat > limit.threat,
-        columns=(*given, target),
-        details={"threat": one.threat, "threat allowed": limit.threat, "people who match": one.support},
-        values={**given, target: trees[one.target].labels[one.node]},
-        given=given,
-        infers=(target, trees[one.target].labels[one.node]),
-        support=one.support,
-        threat=one.threat,
+        breach=inference.threat > limit.threat,
+        columns=(*observed, target),
+        details={
+            "threat": inference.threat,
+            "threat allowed": limit.threat,
+            "people who match": inference.support,
+        },
+        values={**observed, target: trees[inference.target].labels[inference.node]},
+        given=observed,
+        infers=(target, trees[inference.target].labels[inference.node]),
+        support=inference.support,
+        threat=inference.threat,
     )

@@ -30,9 +30,9 @@ def breach(table: NodeTable, threat: Fraction, *, extended: bool = True) -> Infe
     for j in range(len(table.guards)):
         wanted = table.targets(j, extended=extended)
         aims = breachable_targets(table.guards[j], wanted, threat, sparse=extended)
-        found = _some_breach(table, j, aims, threat, _levels(table, j))
-        if found is not None:
-            return found
+        inference = _some_breach(table, j, aims, threat, _levels(table, j))
+        if inference is not None:
+            return inference
     return None
 
 
@@ -49,9 +49,9 @@ def breach_of_step(table: NodeTable, threat: Fraction, column: int, node: int) -
     aims = breachable_targets(guard, children & ~guard.seen, threat, sparse=False)
     if node != ROOT and not guard.seen[node]:
         aims = aims[[guard.sensitivity[a] > guard.sensitivity[node] for a in aims.tolist()]]
-    found = _some_breach(table, column, aims, threat, _levels(table, column))
-    if found is not None:
-        return found
+    inference = _some_breach(table, column, aims, threat, _levels(table, column))
+    if inference is not None:
+        return inference
     observed = children & guard.seen
     rows = np.flatnonzero(observed[table.nodes[column]])
     if not len(rows):
@@ -62,9 +62,9 @@ def breach_of_step(table: NodeTable, threat: Fraction, column: int, node: int) -
             continue
         aims = breachable_targets(table.guards[j], table.targets(j), threat, sparse=True)
         levels = [first, *(level for level in _levels(table, j) if level[0] != column)]
-        found = _some_breach(table, j, aims, threat, levels, rows=rows, whole=False)
-        if found is not None:
-            return found
+        inference = _some_breach(table, j, aims, threat, levels, rows=rows, whole=False)
+        if inference is not None:
+            return inference
     return None
 
 
@@ -96,17 +96,17 @@ def breaches(table: NodeTable, threat: Fraction, *, extended: bool = True, limit
     for used in range(columns):
         for j in range(columns):
             others = [i for i in range(columns) if i != j and len(table.guards[i].seen) > 1]
-            for some in combinations(others, used) if len(aims[j]) else ():
-                levels = [(i, _without_root(table.observable(i))) for i in some]
+            for chosen in combinations(others, used) if len(aims[j]) else ():
+                levels = [(i, _without_root(table.observable(i))) for i in chosen]
                 inferences = _search_slices(
-                    table, j, aims[j], threat, levels, mode=2, capacity=limit, whole=not some
+                    table, j, aims[j], threat, levels, mode=2, capacity=limit, whole=not chosen
                 )
-                yield from sorted(inferences, key=lambda one: (_depth(table, one), one))
+                yield from sorted(inferences, key=lambda inference: (_depth(table, inference), inference))
 
 
-def _depth(table: NodeTable, one: Inference) -> int:
-    depths = [int(g.taxonomy.depth[v]) for g, v in zip(table.guards, one.given, strict=True)]
-    return sum(depths) + int(table.guards[one.target].taxonomy.depth[one.node])
+def _depth(table: NodeTable, inference: Inference) -> int:
+    depths = [int(g.taxonomy.depth[v]) for g, v in zip(table.guards, inference.given, strict=True)]
+    return sum(depths) + int(table.guards[inference.target].taxonomy.depth[inference.node])
 
 
 def _without_root(chosen: Chosen) -> Chosen:
@@ -168,7 +168,7 @@ def _search_slices(
     flat = _flattened(marks)
     room = min(capacity, 1 << 16)
     while True:
-        count, _, held_bin, held, total, mark = kernels.visit_slices(
+        count, _, held_bin, hits, total, mark = kernels.visit_slices(
             _stacked(marks, len(counts)), counts, *flat, bins.code, bins.start, bins.chain,
             above, below, mode, whole, room,
         )  # fmt: skip
@@ -179,11 +179,11 @@ def _search_slices(
     inferences = []
     for i in np.flatnonzero(held_bin >= 0).tolist():
         node = int(aims[held_bin[i]])
-        given = [ROOT] * len(table.guards)
+        observed = [ROOT] * len(table.guards)
         for (column, _), m in zip(levels, mark[i].tolist(), strict=True):
-            given[column] = ROOT if m < 0 else int(node_of[m])
+            observed[column] = ROOT if m < 0 else int(node_of[m])
         s = table.guards[target].sensitivity[node]
-        inferences.append(Inference(target, node, tuple(given), int(held[i]), int(total[i]), s))
+        inferences.append(Inference(target, node, tuple(observed), int(hits[i]), int(total[i]), s))
     return inferences
 
 

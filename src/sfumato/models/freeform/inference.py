@@ -97,15 +97,15 @@ def check_sensitivity(
     """Raise `BadPolicy`, naming the node, where the Sensitivity principle is violated."""
     if len(values) != len(taxonomy.labels):
         raise BadPolicy("a sensitivity gives one number per node", where=f"columns.{column}")
-    some = sensitive_leaves_below(taxonomy, sensitive)
+    sensitive_below = sensitive_leaves_below(taxonomy, sensitive)
     for node, value in enumerate(values):
         leaf = taxonomy.end[node] == node + 1
         wrong = ""
         if not 0 <= value <= 1:
             wrong = "must be a probability, from 0 to 1"
-        elif value and not some[node]:
+        elif value and not sensitive_below[node]:
             wrong = "must be 0: no leaf below is sensitive"
-        elif leaf and node != ROOT and some[node] and value != 1:
+        elif leaf and node != ROOT and sensitive_below[node] and value != 1:
             wrong = "must be 1: the leaf is sensitive"
         if wrong:
             raise BadPolicy(
@@ -184,8 +184,8 @@ class Belief:
     boost: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        said = self.leaf if isinstance(self.leaf, Mapping) else {None: self.leaf}
-        if not all(0 <= value <= 1 for value in said.values()):
+        beliefs = self.leaf if isinstance(self.leaf, Mapping) else {None: self.leaf}
+        if not all(0 <= value <= 1 for value in beliefs.values()):
             raise BadPolicy("a belief must be from 0 to 1", where="observable")
         if not 0 <= self.boost <= 1:
             raise BadPolicy("the boost must be from 0 to 1", where="observable")
@@ -201,18 +201,18 @@ class Belief:
                 observability[node] = min(Fraction(1), self.boost + top)
             above = int(taxonomy.parent[node])
             if above >= 0:
-                held = best[above]
+                best_child = best[above]
                 own = observability[node]
-                best[above] = own if held is None else max(held, own)
+                best[above] = own if best_child is None else max(best_child, own)
         return observability
 
     def _leaves(self, taxonomy: Taxonomy) -> list[Fraction]:
         if not isinstance(self.leaf, Mapping):
             return [self.leaf] * len(taxonomy.leaves)
-        said = {}
+        belief_of_node = {}
         for label, value in self.leaf.items():
             try:
-                said[taxonomy.node(label)] = value
+                belief_of_node[taxonomy.node(label)] = value
             except KeyError:
                 raise BadPolicy(
                     "a belief speaks of what is no value of the column's taxonomy",
@@ -221,9 +221,9 @@ class Belief:
                     values=[] if label is None else [label],
                 ) from None
         beliefs = [Fraction(1)] * len(taxonomy.leaves)
-        for node in sorted(said):
+        for node in sorted(belief_of_node):
             for rank in range(int(taxonomy.low[node]), int(taxonomy.high[node])):
-                beliefs[rank] = said[node]
+                beliefs[rank] = belief_of_node[node]
         return beliefs
 
 
@@ -294,9 +294,9 @@ class Guard:
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
         """Which nodes can be observed."""
-        seen = np.array(self.observable, dtype=bool)
-        seen[ROOT] = True
-        return seen
+        observable = np.array(self.observable, dtype=bool)
+        observable[ROOT] = True
+        return observable
 
 
 def _exact(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
@@ -569,9 +569,9 @@ def _placed(texts: Sequence[Label], rule: TaxonomyRule | None, *, column: str) -
     if rule is None or has_no_groups(rule):
         return _flat(texts)
     values = [text for text in texts if text != ANY]
-    for known in (values, [None] if None in values else []):
+    for cells in (values, [None] if None in values else []):
         try:
-            tree = rule.build(known)
+            tree = rule.build(cells)
         except BadTaxonomy:
             continue
         nodes = nodes_of(tree, texts)
@@ -613,8 +613,8 @@ def _named_labels(free: FreeColumn) -> list[Label]:
 def _flat(texts: Sequence[Label], wanted: int | None = None) -> tuple[Taxonomy, Int32s]:
     values = sorted({t for t in texts if t != ANY}, key=lambda t: (t is None, t or ""))
     tree = Taxonomy.flat(values)
-    some = texts if wanted is None else texts[:wanted]
-    return tree, np.array([ROOT if t == ANY else tree.node(t) for t in some], dtype=np.int32)
+    placed = texts if wanted is None else texts[:wanted]
+    return tree, np.array([ROOT if t == ANY else tree.node(t) for t in placed], dtype=np.int32)
 
 
 def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Int32s | None:
@@ -631,7 +631,7 @@ def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Int32s | None:
         if not named and rank is None:
             return None
         node = named[0] if named else int(tree.leaves[rank or 0])
-        if any(not tree.covers(node, other) for other in named):
+        if any(not tree.covers(node, candidate) for candidate in named):
             return None
         nodes.append(node)
     return np.array(nodes, dtype=np.int32)

@@ -68,30 +68,32 @@ class FreeField:
         }
 
 
-def field_of(name: str, shown: ClassTexts, column: JudgedColumn | None, promise: PromiseData) -> FreeField:
+def field_of(
+    name: str, published: ClassTexts, column: JudgedColumn | None, promise: PromiseData
+) -> FreeField:
     """Returns a key column with what is declared of it; raises `BadData` where a text has no place.
 
     What is observable altogether needs no tree: only the texts themselves matter.
     """
     free: FreeColumnData | None = promise.free_columns.get(name)
     if free is None or (not free["sensitive"] and free["observable"] is None and free["aggregate"] is True):
-        tree, places = _flat(shown.texts, ())
+        tree, places = _flat(published.texts, ())
         nodes = len(tree.labels)
-        return FreeField(tree, places[shown.code], [False] * nodes, [Fraction(0)] * nodes)
+        return FreeField(tree, places[published.code], [False] * nodes, [Fraction(0)] * nodes)
     spec = None if column is None else column.taxonomy
     if spec is None or spec.get("flat") is True:
-        tree, places = _flat(shown.texts, [*free["sensitive"], *_believed(free)])
+        tree, places = _flat(published.texts, [*free["sensitive"], *_believed(free)])
     else:
-        grown = column.tree([None] if None in shown.texts else [])  # type: ignore[union-attr]  # it has a spec
+        grown = column.tree([None] if None in published.texts else [])  # type: ignore[union-attr]  # it has a spec
         tree = grown.nodes
-        places = np.array(_places(name, grown, shown.texts), dtype=np.int64)
+        places = np.array(_places(name, grown, published.texts), dtype=np.int64)
     guarded = np.zeros(int(tree.high[0]), dtype=bool)
     for text in free["sensitive"]:
         top = tree.named(text)
         guarded[tree.low[top] : tree.high[top]] = True
-    seen = _observability(free, tree, guarded)
-    hidden = [v > 0 and seen[v] < Fraction(promise.observability) for v in range(len(tree.labels))]
-    return FreeField(tree, places[shown.code], hidden, _harm(free, tree, guarded))
+    observability = _observability(free, tree, guarded)
+    hidden = [v > 0 and observability[v] < Fraction(promise.observability) for v in range(len(tree.labels))]
+    return FreeField(tree, places[published.code], hidden, _harm(free, tree, guarded))
 
 
 def _flat(texts: Sequence[Text], spoken: Sequence[Text]) -> tuple[TreeNodes, Ints]:
@@ -123,8 +125,8 @@ def _places(name: str, grown: ValueTree, texts: Sequence[Text]) -> list[int]:
 
 def _believed(free: FreeColumnData) -> list[Text]:
     """Returns the labels that beliefs speak of."""
-    said = free["observable"]
-    leaf = said.get("leaf") if isinstance(said, Mapping) else None
+    observable = free["observable"]
+    leaf = observable.get("leaf") if isinstance(observable, Mapping) else None
     return list(leaf) if isinstance(leaf, Mapping) else []
 
 
@@ -133,25 +135,25 @@ def _observability(free: FreeColumnData, tree: TreeNodes, guarded: NDArray[np.bo
 
     Beliefs climb the tree. Without beliefs a node is hidden if all its leaves are guarded.
     """
-    said = free["observable"]
-    if said is None:
+    observable = free["observable"]
+    if observable is None:
         return [Fraction(int(n < leaves)) for n, leaves in _guarded_below(tree, guarded)]
-    if "leaf" not in said:
-        return _own_numbers(said, tree)
+    if "leaf" not in observable:
+        return _own_numbers(observable, tree)
     believed = [Fraction(1)] * len(guarded)
-    leaf = said["leaf"]
-    told = leaf if isinstance(leaf, Mapping) else {tree.labels[0]: leaf}
-    for node, belief in sorted((tree.named(label), belief) for label, belief in told.items()):
+    leaf = observable["leaf"]
+    stated = leaf if isinstance(leaf, Mapping) else {tree.labels[0]: leaf}
+    for node, belief in sorted((tree.named(label), belief) for label, belief in stated.items()):
         for place in range(int(tree.low[node]), int(tree.high[node])):
             believed[place] = Fraction(belief)
-    found = [Fraction(-1)] * len(tree.labels)
+    numbers = [Fraction(-1)] * len(tree.labels)
     for v in reversed(range(len(tree.labels))):
         if tree.end[v] == v + 1:
-            found[v] = believed[int(tree.low[v])]
+            numbers[v] = believed[int(tree.low[v])]
         above = int(tree.parent[v])
         if above >= 0:
-            found[above] = max(found[above], min(Fraction(1), found[v] + said["boost"]))
-    return found
+            numbers[above] = max(numbers[above], min(Fraction(1), numbers[v] + observable["boost"]))
+    return numbers
 
 
 def _harm(free: FreeColumnData, tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[Fraction]:
@@ -166,23 +168,23 @@ def _harm(free: FreeColumnData, tree: TreeNodes, guarded: NDArray[np.bool_]) -> 
 def _guarded_below(tree: TreeNodes, guarded: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Returns, for every node, how many of its leaves are guarded, and how many there are."""
     before = np.concatenate(([0], np.cumsum(guarded)))
-    held = before[tree.high] - before[tree.low]
-    return list(zip(held.tolist(), (tree.high - tree.low).tolist(), strict=True))
+    count = before[tree.high] - before[tree.low]
+    return list(zip(count.tolist(), (tree.high - tree.low).tolist(), strict=True))
 
 
 def _own_numbers(tables: Mapping[str, Any], tree: TreeNodes) -> list[Fraction]:
     """Returns the number of every node from a table of paths to the root; there is one with an empty cell."""
-    known = dict(tables["with_missing" if None in tree.labels else "without_missing"])
-    found = []
+    number_of_path = dict(tables["with_missing" if None in tree.labels else "without_missing"])
+    numbers = []
     for v in range(len(tree.labels)):
         path, at = [], v
         while at >= 0:
             path.append(tree.labels[at])
             at = int(tree.parent[at])
-        if tuple(path) not in known:
+        if tuple(path) not in number_of_path:
             raise BadData(OWN_MODEL)
-        found.append(Fraction(known[tuple(path)]))
-    return found
+        numbers.append(Fraction(number_of_path[tuple(path)]))
+    return numbers
 
 
 AT_ONCE = 4_000_000
@@ -211,7 +213,8 @@ def freeform(tally: Tally, promise: PromiseData) -> Verdict:
     values.
     """
     fields = [
-        field_of(name, shown, tally.policy.columns.get(name), promise) for name, shown in tally.shown.items()
+        field_of(name, published, tally.policy.columns.get(name), promise)
+        for name, published in tally.shown.items()
     ]
     limit, most = Fraction(promise.threat), Fraction(0)
     broken, exposed = 0, np.zeros(len(tally.rows), dtype=bool)
@@ -238,9 +241,9 @@ def freeform(tally: Tally, promise: PromiseData) -> Verdict:
 
 def _surest_guesses(fields: list[FreeField], target: int, weight: Ints) -> dict[int, Surest]:
     """Returns the surest guess about every hidden value of one column that is published, or above what is."""
-    aim, found = fields[target], dict[int, Surest]()
-    others = [one for i, one in enumerate(fields) if i != target]
-    choices = [one.seen() for one in others]
+    aim, guesses = fields[target], dict[int, Surest]()
+    others = [column for i, column in enumerate(fields) if i != target]
+    choices = [column.seen() for column in others]
     sought = sorted({node for nodes in aim.sought().values() for node in nodes})
     for rows, key in _copies(np.arange(len(weight)), others, choices):
         keys = int(key.max(initial=-1)) + 1
@@ -248,18 +251,18 @@ def _surest_guesses(fields: list[FreeField], target: int, weight: Ints) -> dict[
         np.add.at(total, key, weight[rows])
         for node in sought:
             inside = (aim.node[rows] >= node) & (aim.node[rows] < aim.tree.end[node])
-            held = np.zeros(keys, dtype=np.int64)
-            np.add.at(held, key[inside], weight[rows[inside]])
-            some = np.flatnonzero(held)
-            if not len(some):
+            hits = np.zeros(keys, dtype=np.int64)
+            np.add.at(hits, key[inside], weight[rows[inside]])
+            hit_keys = np.flatnonzero(hits)
+            if not len(hit_keys):
                 continue
-            share = held[some] / total[some]
-            near = some[share >= share.max() * (1 - 1e-9)]
-            exact = [Fraction(h, t) for h, t in zip(held[near].tolist(), total[near].tolist(), strict=True)]
+            share = hits[hit_keys] / total[hit_keys]
+            near = hit_keys[share >= share.max() * (1 - 1e-9)]
+            exact = [Fraction(h, t) for h, t in zip(hits[near].tolist(), total[near].tolist(), strict=True)]
             best = max(exact)
-            surest = near[[one == best for one in exact]]
-            found.setdefault(node, Surest()).add(best, rows[inside & np.isin(key, surest)])
-    return found
+            surest = near[[share_of_key == best for share_of_key in exact]]
+            guesses.setdefault(node, Surest()).add(best, rows[inside & np.isin(key, surest)])
+    return guesses
 
 
 def _copies(
@@ -267,32 +270,32 @@ def _copies(
 ) -> Iterator[tuple[Ints, Ints]]:
     """Yields portions of (row, key): every row once for each combination; a combination is in one portion."""
     amount = np.ones(len(rows))
-    for one, choice in zip(others, choices, strict=True):
-        amount *= _lookup(choice, {v: len(c) for v, c in choice.items()})[one.node[rows]]
+    for column, choice in zip(others, choices, strict=True):
+        amount *= _lookup(choice, {v: len(c) for v, c in choice.items()})[column.node[rows]]
     if amount.sum() > AT_ONCE and others and len(rows) > 1:
-        (one, *rest), (choice, *after) = others, choices
+        (column, *columns), (choice, *after) = others, choices
         for a in sorted({a for c in choice.values() for a in c}):
-            inside = (one.node[rows] >= a) & (one.node[rows] < one.tree.end[a])
+            inside = (column.node[rows] >= a) & (column.node[rows] < column.tree.end[a])
             if inside.any():
-                yield from _copies(rows[inside], rest, after)
+                yield from _copies(rows[inside], columns, after)
         return
     key = np.zeros(len(rows), dtype=np.int64)
-    for one, choice in zip(others, choices, strict=True):
-        rows, key = _spelled_out(rows, key, one, choice)
+    for column, choice in zip(others, choices, strict=True):
+        rows, key = _spelled_out(rows, key, column, choice)
     yield rows, key
 
 
-def _spelled_out(rows: Ints, key: Ints, one: FreeField, choice: dict[int, list[int]]) -> tuple[Ints, Ints]:
+def _spelled_out(rows: Ints, key: Ints, column: FreeField, choice: dict[int, list[int]]) -> tuple[Ints, Ints]:
     """Returns every row once for each node of one more column; keys are numbered anew."""
-    many = _lookup(choice, {v: len(c) for v, c in choice.items()})[one.node[rows]]
+    many = _lookup(choice, {v: len(c) for v, c in choice.items()})[column.node[rows]]
     first = np.repeat(np.cumsum(many) - many, many)
     turn = np.arange(len(first)) - first
     width = max((len(c) for c in choice.values()), default=0)
-    table = np.zeros((len(one.tree.labels), max(1, width)), dtype=np.int64)
+    table = np.zeros((len(column.tree.labels), max(1, width)), dtype=np.int64)
     for v, nodes in choice.items():
         table[v, : len(nodes)] = nodes
     rows = np.repeat(rows, many)
-    pair = np.repeat(key, many) * len(one.tree.labels) + table[one.node[rows], turn]
+    pair = np.repeat(key, many) * len(column.tree.labels) + table[column.node[rows], turn]
     return rows, np.unique(pair, return_inverse=True)[1].ravel()
 
 

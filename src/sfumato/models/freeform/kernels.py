@@ -58,8 +58,8 @@ def visit_slices(  # noqa: PLR0917  # compiled code takes arrays, not objects
     found_held = np.zeros(max(1, room), np.int64)
     found_total = np.ones(max(1, room), np.int64)
     found_mark = np.full((max(1, room), levels), -1, np.int32)
-    found, visited = 0, 0
-    held = np.zeros(size, np.int64)
+    count, visited = 0, 0
+    inside = np.zeros(size, np.int64)
     touched = np.empty(size, np.int32)
     order = np.empty((levels + 1, rows), np.int32)
     length = np.zeros(levels + 1, np.int64)
@@ -84,15 +84,15 @@ def visit_slices(  # noqa: PLR0917  # compiled code takes arrays, not objects
             total += weight
             for k in range(bin_start[kinds[row]], bin_start[kinds[row] + 1]):
                 b = bins[k]
-                if held[b] == 0:
+                if inside[b] == 0:
                     touched[hit] = b
                     hit += 1
-                held[b] += weight
+                inside[b] += weight
         judged = (level >= 0 or whole) and (mode != EVERY or level == levels - 1)
         deeper = False
         for h in range(hit):
             b = touched[h]
-            x = held[b]
+            x = inside[b]
             if mode == BEST:
                 if judged:
                     left, right = x * found_total[b], found_held[b] * total
@@ -105,15 +105,15 @@ def visit_slices(  # noqa: PLR0917  # compiled code takes arrays, not objects
             else:
                 deeper = True
                 if judged and x * below[b] > above[b] * total:
-                    if found == capacity:
-                        return found + 1, visited, found_bin, found_held, found_total, found_mark
-                    found_bin[found], found_held[found], found_total[found] = b, x, total
-                    found_mark[found, :] = -1
-                    found_mark[found, : level + 1] = mark[: level + 1]
-                    found += 1
+                    if count == capacity:
+                        return count + 1, visited, found_bin, found_held, found_total, found_mark
+                    found_bin[count], found_held[count], found_total[count] = b, x, total
+                    found_mark[count, :] = -1
+                    found_mark[count, : level + 1] = mark[: level + 1]
+                    count += 1
                     if mode == FIRST:
-                        return found, visited, found_bin, found_held, found_total, found_mark
-            held[b] = 0
+                        return count, visited, found_bin, found_held, found_total, found_mark
+            inside[b] = 0
         if deeper and level + 1 < levels:
             level += 1
             width = level_start[level + 1] - level_start[level]
@@ -143,8 +143,8 @@ def visit_slices(  # noqa: PLR0917  # compiled code takes arrays, not objects
         source, start = level, place[level]
         stop = _beyond(order, codes, level, start, length[level], high[m])
     if mode == BEST:
-        found = size
-    return found, visited, found_bin, found_held, found_total, found_mark
+        count = size
+    return count, visited, found_bin, found_held, found_total, found_mark
 
 
 @njit(cache=True)

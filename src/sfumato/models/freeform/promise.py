@@ -95,23 +95,23 @@ class PublishedNodes:
         nodes = self.nodes[:, parent].copy()
         nodes[column] = below
         counts = np.bincount(part_of, weights=table.counts[rows], minlength=len(parts)).astype(np.int64)
-        rest = np.flatnonzero(self.nodes[column] != node)
-        kept = np.full(len(self.counts), -1, np.int32)
-        kept[rest] = np.arange(len(rest))
-        class_of = kept[self.class_of]
-        class_of[rows] = len(rest) + part_of
+        others = np.flatnonzero(self.nodes[column] != node)
+        new_number = np.full(len(self.counts), -1, np.int32)
+        new_number[others] = np.arange(len(others))
+        class_of = new_number[self.class_of]
+        class_of[rows] = len(others) + part_of
         return PublishedNodes(
             cuts,
             class_of,
-            np.concatenate([self.nodes[:, rest], nodes], axis=1),
-            np.concatenate([self.counts[rest], counts]),
+            np.concatenate([self.nodes[:, others], nodes], axis=1),
+            np.concatenate([self.counts[others], counts]),
         )
 
 
 def node_table_under(table: Microdata, cuts: Cuts, guards: tuple[Guard, ...]) -> NodeTable:
     """What is published under some cuts, with what is declared of the columns."""
-    shown = PublishedNodes.under(table, cuts)
-    return NodeTable(shown.nodes, shown.counts, guards)
+    published = PublishedNodes.under(table, cuts)
+    return NodeTable(published.nodes, published.counts, guards)
 
 
 def _numbered(pairs: Int64s, space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -137,9 +137,9 @@ class FreeformWatch(IncrementalChecker):
         self.in_full = ""
 
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
-        found = self.find(cuts, step)
-        self.in_full = "" if found is None else self.tell(found, values=True)
-        return (Answer.YES, "") if found is None else (Answer.NEVER, self.tell(found))
+        inference = self.find(cuts, step)
+        self.in_full = "" if inference is None else self.tell(inference, values=True)
+        return (Answer.YES, "") if inference is None else (Answer.NEVER, self.tell(inference))
 
     def find(self, cuts: Cuts, step: tuple[str, int] | None = None) -> Inference | None:
         """A breach under these cuts, if there is any."""
@@ -152,28 +152,28 @@ class FreeformWatch(IncrementalChecker):
         return breach_of_step(self._node_table(self._proposed), threat, column, node)
 
     def accept(self, cuts: Cuts) -> None:
-        told = self._proposed
-        same = told is not None and all(told.cuts[name] == cut for name, cut in cuts.items())
-        self._accepted = told if same else PublishedNodes.under(self.table, cuts)
+        proposed = self._proposed
+        unchanged = proposed is not None and all(proposed.cuts[name] == cut for name, cut in cuts.items())
+        self._accepted = proposed if unchanged else PublishedNodes.under(self.table, cuts)
 
-    def _node_table(self, shown: PublishedNodes) -> NodeTable:
-        return NodeTable(shown.nodes, shown.counts, self.guards)
+    def _node_table(self, published: PublishedNodes) -> NodeTable:
+        return NodeTable(published.nodes, published.counts, self.guards)
 
-    def tell(self, found: Inference, *, values: bool = False) -> str:
+    def tell(self, inference: Inference, *, values: bool = False) -> str:
         """A breach in columns and counts; values where enough people match and the policy writes them."""
-        shown = values or found.support >= ENOUGH
-        given = [self._told(j, v, shown, values) for j, v in enumerate(found.given) if v]
-        whoever = f"whoever sees {' and '.join(given)}" if given else "anybody"
+        named = values or inference.support >= ENOUGH
+        conditions = [self._told(j, v, named, values) for j, v in enumerate(inference.given) if v]
+        whoever = f"whoever sees {' and '.join(conditions)}" if conditions else "anybody"
         return (
-            f"{whoever} would infer {self._told(found.target, found.node, shown, values)}: right for"
-            f" {found.held} of {found.support} rows, threat {found.threat}"
+            f"{whoever} would infer {self._told(inference.target, inference.node, named, values)}: right for"
+            f" {inference.held} of {inference.support} rows, threat {inference.threat}"
         )
 
-    def _told(self, column: int, node: int, shown: bool, values: bool) -> str:
+    def _told(self, column: int, node: int, named: bool, values: bool) -> str:
         name, tree = self.table.keys[column].name, self.guards[column].taxonomy
         free = self.limit.columns.get(name)
         written = values or (free is not None and not leaves_come_from_data(free.rule))
-        return f"{name} = {tree.labels[node]}" if shown and written else name
+        return f"{name} = {tree.labels[node]}" if named and written else name
 
 
 # The conflicts of a freeform promise: what an exact search learns from its breaches.
@@ -187,28 +187,28 @@ class FreeformConflicts:
         self._raw = node_table_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys}, guards)
 
     def of(self, cuts: Cuts) -> list[Conflict]:
-        found = breach(node_table_under(self._table, cuts, self._guards), self._threat)
-        if found is None:
+        inference = breach(node_table_under(self._table, cuts, self._guards), self._threat)
+        if inference is None:
             return []
-        values = np.array(found.given, dtype=np.int64)
-        values[found.target] = found.node
-        seen = self._guards[found.target].seen
+        values = np.array(inference.given, dtype=np.int64)
+        values[inference.target] = inference.node
+        observable = self._guards[inference.target].seen
 
-        def still(some: Conflict) -> bool:
-            return not seen[some[found.target]] and self._breaks(some, found.target)
+        def still(conflict: Conflict) -> bool:
+            return not observable[conflict[inference.target]] and self._breaks(conflict, inference.target)
 
         return most_general(values, [g.taxonomy for g in self._guards], still)
 
     def _breaks(self, values: Conflict, target: int) -> bool:
         counts, trees = self._raw.counts, [g.taxonomy for g in self._guards]
-        given = np.ones(len(counts), dtype=bool)
+        matches = np.ones(len(counts), dtype=bool)
         for j, node in enumerate(values.tolist()):
             if j != target and node:
-                given &= below(trees[j], self._raw.nodes[j], node)
-        held = given & below(trees[target], self._raw.nodes[target], int(values[target]))
-        support = int(counts[given].sum())
+                matches &= below(trees[j], self._raw.nodes[j], node)
+        hits = matches & below(trees[target], self._raw.nodes[target], int(values[target]))
+        support = int(counts[matches].sum())
         s = self._guards[target].sensitivity[int(values[target])]
-        return support > 0 and Fraction(int(counts[held].sum()), support) * s > self._threat
+        return support > 0 and Fraction(int(counts[hits].sum()), support) * s > self._threat
 
 
 # Models of sensitivity and observability that a policy gives: as numbers of nodes, or by importable name.
@@ -262,18 +262,18 @@ class ImportedModel:
         if not module or not path:
             raise BadPolicy("a model is named as package.module:function", where=where)
         try:
-            found: Any = importlib.import_module(module)
+            target: Any = importlib.import_module(module)
             for part in path.split("."):
-                found = getattr(found, part)  # a name that the policy gives
+                target = getattr(target, part)  # a name that the policy gives
         except (ImportError, AttributeError):
             raise BadPolicy(
                 "the model that is named cannot be imported",
                 where=where,
                 remedy="Install its package where policies are read, or give its numbers as `values`.",
             ) from None
-        if not callable(found):
+        if not callable(target):
             raise BadPolicy("what is named is no function", where=where)
-        return cls(name, found)
+        return cls(name, target)
 
     def __call__(self, taxonomy: Taxonomy, sensitive: Leaves) -> Sequence[Fraction]:
         return self.model(taxonomy, sensitive)
@@ -381,29 +381,29 @@ class FreeOptions:
     def read(cls, words: Mapping[str, Any]) -> FreeOptions:
         """From the keys of a column; raises `BadPolicy` that names the key."""
         shape = words.get("aggregate", True)
-        seen = words.get("observable")
+        observability = words.get("observable")
         if isinstance(shape, bool):
             shape = aggregate if shape else particular
         shape = read_model(shape, aggregate, where="aggregate") or shape
         if isinstance(shape, Mapping):
             raise BadPolicy("give `values`, or a `file` of them", where="aggregate")
-        seen = read_model(seen, unless_sensitive, where="observable") or seen
-        if seen is None or isinstance(seen, Mapping):
-            seen = unless_sensitive if seen is None else _belief(seen)
-        return cls(tuple(_label(x) for x in words.get("sensitive", ())), shape, seen)
+        observability = read_model(observability, unless_sensitive, where="observable") or observability
+        if observability is None or isinstance(observability, Mapping):
+            observability = unless_sensitive if observability is None else _belief(observability)
+        return cls(tuple(_label(x) for x in words.get("sensitive", ())), shape, observability)
 
     def words(self) -> dict[str, object]:
         """As a policy writes it; models of one's own by name."""
-        found: dict[str, object] = {}
+        keys: dict[str, object] = {}
         if self.sensitive:
-            found["sensitive"] = list(self.sensitive)
+            keys["sensitive"] = list(self.sensitive)
         if self.sensitivity is not aggregate:
-            found["aggregate"] = False if self.sensitivity is particular else written_model(self.sensitivity)
+            keys["aggregate"] = False if self.sensitivity is particular else written_model(self.sensitivity)
         if isinstance(self.observability, Belief):
-            found["observable"] = _written(self.observability)
+            keys["observable"] = _written(self.observability)
         elif self.observability is not unless_sensitive:
-            found["observable"] = written_model(self.observability)
-        return found
+            keys["observable"] = written_model(self.observability)
+        return keys
 
     def declared(self, rule: Any) -> FreeColumn:
         """For the promise, with the column's taxonomy rule."""
@@ -419,19 +419,19 @@ def plain_column(column: FreeColumn) -> dict[str, object]:
 
     Of a model of one's own the numbers stand there, as `_numbers` says.
     """
-    seen: object = None
+    observable: object = None
     if isinstance(column.observability, Belief):
         leaf = column.observability.leaf
-        seen = {
+        observable = {
             "leaf": dict(leaf) if isinstance(leaf, Mapping) else Fraction(leaf),
             "boost": column.observability.boost,
         }
     elif column.observability is not unless_sensitive:
-        seen = _numbers(column, column.observability)
+        observable = _numbers(column, column.observability)
     shape: object = column.sensitivity is aggregate
     if column.sensitivity not in (aggregate, particular):
         shape = _numbers(column, column.sensitivity)
-    return {"sensitive": column.sensitive, "aggregate": shape, "observable": seen}
+    return {"sensitive": column.sensitive, "aggregate": shape, "observable": observable}
 
 
 def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str, object]:
@@ -440,15 +440,15 @@ def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str
     There is one table `with_missing` cells and one `without_missing` ones. Both are empty where the policy
     does not write the values down.
     """
-    found: dict[str, object] = {"with_missing": (), "without_missing": ()}
+    tables: dict[str, object] = {"with_missing": (), "without_missing": ()}
     if column.rule is None or has_no_groups(column.rule) or not is_written_down(column.rule):
-        return found
+        return tables
     for key, cells in (("with_missing", [None]), ("without_missing", [])):
         tree: Taxonomy = column.rule.build(cells)
         numbers = model(tree, guarded_leaves(tree, column.sensitive, column=""))
         paths = (_path(tree, node) for node in range(len(tree.labels)))
-        found[key] = tuple(zip(paths, map(Fraction, numbers), strict=True))
-    return found
+        tables[key] = tuple(zip(paths, map(Fraction, numbers), strict=True))
+    return tables
 
 
 def _path(tree: Taxonomy, node: int) -> tuple[Label, ...]:
@@ -580,29 +580,29 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
 
     def about(self, columns: Mapping[str, ColumnView]) -> Freeform:
         """The same promise, told what the policy declares of its columns."""
-        told = {}
+        free_columns = {}
         for name, rule in columns.items():
             if rule.role is Role.FREE:
                 options = rule.options if isinstance(rule.options, FreeOptions) else FreeOptions()
                 declared = self.columns.get(name) or options.declared(rule.taxonomy)
-                told[name] = replace(declared, rule=declared.rule or rule.taxonomy)
-        return Freeform(self.threat, self.observability, told)
+                free_columns[name] = replace(declared, rule=declared.rule or rule.taxonomy)
+        return Freeform(self.threat, self.observability, free_columns)
 
     def objections(self, policy: PolicyView) -> list[str]:
         """What this promise cannot go with."""
-        said = []
+        sentences = []
         if not any(rule.role is Role.FREE for rule in policy.columns.values()):
-            said.append("no column is free, so there is nothing to infer")
+            sentences.append("no column is free, so there is nothing to infer")
         if policy.person is not None:
-            said.append("it counts rows, so every person must have one row: drop `person`")
+            sentences.append("it counts rows, so every person must have one row: drop `person`")
         if policy.protect.suppress > 0:
-            said.append("it is about the table as a whole and is not judged with rows suppressed")
-        said += [
+            sentences.append("it is about the table as a whole and is not judged with rows suppressed")
+        sentences += [
             f"the taxonomy of {name} grows from the data, and with it what is sensitive: write it down"
             for name, column in self.columns.items()
             if column != FreeColumn() and not is_written_down(column.rule)
         ]
-        return said
+        return sentences
 
     @property
     def stricter(self) -> tuple[Freeform, ...]:
@@ -623,12 +623,12 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
 
     def guards(self, columns: tuple[Column, ...]) -> tuple[Guard, ...]:
         """The key columns with what is declared of them; raises `BadPolicy` where that does not fit."""
-        found = []
+        guards = []
         for c in columns:
             free = self.columns.get(c.name)
             guard = Guard.all_observable(c.taxonomy) if free is None else None
-            found.append(guard or free.guard(c.taxonomy, self.observability, column=c.name))  # type: ignore[union-attr]
-        return tuple(found)
+            guards.append(guard or free.guard(c.taxonomy, self.observability, column=c.name))  # type: ignore[union-attr]
+        return tuple(guards)
 
     def node_table(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> NodeTable:
         """What is published under these cuts."""
@@ -651,15 +651,15 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
 
     def verdict_of(self, node_table: NodeTable) -> Verdict:
         """The largest threat; `people` match the worst attack on some value, `classes` counts such values."""
-        found = worst(node_table)
-        broken = [one for one in found if one.threat > self.threat]
+        attacks = worst(node_table)
+        broken = [inference for inference in attacks if inference.threat > self.threat]
         exposed = np.zeros(len(node_table.counts), dtype=bool)
-        for one in broken:
-            exposed |= matching(node_table, one)
+        for inference in broken:
+            exposed |= matching(node_table, inference)
         return Verdict(
             promise=str(self),
             holds=not broken,
-            measured=max((one.threat for one in found), default=Fraction(0)),
+            measured=max((inference.threat for inference in attacks), default=Fraction(0)),
             limit=self.threat,
             people=int(node_table.counts[exposed].sum()),
             classes=len(broken),
@@ -671,10 +671,10 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
         return f"freeform, threat at most {self.threat}, observable from {self.observability}"
 
 
-def matching(node_table: NodeTable, one: Inference) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def matching(node_table: NodeTable, inference: Inference) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """The rows that an attack is right about."""
-    wanted = list(one.given)
-    wanted[one.target] = one.node
+    wanted = list(inference.given)
+    wanted[inference.target] = inference.node
     match = np.ones(len(node_table.counts), dtype=bool)
     for j, (guard, node) in enumerate(zip(node_table.guards, wanted, strict=True)):
         if node:

@@ -63,12 +63,12 @@ class Linkage:
         inside = published.classes.people
         if self.population is None:
             return inside, {"population": "unknown: taken to be the table itself"}
-        found = np.array(
+        population = np.array(
             [self.population.get(tuple(published.labels_of(i).values()), 0) for i in range(len(inside))],
             dtype=np.int64,
         )
-        below = int((found < inside).sum())
-        return np.maximum(found, inside), {
+        below = int((population < inside).sum())
+        return np.maximum(population, inside), {
             "population": "given",
             "classes beyond it": below,
         }
@@ -85,7 +85,7 @@ def _best_guess(
     limits: AttackLimits,
     who: str,
     adversary: str,
-    known: Mapping[str, int | str],
+    details: Mapping[str, int | str],
 ) -> Finding:
     """The highest risk, how many carry more than is allowed, and the average."""
     limit, source = limits.limit(RECOGNITION)
@@ -97,7 +97,7 @@ def _best_guess(
     average = _mean_risk(inside, sizes)
     if who == "journalist" and len(sizes):
         average = max(average, Fraction(len(sizes), int(sizes.sum())))
-    bound = " at most" if who == "journalist" and known.get("population") != "given" else ""
+    bound = " at most" if who == "journalist" and details.get("population") != "given" else ""
     return Finding(
         attack=Linkage.name,
         adversary=f"{who}: {adversary}",
@@ -117,14 +117,14 @@ def _best_guess(
             "records over threshold": int(published.classes.rows[risky].sum()),
             "share over threshold": Fraction(people, everyone) if everyone else Fraction(0),
             "unique": published.people_in(sizes == 1),
-            **known,
+            **details,
         },
         values=published.labels_of(worst) if worst >= 0 else {},
     )
 
 
 def _matches(
-    published: PublishedTable, sizes: Integers, limits: AttackLimits, known: Mapping[str, int | str]
+    published: PublishedTable, sizes: Integers, limits: AttackLimits, details: Mapping[str, int | str]
 ) -> Finding:
     """The share of the table that a register would match rightly."""
     limit, source = limits.limit(RECOGNITION)
@@ -139,7 +139,7 @@ def _matches(
         people=everyone if rate > limit else 0,
         breach=rate > limit,
         columns=published.keys,
-        details={"success rate": rate, "expected matches": hits, "threshold": limit, **known},
+        details={"success rate": rate, "expected matches": hits, "threshold": limit, **details},
     )
 
 
@@ -149,9 +149,9 @@ def _mean_risk(inside: Integers, sizes: Integers) -> Fraction:
     if not everyone:
         return Fraction(0)
     distinct, which = np.unique(sizes, return_inverse=True)
-    held: NDArray[np.int64] = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(held, which, inside)
-    risks = (Fraction(h, s) for h, s in zip(held.tolist(), distinct.tolist(), strict=True))
+    people: NDArray[np.int64] = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(people, which, inside)
+    risks = (Fraction(h, s) for h, s in zip(people.tolist(), distinct.tolist(), strict=True))
     return sum(risks, Fraction()) / everyone
 
 

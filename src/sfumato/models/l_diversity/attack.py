@@ -55,23 +55,23 @@ class Homogeneity:
         classes = published.classes
         most, rank, values = commonest(classes, column)
         missing = without_value(classes, column)
-        known = np.maximum(classes.people - missing, np.maximum(most, 1))
-        right, asked = np.concatenate((most, missing)), np.concatenate((known, classes.people))
-        place, confidence = largest(right, asked)
+        with_value = np.maximum(classes.people - missing, np.maximum(most, 1))
+        right, among = np.concatenate((most, missing)), np.concatenate((with_value, classes.people))
+        place, confidence = largest(right, among)
         needed, allowed = ceil(limits.limit(VALUES, column)[0]), limits.limit(CERTAINTY, column)[0]
-        one_value, none = (right == asked).reshape(2, -1)
-        easy = exceeding(most, known, allowed)
+        one_value, none = (right == among).reshape(2, -1)
+        easy = exceeding(most, with_value, allowed)
         easy |= exceeding(missing, classes.people, limits.limit(ABSENCE, column)[0])
         broken = (values < needed) | one_value | none | easy
-        told = classes.histograms[column].taxonomy.meanings[published.table.codes(column)] >= 0
-        exposed = published.people_in(one_value, among=told) + published.people_in(none)
+        has_value = classes.histograms[column].taxonomy.meanings[published.table.codes(column)] >= 0
+        exposed = published.people_in(one_value, among=has_value) + published.people_in(none)
         people = published.people_in(broken)
-        shown: dict[str, str | None] = {}
+        labels: dict[str, str | None] = {}
         if place >= 0:
             value_is_missing, worst = divmod(place, len(classes))
             leaf = None if value_is_missing else int(rank[worst])
             tree = classes.histograms[column].taxonomy
-            shown = {**published.labels_of(worst), column: None if leaf is None else tree.leaf_labels[leaf]}
+            labels = {**published.labels_of(worst), column: None if leaf is None else tree.leaf_labels[leaf]}
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -88,7 +88,7 @@ class Homogeneity:
                 "classes with one certain value": int((one_value | none).sum()),
                 "people exposed with certainty": exposed,
             },
-            values=shown,
+            values=labels,
         )
 
 

@@ -19,8 +19,8 @@ from sfumato.verify.tally import Tally, ValueCounts
 @second_judge("l-diversity", "distinct")
 def distinct_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has fewer than l values."""
-    known = tally.spreads[promise.of].by_meaning(missing=False)
-    values = np.bincount(known.owner, minlength=len(tally.people))
+    with_value = tally.spreads[promise.of].by_meaning(missing=False)
+    values = np.bincount(with_value.owner, minlength=len(tally.people))
     worst = int(values.argmin()) if len(values) else None
     fewest = None if worst is None else int(values[worst])
     return verdict(promise, tally, values < promise.l, measured=fewest, limit=promise.l, worst=worst)
@@ -106,16 +106,16 @@ def recursive_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     order = np.lexsort((-spread.count, spread.owner))
     owner, count = spread.owner[order], spread.count[order]
     place = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    most, rest = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
+    most, tail = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
     most[owner[place == 0]] = count[place == 0]
     late = place >= promise.l - 1
-    np.add.at(rest, owner[late], count[late])
-    poor = rest == 0
+    np.add.at(tail, owner[late], count[late])
+    poor = tail == 0
     broken = poor.copy()
-    broken[~poor] |= ~over(rest[~poor], most[~poor], 1 / Fraction(promise.c))
+    broken[~poor] |= ~over(tail[~poor], most[~poor], 1 / Fraction(promise.c))
     limit = Fraction(promise.c)
     if poor.any():
         few, first = f"a class has fewer than {promise.l} different values", int(poor.argmax())
         return verdict(promise, tally, broken, measured=None, limit=limit, worst=first, reason=few)
-    worst, measured = greatest(most, rest)
+    worst, measured = greatest(most, tail)
     return verdict(promise, tally, broken, measured=measured, limit=limit, worst=worst)

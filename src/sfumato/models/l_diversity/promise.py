@@ -373,8 +373,8 @@ class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
         return head, running[end] - running[np.minimum(begin + self.l - 1, end)]
 
     def keeps_weights(self, held: WeightedClass) -> bool:
-        known = held.histograms[self.of].by_meaning(missing=False)
-        falling = sorted(known.weights.values(), reverse=True)
+        with_value = held.histograms[self.of].by_meaning(missing=False)
+        falling = sorted(with_value.weights.values(), reverse=True)
         return bool(falling) and falling[0] < self.c * sum(falling[self.l - 1 :], Fraction(0))
 
     def __str__(self) -> str:

@@ -59,31 +59,31 @@ class IndirectLabel(SeeksLabels):
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         """What is found under every knowledge that a promise names."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for limit in limits.of_kind(BeliefLimit):
-            held = _held(published, limit)
-            if held is not None:
-                found += self._seek(published, limit, held)
-        return found
+            histogram = _held(published, limit)
+            if histogram is not None:
+                findings += self._seek(published, limit, histogram)
+        return findings
 
-    def _seek(self, published: PublishedTable, limit: BeliefLimit, held: Histogram) -> list[Finding]:
-        links = links_of(limit.knowledge, held.taxonomy)
-        prior = _prior(limit, links, held)
-        best = Beliefs.of(limit, links, held, prior)
+    def _seek(self, published: PublishedTable, limit: BeliefLimit, histogram: Histogram) -> list[Finding]:
+        links = links_of(limit.knowledge, histogram.taxonomy)
+        prior = _prior(limit, links, histogram)
+        best = Beliefs.of(limit, links, histogram, prior)
         broken = best.broken
         order = np.lexsort((np.arange(len(best.most)), -best.most, ~best.breach))
         worst = [int(j) for j in order[: self.most].tolist() if best.most[j] > 0]
-        told = [self._label(published, limit, held, links, prior, best, j) for j in worst]
-        told.sort(key=lambda f: (not f.breach, -f.confidence))
+        label_findings = [self._label(published, limit, histogram, links, prior, best, j) for j in worst]
+        label_findings.sort(key=lambda f: (not f.breach, -f.confidence))
         return [
-            self._summary(published, limit, broken, told),
-            *told,
-            *self._unlinked(published, limit, links, held),
+            self._summary(published, limit, broken, label_findings),
+            *label_findings,
+            *self._unlinked(published, limit, links, histogram),
         ]
 
-    def _finding(self, sentence: str, **told: Any) -> Finding:
+    def _finding(self, sentence: str, **fields: Any) -> Finding:
         return Finding(
-            attack=self.name, adversary=f"someone who knows {self.knows}", sentence=sentence, **told
+            attack=self.name, adversary=f"someone who knows {self.knows}", sentence=sentence, **fields
         )
 
     def _summary(
@@ -91,10 +91,10 @@ class IndirectLabel(SeeksLabels):
         published: PublishedTable,
         limit: BeliefLimit,
         broken: NDArray[np.bool_],
-        told: list[Finding],
+        label_findings: list[Finding],
     ) -> Finding:
         people = published.people_in(broken)
-        sure = max((f.confidence for f in told), default=Fraction(0))
+        sure = max((f.confidence for f in label_findings), default=Fraction(0))
         return self._finding(
             f"terms of {limit.column} lead to a label with a belief of up to {float(sure):.3g}; "
             f"{format_people(people)} in {int(broken.sum())} of {len(broken)} classes beyond what is"
@@ -110,14 +110,14 @@ class IndirectLabel(SeeksLabels):
         self,
         published: PublishedTable,
         limit: BeliefLimit,
-        held: Histogram,
+        histogram: Histogram,
         links: Links,
         prior: Prior,
         best: Beliefs,
         label: int,
     ) -> Finding:
         worst, name = int(best.where[label]), limit.knowledge.labels[label]
-        shares, kind, whole = posterior(links, held, worst)
+        shares, kind, whole = posterior(links, histogram, worst)
         after = Fraction(shares[int(kind[label])], whole)
         before = dict(prior.shares).get(name, Fraction(0))
         people = int(best.people[label])
@@ -133,9 +133,9 @@ class IndirectLabel(SeeksLabels):
         )
 
     def _unlinked(
-        self, published: PublishedTable, limit: BeliefLimit, links: Links, held: Histogram
+        self, published: PublishedTable, limit: BeliefLimit, links: Links, histogram: Histogram
     ) -> Iterator[Finding]:
-        count = int(held.counts[links.number[held.values] == 0].sum())
+        count = int(histogram.counts[links.number[histogram.values] == 0].sum())
         if count:
             yield self._finding(
                 f"{format_people(count)} with terms of {limit.column} that no label has together:"
@@ -160,16 +160,16 @@ class Beliefs:
     broken: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, limit: BeliefLimit, links: Links, held: Histogram, prior: Prior) -> Beliefs:
+    def of(cls, limit: BeliefLimit, links: Links, histogram: Histogram, prior: Prior) -> Beliefs:
         before = prior.on(limit.knowledge.labels)
         most, where = np.zeros(links.labels), np.zeros(links.labels, np.int64)
         people = np.zeros(links.labels, np.int64)
         breach = np.zeros(links.labels, bool)
-        sizes, classes = held.totals, len(held.start) - 1
+        sizes, classes = histogram.totals, len(histogram.start) - 1
         broken = np.zeros(classes, bool)
-        for low, high in _blocks(held, max(1, AT_ONCE // max(1, links.labels))):
-            belief = _beliefs(links, held, low, high)
-            broken[low:high] = limit.broken(belief, before, links, held, low)
+        for low, high in _blocks(histogram, max(1, AT_ONCE // max(1, links.labels))):
+            belief = _beliefs(links, histogram, low, high)
+            broken[low:high] = limit.broken(belief, before, links, histogram, low)
             top = belief.argmax(axis=0)
             value = belief[top, np.arange(links.labels)]
             better = value > most * (1 + 1e-12)
@@ -192,30 +192,32 @@ def _held(published: PublishedTable, limit: BeliefLimit) -> Histogram | None:
     return Classes.of(table, published.class_of, sensitive=(limit.column,)).histograms[limit.column]
 
 
-def _blocks(held: Histogram, step: int) -> Iterator[tuple[int, int]]:
+def _blocks(histogram: Histogram, step: int) -> Iterator[tuple[int, int]]:
     """Some classes at a time, with at most `step` entries together, or one class."""
-    low, classes = 0, len(held.start) - 1
+    low, classes = 0, len(histogram.start) - 1
     while low < classes:
         high = low + 1
-        while high < classes and held.start[high + 1] - held.start[low] <= step:
+        while high < classes and histogram.start[high + 1] - histogram.start[low] <= step:
             high += 1
         yield low, high
         low = high
 
 
-def _beliefs(links: Links, held: Histogram, low: int, high: int) -> NDArray[np.float64]:
+def _beliefs(links: Links, histogram: Histogram, low: int, high: int) -> NDArray[np.float64]:
     """The beliefs in all labels of the classes from `low` to below `high`, rounded."""
-    span = slice(int(held.start[low]), int(held.start[high]))
-    number = links.number[held.values[span]]
-    weight = np.divide(held.counts[span], number, out=np.zeros(len(number)), where=number > 0)
-    shares = links.matrix(held.values[span]) * weight[:, None] * links.weights
-    belief: NDArray[np.float64] = np.add.reduceat(shares, held.start[low:high] - held.start[low], axis=0)
-    return belief / held.totals[low:high, None]
+    span = slice(int(histogram.start[low]), int(histogram.start[high]))
+    number = links.number[histogram.values[span]]
+    weight = np.divide(histogram.counts[span], number, out=np.zeros(len(number)), where=number > 0)
+    shares = links.matrix(histogram.values[span]) * weight[:, None] * links.weights
+    belief: NDArray[np.float64] = np.add.reduceat(
+        shares, histogram.start[low:high] - histogram.start[low], axis=0
+    )
+    return belief / histogram.totals[low:high, None]
 
 
-def _prior(limit: BeliefLimit, links: Links, held: Histogram) -> Prior:
-    given = limit.prior if isinstance(limit, LabelCloseness) else "mean"
-    return given if isinstance(given, Prior) else prior_of(given, limit.knowledge.labels, links, held)
+def _prior(limit: BeliefLimit, links: Links, histogram: Histogram) -> Prior:
+    prior = limit.prior if isinstance(limit, LabelCloseness) else "mean"
+    return prior if isinstance(prior, Prior) else prior_of(prior, limit.knowledge.labels, links, histogram)
 
 
 # Minimality of term removal: labels, guessed by somebody who knows that no more terms go than have to.
@@ -262,20 +264,20 @@ def worlds_by_class(
     Every row of a world has one of the `possible` sets, all equally likely. Worlds that differ in the order
     of rows are looked at once and weighed.
     """
-    said = cache(lambda terms: _belief(knowledge, terms))
-    found: dict[Rows, WorldsOfClass] = {}
+    belief_of = cache(lambda terms: _belief(knowledge, terms))
+    worlds: dict[Rows, WorldsOfClass] = {}
     for rows in combinations_with_replacement(possible, size):
         orders = factorial(size)
         for many in Counter(rows).values():
             orders //= factorial(many)
         for published, chance in outcomes(rows).items():
-            worlds_of_class = found.setdefault(tuple(sorted(published)), WorldsOfClass())
+            worlds_of_class = worlds.setdefault(tuple(sorted(published)), WorldsOfClass())
             weight = orders * chance
             worlds_of_class.weight += weight
             for terms in rows:
-                for label, share in said(terms).items():
+                for label, share in belief_of(terms).items():
                     worlds_of_class.add(label, weight * share / size)
-    return found
+    return worlds
 
 
 def _belief(knowledge: Knowledge, terms: Terms) -> dict[str, Fraction]:
@@ -291,21 +293,24 @@ def possible_sets(
 ) -> list[Terms] | None:
     """Returns the term sets that rows may have had: those that hold a published one, have at most `more`
     terms beyond the widest of these, and link to a label. `None` where there are more than `most`."""
-    shown = {frozenset(terms) for terms in published}
-    widest = max(map(len, shown), default=0) + more
-    found: set[Terms] = set()
+    published_sets = {frozenset(terms) for terms in published}
+    widest = max(map(len, published_sets), default=0) + more
+    possible: set[Terms] = set()
     for _, terms in knowledge.rows:
-        for held in shown:
-            if not held <= terms:
+        for published_set in published_sets:
+            if not published_set <= terms:
                 continue
-            rest = sorted(terms - held)
-            for number in range(min(len(rest), widest - len(held)) + 1):
-                if comb(len(rest), number) > most:
+            further_terms = sorted(terms - published_set)
+            for number in range(min(len(further_terms), widest - len(published_set)) + 1):
+                if comb(len(further_terms), number) > most:
                     return None
-                found |= {tuple(sorted((*held, *further))) for further in combinations(rest, number)}
-        if len(found) > most:
+                possible |= {
+                    tuple(sorted((*published_set, *further)))
+                    for further in combinations(further_terms, number)
+                }
+        if len(possible) > most:
             return None
-    return sorted(found)
+    return sorted(possible)
 
 
 @register_on_request
@@ -335,33 +340,33 @@ class TermMinimality(SeeksLabels):
     needs: ClassVar[str] = "the method of removal: strike by `sf.attack.term_removal`"
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
-        found = []
+        findings = []
         for limit in limits.of_kind(BeliefLimit):
-            held = published.classes.histograms.get(limit.column)
-            if held is not None and not limit.parts:
-                found.append(self._finding(published, limit, held))
-        return found
+            histogram = published.classes.histograms.get(limit.column)
+            if histogram is not None and not limit.parts:
+                findings.append(self._finding(published, limit, histogram))
+        return findings
 
-    def _finding(self, published: PublishedTable, limit: BeliefLimit, held: Histogram) -> Finding:
+    def _finding(self, published: PublishedTable, limit: BeliefLimit, histogram: Histogram) -> Finding:
         labels = limit.knowledge.labels
         prior = limit.prior if isinstance(limit, LabelCloseness) and isinstance(limit.prior, Prior) else None
         target = [Fraction(0)] * len(labels) if prior is None else prior.on(labels)
         looked = people = beyond = broken = 0
         before, after, sums = Fraction(0), Fraction(0), [Fraction(0), Fraction(0)]
-        for rows, times in _distinct_classes(held).items():
+        for rows, times in _distinct_classes(histogram).items():
             worlds_of_class = self._worlds_of(limit.knowledge, rows)
             if worlds_of_class is None:
                 continue
-            shown = _mean(limit.knowledge, rows)
-            told = worlds_of_class.belief(labels)
-            believed = [shown.get(label, Fraction(0)) for label in labels]
-            breaks = limit.keeps_beliefs(believed, target) and not limit.keeps_beliefs(told, target)
+            mean_beliefs = _mean(limit.knowledge, rows)
+            concluded = worlds_of_class.belief(labels)
+            believed = [mean_beliefs.get(label, Fraction(0)) for label in labels]
+            breaks = limit.keeps_beliefs(believed, target) and not limit.keeps_beliefs(concluded, target)
             looked, people = looked + times, people + times * len(rows)
             beyond, broken = beyond + times * len(rows) * breaks, broken + times * breaks
-            before, after = max(before, *believed), max(after, *told)
+            before, after = max(before, *believed), max(after, *concluded)
             sums[0] += times * len(rows) * max(believed)
-            sums[1] += times * len(rows) * max(told)
-        left = len(held.start) - 1 - looked
+            sums[1] += times * len(rows) * max(concluded)
+        left = len(histogram.start) - 1 - looked
         aside = f"{pluralize(left, 'class', 'classes')} with too many worlds to list; allow more --steps"
         return Finding(
             attack=self.name,
@@ -375,7 +380,7 @@ class TermMinimality(SeeksLabels):
             breach=bool(broken),
             columns=published.keys,
             details={
-                "classes": len(held.start) - 1,
+                "classes": len(histogram.start) - 1,
                 "classes looked at": looked,
                 "classes beyond the promise": broken,
                 "belief as published": before,
@@ -394,15 +399,15 @@ class TermMinimality(SeeksLabels):
         return worlds_by_class(knowledge, possible, len(rows), self.known.outcomes).get(tuple(sorted(rows)))
 
 
-def _distinct_classes(held: Histogram) -> Counter[Rows]:
+def _distinct_classes(histogram: Histogram) -> Counter[Rows]:
     """Counts the classes by their term sets."""
-    terms = [tuple(sorted(terms_of(text))) for text in held.taxonomy.leaf_labels]
-    found: Counter[Rows] = Counter()
-    for c in range(len(held.start) - 1):
-        span = slice(int(held.start[c]), int(held.start[c + 1]))
-        codes = np.repeat(held.values[span], held.counts[span])
-        found[tuple(sorted(terms[code] for code in codes.tolist()))] += 1
-    return found
+    terms = [tuple(sorted(terms_of(text))) for text in histogram.taxonomy.leaf_labels]
+    classes: Counter[Rows] = Counter()
+    for c in range(len(histogram.start) - 1):
+        span = slice(int(histogram.start[c]), int(histogram.start[c + 1]))
+        codes = np.repeat(histogram.values[span], histogram.counts[span])
+        classes[tuple(sorted(terms[code] for code in codes.tolist()))] += 1
+    return classes
 
 
 def _mean(knowledge: Knowledge, rows: Rows) -> dict[str, Fraction]:

@@ -43,8 +43,8 @@ class LinkTable:
     rows: int
 
     @classmethod
-    def of(cls, known: Knowledge) -> LinkTable:
-        rows = sorted(known, key=lambda row: row[0])
+    def of(cls, knowledge: Knowledge) -> LinkTable:
+        rows = sorted(knowledge, key=lambda row: row[0])
         labels = sorted({label for label, _ in rows})
         first: dict[str, int] = {}
         for i, (label, _) in enumerate(rows):
@@ -62,15 +62,15 @@ class LinkTable:
 
     def linked(self, texts: list[Text]) -> Bits:
         """Returns, for sets by labels, whether some row of the label holds every term of the set."""
-        found = np.empty((len(texts), self.holds.shape[1]), dtype=np.uint8)
+        holders = np.empty((len(texts), self.holds.shape[1]), dtype=np.uint8)
         for i, text in enumerate(texts):
             terms = {term for term in (text or "").split(TERM_END) if term}
             if not terms:
-                found[i] = 255
+                holders[i] = 255
             else:
                 chosen = [self.place.get(term, len(self.place)) for term in terms]
-                found[i] = np.bitwise_and.reduce(self.holds[chosen], axis=0)
-        apart = np.unpackbits(found, axis=1, count=self.rows)
+                holders[i] = np.bitwise_and.reduce(self.holds[chosen], axis=0)
+        apart = np.unpackbits(holders, axis=1, count=self.rows)
         return np.maximum.reduceat(apart, self.begin, axis=1).astype(bool)
 
 
@@ -106,8 +106,8 @@ class Block:
         size = int(self.size[i])
         beliefs = []
         for label in example.tolist():
-            held = links[:, label].tolist()
-            parts = [n / (m * size) for n, m, has in zip(count, many, held, strict=True) if has]
+            linked = links[:, label].tolist()
+            parts = [n / (m * size) for n, m, has in zip(count, many, linked, strict=True) if has]
             beliefs.append(self.common[label] * sum(parts, Fraction(0)))
         return beliefs, kind.ravel()
 
@@ -138,28 +138,28 @@ class LinkedValues:
             texts = spread.tree.values
             common = _how_common(promise, table.labels)
             return cls(
-                table.labels, common, spread, lambda some: table.linked([texts[v] for v in some.tolist()])
+                table.labels, common, spread, lambda values: table.linked([texts[v] for v in values.tolist()])
             )
-        tables = [LinkTable.of(known) for _, known in promise.jointly]
+        tables = [LinkTable.of(knowledge) for _, knowledge in promise.jointly]
         if len({table.labels for table in tables}) > 1:
             raise BadPolicy(f"{promise} takes tables together that are about different labels")
-        held = tally.together[tuple(column for column, _ in promise.jointly)]
+        joint = tally.together[tuple(column for column, _ in promise.jointly)]
 
-        def linked(some: NDArray[np.int64]) -> Bits:
-            cells = [held.texts[v] for v in some.tolist()]
+        def linked(values: NDArray[np.int64]) -> Bits:
+            cells = [joint.texts[v] for v in values.tolist()]
             parts = [table.linked([row[d] for row in cells]) for d, table in enumerate(tables)]
             in_all: Bits = np.logical_and.reduce(parts)
             return in_all
 
-        return cls(tables[0].labels, _how_common(promise, tables[0].labels), held, linked)
+        return cls(tables[0].labels, _how_common(promise, tables[0].labels), joint, linked)
 
 
-def blocks(held: LinkedValues, classes: int) -> Iterator[Block]:
+def blocks(linked_values: LinkedValues, classes: int) -> Iterator[Block]:
     """Yields all classes, a few at a time."""
-    spread = held.entries
+    spread = linked_values.entries
     first = np.searchsorted(spread.owner, np.arange(classes + 1))
-    own = np.array([float(share / max(held.common)) for share in held.common])
-    most = max(1, AT_ONCE // max(1, len(held.labels)))
+    own = np.array([float(share / max(linked_values.common)) for share in linked_values.common])
+    most = max(1, AT_ONCE // max(1, len(linked_values.labels)))
     low = 0
     while low < classes:
         high = low + 1
@@ -167,26 +167,26 @@ def blocks(held: LinkedValues, classes: int) -> Iterator[Block]:
             high += 1
         span = slice(first[low], first[high])
         values, again = np.unique(spread.value[span], return_inverse=True)
-        links = held.linked(values)[again.ravel()]
+        links = linked_values.linked(values)[again.ravel()]
         count, start = spread.count[span], first[low : high + 1] - first[low]
-        many, some = links @ own, links.any(axis=1)
-        weight = np.divide(count, many, out=np.zeros(len(count)), where=some)
+        many, has_label = links @ own, links.any(axis=1)
+        weight = np.divide(count, many, out=np.zeros(len(count)), where=has_label)
         belief = np.add.reduceat(links * weight[:, None] * own, start[:-1], axis=0)
         size = np.add.reduceat(count, start[:-1])
-        unlinked = int(count[~some].sum())
+        unlinked = int(count[~has_label].sum())
         mean = belief / size[:, None]
-        yield Block(np.arange(low, high), start, count, links, size, mean, held.common, unlinked)
+        yield Block(np.arange(low, high), start, count, links, size, mean, linked_values.common, unlinked)
         low = high
 
 
 @second_judge("quasi-sensitive", "diversity")
 def quasi_sensitive_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has p1 > c * (pl + ... + pm), the beliefs in its labels in falling order."""
-    held, c, skip = LinkedValues.of(tally, promise), Fraction(promise.c), int(promise.l) - 1
+    linked_values, c, skip = LinkedValues.of(tally, promise), Fraction(promise.c), int(promise.l) - 1
     broken, poor = (np.zeros(len(tally.people), dtype=bool) for _ in range(2))
     ratios: dict[int, Fraction] = {}
     leading, unlinked = 0.0, 0
-    for block in blocks(held, len(tally.people)):
+    for block in blocks(linked_values, len(tally.people)):
         unlinked += block.unlinked
         falling = -np.sort(-block.belief, axis=1)
         head, tail = falling[:, 0], falling[:, skip:].sum(axis=1)
@@ -205,7 +205,7 @@ def quasi_sensitive_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     worst = int(poor.argmax()) if poor.any() else max(ratios, key=lambda i: (ratios[i], -i), default=None)
     measured = None if worst is None or poor.any() or not ratios[worst] else ratios[worst]
     few = f"a class links to fewer than {promise.l} labels" if poor.any() else ""
-    reason = "; ".join(said for said in (few, _without_label(unlinked)) if said)
+    reason = "; ".join(sentence for sentence in (few, _without_label(unlinked)) if sentence)
     worst = None if measured is None and not poor.any() else worst
     return verdict(promise, tally, broken, measured=measured, limit=c, worst=worst, reason=reason)
 
@@ -218,18 +218,18 @@ def _head_and_tail(beliefs: list[Fraction], kind: NDArray[np.int64], skip: int) 
 @second_judge("quasi-sensitive", "closeness")
 def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has beliefs further from the prior than t (squared if Euclidean)."""
-    held, limit = LinkedValues.of(tally, promise), Fraction(promise.t)
+    linked_values, limit = LinkedValues.of(tally, promise), Fraction(promise.t)
     name = promise.get("distance") or "euclidean"
     if name == "euclidean":
         limit *= limit
-    before = _prior(promise, held)
+    before = _prior(promise, linked_values)
     if before is None:
         return undecided(promise, NEEDS_ORIGINAL)
     floats = np.array([float(share) for share in before])
     broken = np.zeros(len(tally.people), dtype=bool)
     furthest, unlinked = -1.0, 0
     exact: dict[int, Fraction] = {}
-    for block in blocks(held, len(tally.people)):
+    for block in blocks(linked_values, len(tally.people)):
         unlinked += block.unlinked
         gap = _far(abs(block.belief - floats), name)
         broken[block.classes] = gap > float(limit)
@@ -267,22 +267,22 @@ def _exactly_far(gaps: list[Fraction], name: str) -> Fraction:
 
 def _how_common(promise: PromiseData, labels: tuple[str, ...]) -> tuple[Fraction, ...]:
     """Returns how common every label is, in the unit of the policy; all alike where it does not say."""
-    told = dict(promise.get("prevalence") or ())
-    if told and not all(told.get(label, 0) > 0 for label in labels):
+    prevalence = dict(promise.get("prevalence") or ())
+    if prevalence and not all(prevalence.get(label, 0) > 0 for label in labels):
         raise BadPolicy(f"{promise} does not say how common every label is")
-    return tuple(Fraction(told[label]) if told else Fraction(1) for label in labels)
+    return tuple(Fraction(prevalence[label]) if prevalence else Fraction(1) for label in labels)
 
 
-def _prior(promise: PromiseData, held: LinkedValues) -> list[Fraction] | None:
+def _prior(promise: PromiseData, linked_values: LinkedValues) -> list[Fraction] | None:
     """Returns the share of every label before; `None` where it is yet to be made of the original table."""
     if promise.prior == "uniform":
-        return [Fraction(1, len(held.labels))] * len(held.labels)
+        return [Fraction(1, len(linked_values.labels))] * len(linked_values.labels)
     if promise.prior == "prevalence":
-        return [share / sum(held.common) for share in held.common]
+        return [share / sum(linked_values.common) for share in linked_values.common]
     if isinstance(promise.prior, str):
         return None
-    known = dict(promise.prior)
-    return [known.get(label, Fraction(0)) for label in held.labels]
+    shares = dict(promise.prior)
+    return [shares.get(label, Fraction(0)) for label in linked_values.labels]
 
 
 def _without_label(rows: int) -> str:

@@ -103,21 +103,21 @@ def excess(
 
     `target` may leave entries out; `beside` is the distance that those have by themselves.
     """
-    worst, which, kept = -1e300, -1, True
+    worst, which, within = -1e300, -1, True
     for j in range(len(limit.c)):
         top = mass.max()
         value = top + limit.c[j] * (largest(mass, min(limit.skip[j], len(mass)), best) - mass.sum())
-        kept &= value <= limit.slack * ROUNDING * (1.0 + limit.c[j]) * top
+        within &= value <= limit.slack * ROUNDING * (1.0 + limit.c[j]) * top
         if value / size > worst:
             worst, which = value / size, j
     for j in range(len(limit.most)):
         far = distance(mass, target[j], size, limit.norm[j])
         far = max(far, beside[j]) if limit.norm[j] == LARGEST_GAP else far + beside[j]
         value = far - limit.most[j]
-        kept &= value <= limit.slack * ROUNDING * (limit.most[j] + 1e-6)
+        within &= value <= limit.slack * ROUNDING * (limit.most[j] + 1e-6)
         if value > worst:
             worst, which = value, len(limit.c) + j
-    return worst, which, kept
+    return worst, which, within
 
 
 @njit(cache=True, nogil=True, inner=True)
@@ -147,10 +147,10 @@ def tangent(
 ) -> tuple[float, float, bool]:
     """The excess, the constant of a plane that touches it at `mass` (excess(x) >= plane . x + constant), and
     whether the mass is within."""
-    value, which, kept = excess(mass, limit, limit.target, size, np.zeros(len(limit.most)), best)
+    value, which, within = excess(mass, limit, limit.target, size, np.zeros(len(limit.most)), best)
     if which >= len(limit.c):
         touch = slope(mass, limit.target[which - len(limit.c)], size, limit.norm[which - len(limit.c)], plane)
-        return value, value - touch, kept
+        return value, value - touch, within
     c, left = limit.c[which], min(limit.skip[which], len(mass))
     plane[:] = -c
     if left > 0:
@@ -166,7 +166,7 @@ def tangent(
                 left -= 1
     plane[np.argmax(mass)] += 1.0
     plane /= size
-    return value, 0.0, kept
+    return value, 0.0, within
 
 
 @njit(cache=True, nogil=True, inner=True)
@@ -247,8 +247,8 @@ def greedy(sets: SetArrays, limit: ConvexLimit, choice: Int32s) -> bool:
     sums = np.empty(1 << sets.bits.max())
     while True:
         shares(sets, choice, mass)
-        _, _, kept = tangent(mass, limit, float(len(choice)), best, plane)
-        if kept:
+        _, _, within = tangent(mass, limit, float(len(choice)), best, plane)
+        if within:
             return True
         ratio, where, what = 0.0, -1, 0
         for i in range(len(choice)):
@@ -280,10 +280,10 @@ def polish(sets: SetArrays, limit: ConvexLimit, choice: Int32s, tries: int) -> N
         now = sets.price[at + choice[i]]
         if now == 0:
             continue
-        some = sets.options[sets.first[i] : sets.first[i + 1]]
-        order = np.argsort(np.array([sets.price[at + s] for s in some]), kind="mergesort")
+        options = sets.options[sets.first[i] : sets.first[i + 1]]
+        order = np.argsort(np.array([sets.price[at + s] for s in options]), kind="mergesort")
         for o in order[:tries]:
-            s = some[o]
+            s = options[o]
             if sets.price[at + s] >= now:
                 break
             old = choice[i]
@@ -334,8 +334,8 @@ def raise_multipliers(
         if bound >= cost - NEAR_TIES or step < 1e-3 or stop[0]:
             break
         shares(sets, picked, mass)
-        surplus, touch, kept = tangent(mass, limit, float(many), best, plane)
-        if kept:
+        surplus, touch, within = tangent(mass, limit, float(many), best, plane)
+        if within:
             if spent < cost:
                 cost = spent
                 choice[:] = picked
@@ -375,18 +375,18 @@ def branch(
     room = cost - NEAR_TIES - bound
     if room <= 0:
         return cost, True
-    kept, cells = np.zeros(many, np.int64), 0
+    worthwhile, cells = np.zeros(many, np.int64), 0
     for i in range(many):
         for o in range(first[i], first[i + 1]):
             if reduced[o] - least[i] < room:
-                kept[i] += 1
+                worthwhile[i] += 1
                 cells += counts[begin[i] + options[o]]
     if cells > MOST_SHARES:
         return cost, False
-    order = np.argsort(kept * np.int64(1 << 20) + sets.same, kind="mergesort")
+    order = np.argsort(worthwhile * np.int64(1 << 20) + sets.same, kind="mergesort")
     start = np.zeros(many + 1, np.int64)
     for k in range(many):
-        start[k + 1] = start[k] + kept[order[k]]
+        start[k + 1] = start[k] + worthwhile[order[k]]
     subset, own = np.empty(start[many], np.int32), np.empty(start[many], np.int64)
     extra, part = np.empty(start[many]), np.zeros(start[many])
     place, worth = np.full(labels, -1, np.int32), np.empty(labels)
@@ -395,7 +395,7 @@ def branch(
     for k in range(many):
         i = order[k]
         ranked = np.argsort(reduced[first[i] : first[i + 1]], kind="mergesort")
-        for q in range(kept[i]):
+        for q in range(worthwhile[i]):
             e, o = start[k] + q, first[i] + ranked[q]
             s = options[o]
             subset[e], extra[e], own[e] = s, reduced[o] - least[i], sets.price[begin[i] + s]
@@ -421,15 +421,15 @@ def branch(
     mass, best = np.zeros((many + 1, max(1, active))), room_for(limit)
     position = start[:-1].copy()
     path, paid = np.zeros(many + 1), np.zeros(many + 1, np.int64)
-    depth = seen = 0
+    depth = visited = 0
     while depth >= 0:
         e = position[depth]
         if e >= start[depth + 1] or path[depth] + extra[e] >= cost - NEAR_TIES - bound:
             depth -= 1
             continue
         position[depth] = e + 1
-        seen += 1
-        if seen > nodes or (seen & 255 == 0 and stop[0]):
+        visited += 1
+        if visited > nodes or (visited & 255 == 0 and stop[0]):
             return cost, False
         after = mass[depth + 1]
         after[:] = mass[depth]
@@ -548,14 +548,14 @@ def least_of_mixtures(sets: SetArrays, target: Floats, border: float, rounds: in
 @njit(cache=True, nogil=True, inner=True)
 def widest(mass: Floats, c: float) -> int:
     """The largest l for which the largest entry is at most c times the sum of all but the l-1 largest."""
-    some = np.sort(mass[mass > 0.0])
-    if len(some) == 0:
+    positive = np.sort(mass[mass > 0.0])
+    if len(positive) == 0:
         return len(mass) + 1
     tail = 0.0
-    for j in range(len(some)):
-        tail += some[j]
-        if c * tail >= some[-1] * (1.0 - ROUNDING):
-            return len(some) - j
+    for j in range(len(positive)):
+        tail += positive[j]
+        if c * tail >= positive[-1] * (1.0 - ROUNDING):
+            return len(positive) - j
     return 0
 
 
@@ -625,14 +625,14 @@ def search_cells(
     tail = np.empty((cells + 1, cells), np.int32)
     length, position = np.zeros(cells + 1, np.int64), np.zeros(cells + 1, np.int64)
     keys = np.empty(cells)
-    depth, seen, spent, fresh = 0, 0, 0, True
+    depth, visited, spent, fresh = 0, 0, 0, True
     length[0] = cells
     tail[0] = np.arange(cells)
     while depth >= 0:
         if fresh:
             fresh = False
-            seen += 1
-            if seen > nodes or stop[0]:
+            visited += 1
+            if visited > nodes or stop[0]:
                 return cost, False
             if keeps(sets, limit, now, mass, best):
                 if spent < cost:
@@ -756,9 +756,9 @@ def prepare(query: Query, holders: Holders, table: Int64s, closed_only: bool) ->
     first, options = np.zeros(many + 1, np.int64), np.empty(begin[many] if closed_only else 0, np.int32)
     if closed_only:
         for i in range(many):
-            some = closed(counts[begin[i] : begin[i + 1]], bits[i])
-            options[first[i] : first[i] + len(some)] = some
-            first[i + 1] = first[i] + len(some)
+            subsets = closed(counts[begin[i] : begin[i + 1]], bits[i])
+            options[first[i] : first[i] + len(subsets)] = subsets
+            first[i + 1] = first[i] + len(subsets)
     price = prices(start, atom, query.own, bits, begin, table)
     options = options[: first[many]].copy()
     return SetArrays(

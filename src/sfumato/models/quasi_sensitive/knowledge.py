@@ -57,8 +57,8 @@ class Knowledge:
     @classmethod
     def of(cls, rows: Iterable[tuple[str, Iterable[str]]], *, file: str | None = None) -> Knowledge:
         """Rows in any order; equal ones count once."""
-        found = {(label, frozenset(terms)) for label, terms in rows}
-        return cls(tuple(sorted(found, key=lambda row: (row[0], sorted(row[1])))), file)
+        distinct = {(label, frozenset(terms)) for label, terms in rows}
+        return cls(tuple(sorted(distinct, key=lambda row: (row[0], sorted(row[1])))), file)
 
     def weighing(self, shares: Mapping[str, Fraction]) -> Knowledge:
         """Returns the same rows with labels as common as these shares say, in any unit.
@@ -138,7 +138,7 @@ class Knowledge:
     def linked(self, terms: Iterable[str]) -> tuple[str, ...]:
         """The labels that a term set links to."""
         wanted = frozenset(terms)
-        return tuple(dict.fromkeys(label for label, held in self.rows if wanted <= held))
+        return tuple(dict.fromkeys(label for label, row_terms in self.rows if wanted <= row_terms))
 
     def __repr__(self) -> str:
         return f"Knowledge({len(self.labels)} labels, {len(self.rows)} rows, {len(self.terms)} terms)"
@@ -164,14 +164,14 @@ def merged(tables: Sequence[Knowledge]) -> Knowledge:
     """
     of_label: list[dict[str, list[frozenset[str]]]] = []
     for part, table in enumerate(tables):
-        held: dict[str, list[frozenset[str]]] = {}
+        rows_of_label: dict[str, list[frozenset[str]]] = {}
         for label, terms in table.rows:
-            held.setdefault(label, []).append(frozenset(tagged(part, terms)))
-        of_label.append(held)
+            rows_of_label.setdefault(label, []).append(frozenset(tagged(part, terms)))
+        of_label.append(rows_of_label)
     together = Knowledge.of(
         (label, frozenset().union(*choice))
         for label in of_label[0]
-        for choice in product(*(held[label] for held in of_label))
+        for choice in product(*(rows_of_label[label] for rows_of_label in of_label))
     )
     return replace(together, weights=tables[0].weights)
 
@@ -228,7 +228,12 @@ class BeliefLimit(AttackLimit):
     parts: tuple[str, ...] = field(default=(), kw_only=True)
 
     def broken(
-        self, belief: NDArray[np.float64], before: list[Fraction], links: Links, held: Histogram, low: int
+        self,
+        belief: NDArray[np.float64],
+        before: list[Fraction],
+        links: Links,
+        histogram: Histogram,
+        low: int,
     ) -> Truth:
         """Returns which classes from number `low` on break it, exactly.
 
@@ -269,9 +274,9 @@ class LabelDiversity(BeliefLimit):
         tail = sum(falling[self.l - 1 :], Fraction(0))
         return not falling[0] or (tail > 0 and falling[0] <= self.c * tail)
 
-    def keeps(self, links: Links, held: Histogram, index: int) -> bool:
+    def keeps(self, links: Links, histogram: Histogram, index: int) -> bool:
         """Whether a class keeps it, exactly."""
-        head, tail = head_and_tail(links, held, index, self.l)
+        head, tail = head_and_tail(links, histogram, index, self.l)
         return head == 0 or (tail > 0 and head * self.c.denominator <= tail * self.c.numerator)
 
     def broken(
@@ -279,14 +284,14 @@ class LabelDiversity(BeliefLimit):
         belief: NDArray[np.float64],
         before: list[Fraction],  # noqa: ARG002  # what was believed before does not matter
         links: Links,
-        held: Histogram,
+        histogram: Histogram,
         low: int,
     ) -> Truth:
         falling = -np.sort(-belief, axis=1)
         left, right = falling[:, 0], float(self.c) * falling[:, self.l - 1 :].sum(axis=1)
         broken: Truth = left > right
         for i in np.flatnonzero(abs(left - right) <= DOUBT * (left + right)).tolist():
-            broken[i] = not self.keeps(links, held, low + i)
+            broken[i] = not self.keeps(links, histogram, low + i)
         return broken
 
 
@@ -318,7 +323,12 @@ class LabelCloseness(BeliefLimit):
         return measured(gaps, self.distance) <= self.most
 
     def broken(
-        self, belief: NDArray[np.float64], before: list[Fraction], links: Links, held: Histogram, low: int
+        self,
+        belief: NDArray[np.float64],
+        before: list[Fraction],
+        links: Links,
+        histogram: Histogram,
+        low: int,
     ) -> Truth:
         gap = abs(belief - np.array([float(share) for share in before]))
         if self.distance == LARGEST_GAP:
@@ -328,18 +338,18 @@ class LabelCloseness(BeliefLimit):
         most = float(self.most)
         broken: Truth = far > most
         for i in np.flatnonzero(abs(far - most) <= DOUBT * (1 + most)).tolist():
-            broken[i] = distance_from(links, held, low + i, before, self.distance) > self.most
+            broken[i] = distance_from(links, histogram, low + i, before, self.distance) > self.most
         return broken
 
 
-def posterior(links: Links, held: Histogram, index: int) -> tuple[list[int], NDArray[np.int64], int]:
+def posterior(links: Links, histogram: Histogram, index: int) -> tuple[list[int], NDArray[np.int64], int]:
     """What one class says about labels: shares as whole numbers over a common denominator, each kind of
     label once; the kind of every label; and the denominator, people included.
 
     Labels of one weight that the same rows link to have the same share: they are one kind.
     """
-    span = slice(int(held.start[index]), int(held.start[index + 1]))
-    sets, counts = held.values[span], held.counts[span].tolist()
+    span = slice(int(histogram.start[index]), int(histogram.start[index + 1]))
+    sets, counts = histogram.values[span], histogram.counts[span].tolist()
     numbers = links.number[sets].tolist()
     common = lcm(*(n for n in numbers if n)) if any(numbers) else 1
     weights = [c * common // n if n else 0 for c, n in zip(counts, numbers, strict=True)]
@@ -359,9 +369,9 @@ def posterior(links: Links, held: Histogram, index: int) -> tuple[list[int], NDA
     return shares, kind.ravel().astype(np.int64), common * sum(counts)
 
 
-def head_and_tail(links: Links, held: Histogram, index: int, l: int) -> tuple[int, int]:  # noqa: E741
+def head_and_tail(links: Links, histogram: Histogram, index: int, l: int) -> tuple[int, int]:  # noqa: E741
     """The largest share of one class and the sum of all but the l-1 largest, as whole numbers."""
-    shares, kind, _ = posterior(links, held, index)
+    shares, kind, _ = posterior(links, histogram, index)
     many = np.bincount(kind, minlength=len(shares)).tolist()
     falling = sorted(zip(shares, many, strict=True), reverse=True)
     skip, tail = l - 1, 0
@@ -373,10 +383,10 @@ def head_and_tail(links: Links, held: Histogram, index: int, l: int) -> tuple[in
 
 
 def distance_from(
-    links: Links, held: Histogram, index: int, target: list[Fraction], distance: str = EUCLIDEAN
+    links: Links, histogram: Histogram, index: int, target: list[Fraction], distance: str = EUCLIDEAN
 ) -> Fraction:
     """How far one class's beliefs are from a prior, as the distance is measured."""
-    shares, kind, whole = posterior(links, held, index)
+    shares, kind, whole = posterior(links, histogram, index)
     below = lcm(whole, *{share.denominator for share in target})
     scaled = [share * (below // whole) for share in shares]
     pairs = zip(kind.tolist(), target, strict=True)

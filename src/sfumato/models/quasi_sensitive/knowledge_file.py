@@ -32,14 +32,14 @@ def by_document(rows: Iterable[tuple[str, Sequence[str], int, str | None]]) -> l
     >>> by_document([("Flu", ["fever"], 2, "a"), ("Flu", ["cough"], 1, "a"), ("Flu", ["fever"], 1, "b")])
     [('Flu', ('cough', 'fever'), 1), ('Flu', ('fever',), 1)]
     """
-    held: dict[tuple[str, str], set[str]] = {}
+    documents: dict[tuple[str, str], set[str]] = {}
     alone: list[Record] = []
     for label, terms, count, document in rows:
         if document is None:
             alone.append((label, terms, count))
         elif count:
-            held.setdefault((label, document), set()).update(terms)
-    return [(label, tuple(sorted(terms)), 1) for (label, _), terms in held.items()] + alone
+            documents.setdefault((label, document), set()).update(terms)
+    return [(label, tuple(sorted(terms)), 1) for (label, _), terms in documents.items()] + alone
 
 
 def propose(records: Iterable[Record], *, support: int = 2, share: Fraction = Fraction(0)) -> Knowledge:
@@ -51,18 +51,18 @@ def propose(records: Iterable[Record], *, support: int = 2, share: Fraction = Fr
     >>> [(label, sorted(terms)) for label, terms in proposed.rows]
     [('Cold', ['cough']), ('Flu', ['cough', 'fever'])]
     """
-    seen: dict[str, Counter[str]] = {}
+    counts_of_label: dict[str, Counter[str]] = {}
     total: Counter[str] = Counter()
     for label, terms, count in records:
         total[label] += count
-        held = seen.setdefault(label, Counter())
+        counts = counts_of_label.setdefault(label, Counter())
         for term in set(terms):
-            held[term] += count
+            counts[term] += count
     rows = []
-    for label, held in seen.items():
-        kept = [t for t, n in held.items() if n >= support and n >= share * total[label]]
-        if kept:
-            rows.append((label, kept))
+    for label, counts in counts_of_label.items():
+        frequent = [t for t, n in counts.items() if n >= support and n >= share * total[label]]
+        if frequent:
+            rows.append((label, frequent))
     if not rows:
         raise BadData(
             f"no term of any label occurs in {support} of its records",
@@ -250,10 +250,10 @@ def _rows(
     header: Sequence[str], body: Sequence[Sequence[str]], separator: str, path: Path
 ) -> Iterable[tuple[str, Iterable[str]]]:
     if header in (["label", "term"], ["label", "row", "term"]):
-        held: dict[tuple[str, ...], set[str]] = {}
+        terms_of_row: dict[tuple[str, ...], set[str]] = {}
         for *key, term in body:
-            held.setdefault(tuple(key), set()).update({term} - {""})
-        return [(key[0], terms) for key, terms in held.items()]
+            terms_of_row.setdefault(tuple(key), set()).update({term} - {""})
+        return [(key[0], terms) for key, terms in terms_of_row.items()]
     if header == ["label", "terms"]:
         return [(label, {t for t in terms.split(separator) if t}) for label, terms in body]
     if len(header) > 1 and header[0] == "label":
@@ -310,10 +310,10 @@ class KnowledgeFile(Parameter):
     def write(self, value: Knowledge) -> object:
         if value.file is not None:
             return value.file
-        found: dict[str, list[list[str]]] = {}
+        rows_of_label: dict[str, list[list[str]]] = {}
         for label, terms in value.rows:
-            found.setdefault(label, []).append(sorted(terms))
-        return {label: rows[0] if len(rows) == 1 else rows for label, rows in found.items()}
+            rows_of_label.setdefault(label, []).append(sorted(terms))
+        return {label: rows[0] if len(rows) == 1 else rows for label, rows in rows_of_label.items()}
 
     def plain(self, value: Knowledge) -> object:
         return tuple((label, tuple(sorted(terms))) for label, terms in value.rows)

@@ -40,17 +40,17 @@ def link(
     sets, count = len(start) - 1, len(group)
     bits = np.zeros((sets, (len(weight) + 63) // 64), np.uint64)
     number = np.zeros(sets, np.int64)
-    seen = np.zeros(count, np.int32)
+    matches = np.zeros(count, np.int32)
     for i in range(sets):
         width = start[i + 1] - start[i]
-        seen[:] = 0
+        matches[:] = 0
         for e in range(start[i], start[i + 1]):
             if term[e] >= 0:
                 for p in range(first[term[e]], first[term[e] + 1]):
-                    seen[rows[p]] += 1
+                    matches[rows[p]] += 1
         last = -1
         for r in range(count):
-            if seen[r] == width and group[r] != last:
+            if matches[r] == width and group[r] != last:
                 last = group[r]
                 put(bits[i], last)
                 number[i] += weight[last]
@@ -96,8 +96,8 @@ def heads_and_tails(
     head, tail, common = np.zeros(classes), np.zeros(classes), np.zeros(classes, np.int64)
     mass, best = np.empty(groups), np.empty(max(1, min(skip, groups)))
     for i in range(classes):
-        some = value[start[i] : start[i + 1]]
-        whole = _common(some, number)
+        values = value[start[i] : start[i + 1]]
+        whole = _common(values, number)
         mass[:] = 0.0
         for e in range(start[i], start[i + 1]):
             n = number[value[e]]
@@ -176,14 +176,14 @@ def links_of_texts(knowledge: Knowledge, texts: Sequence[Label]) -> Links:
 
 def links_of(knowledge: Knowledge, taxonomy: Taxonomy) -> Links:
     """The links of every term set that a coded column holds, worked out once."""
-    known = _seen.setdefault(taxonomy, {})
-    if knowledge.digest not in known:
-        known[knowledge.digest] = links_of_texts(knowledge, taxonomy.leaf_labels)
-    return known[knowledge.digest]
+    links = _seen.setdefault(taxonomy, {})
+    if knowledge.digest not in links:
+        links[knowledge.digest] = links_of_texts(knowledge, taxonomy.leaf_labels)
+    return links[knowledge.digest]
 
 
-def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) -> Prior:
-    """What a table as a whole says about labels; `held.overall` counts its term sets.
+def prior_of(rule: str, labels: Sequence[str], links: Links, histogram: Histogram) -> Prior:
+    """What a table as a whole says about labels; `histogram.overall` counts its term sets.
 
     mean        the mean over all rows of what each says of the labels it links to
     count       how often each label is linked to, over all links
@@ -196,7 +196,7 @@ def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) ->
     if rule == "prevalence":
         whole = sum(weights)
         return Prior.of({a: Fraction(w, whole) for a, w in zip(labels, weights, strict=True)}, rule=rule)
-    counts, numbers = _counts(links, held)
+    counts, numbers = _counts(links, histogram)
     if rule == "count":
         whole = int(counts.sum())
         sums = counts.sum(axis=1).tolist()
@@ -204,7 +204,7 @@ def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) ->
         return Prior.of(parts, rule=rule)
     common = lcm(*numbers) if numbers else 1
     parts_of = [common // n for n in numbers]
-    rows = int(held.overall.sum())
+    rows = int(histogram.overall.sum())
     shares = {}
     for label, weight, line in zip(labels, weights, counts.tolist(), strict=True):
         above = sum(n * w for n, w in zip(line, parts_of, strict=True) if n)
@@ -213,19 +213,19 @@ def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) ->
     return Prior.of(shares, rule=rule)
 
 
-def _counts(links: Links, held: Histogram) -> tuple[NDArray[np.int64], list[int]]:
+def _counts(links: Links, histogram: Histogram) -> tuple[NDArray[np.int64], list[int]]:
     """How many rows link to each label with each number of links; and those numbers."""
-    occurring = np.flatnonzero(held.overall).astype(np.int32)
+    occurring = np.flatnonzero(histogram.overall).astype(np.int32)
     numbers, place = np.unique(links.number[occurring], return_inverse=True)
     places = np.full(len(links.number), -1, np.int32)
     places[occurring] = place.ravel()
     linked = numbers > 0
-    found = tally_by_number(
+    tallies = tally_by_number(
         occurring,
-        held.overall[occurring].astype(np.int64),
+        histogram.overall[occurring].astype(np.int64),
         links.bits,
         places,
         max(1, len(numbers)),
         links.labels,
     )
-    return found[:, : len(numbers)][:, linked], numbers[linked].tolist()
+    return tallies[:, : len(numbers)][:, linked], numbers[linked].tolist()

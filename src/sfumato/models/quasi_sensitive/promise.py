@@ -101,13 +101,13 @@ class TermFinder:
         words = _words(text)
         if not self.spelling:
             return tuple(sorted({word for word in words if len(word) >= SHORTEST_WORD} - PARTICLES))
-        found = set()
+        terms = set()
         for start in range(len(words)):
             for end in range(start + 1, min(start + self.longest, len(words)) + 1):
                 term = self.spelling.get(words[start:end])
                 if term is not None:
-                    found.add(term)
-        return tuple(sorted(found))
+                    terms.add(term)
+        return tuple(sorted(terms))
 
 
 PARTICLES = frozenset({"and", "but", "for", "has", "had", "her", "his", "not", "the", "was", "were", "with"})
@@ -175,9 +175,9 @@ class SetOptions:
         return cls(words.get("separator"), words.get("set"), absent_present, words.get("values") is True)
 
     def words(self) -> dict[str, object]:
-        said = {"separator": self.separator, "set": self.set, "values": self.values or None}
+        keys = {"separator": self.separator, "set": self.set, "values": self.values or None}
         marks = {} if self.marks is None else {"marks": list(self.marks)}
-        return {**{key: word for key, word in said.items() if word is not None}, **marks}
+        return {**{key: word for key, word in keys.items() if word is not None}, **marks}
 
     @property
     def part_form(self) -> PartForm:
@@ -210,10 +210,10 @@ def joint_subsets(own: KnownColumn, all_tables: Iterable[KnownColumn]) -> Iterat
     """
     labels = set(own[1].labels)
     alike = [table for table in dict.fromkeys(all_tables) if set(table[1].labels) == labels]
-    if len(alike) > MOST_TABLES or merged_rows([known for _, known in alike]) > MOST_MERGED_ROWS:
+    if len(alike) > MOST_TABLES or merged_rows([knowledge for _, knowledge in alike]) > MOST_MERGED_ROWS:
         return
     for size in range(2, len(alike) + 1):
-        yield from (some for some in combinations(alike, size) if own in some)
+        yield from (subset for subset in combinations(alike, size) if own in subset)
 
 
 def joint_column(tables: Iterable[KnownColumn]) -> JointColumn:
@@ -277,9 +277,12 @@ class LabelPromise(ParametrizedPromise, TermPromise):
         all_tables = [(p.of, p.known) for p in promises if isinstance(p, LabelPromise)]
         return tuple(
             replace(
-                self, of=joint_column(some).name, knowledge=merged([known for _, known in some]), tables=some
+                self,
+                of=joint_column(subset).name,
+                knowledge=merged([knowledge for _, knowledge in subset]),
+                tables=subset,
             )
-            for some in joint_subsets((self.of, self.known), all_tables)
+            for subset in joint_subsets((self.of, self.known), all_tables)
         )
 
     @property
@@ -292,27 +295,33 @@ class LabelPromise(ParametrizedPromise, TermPromise):
 
     def judge_data(self) -> dict[str, object]:
         """Returns the data of its judge, who is told the tables and not what they come to together."""
-        told = super().judge_data()
+        data = super().judge_data()
         if not self.tables:
-            return told
+            return data
         plain = KnowledgeFile("knowledge").plain
-        kept = {key.name: key.plain(getattr(self, key.name)) for key in self.keys if key.name not in JOINED}
-        tables = tuple((column, plain(known)) for column, known in self.tables)
-        return {**told, "columns": self.reads, "parameters": {**kept, "jointly": tables}}
+        parameters = {
+            key.name: key.plain(getattr(self, key.name)) for key in self.keys if key.name not in JOINED
+        }
+        tables = tuple((column, plain(knowledge)) for column, knowledge in self.tables)
+        return {**data, "columns": self.reads, "parameters": {**parameters, "jointly": tables}}
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
         """The knowledge and the prevalence, where they stand in files."""
-        told = (self.knowledge, self.prevalence)
-        return tuple((one.file, one.digest) for one in told if one is not None and one.file is not None)
+        sources = (self.knowledge, self.prevalence)
+        return tuple(
+            (source.file, source.digest)
+            for source in sources
+            if source is not None and source.file is not None
+        )
 
     def objections(self, policy: PolicyView) -> list[str]:
         """What it cannot go with."""
-        found: list[str] = []
+        sentences: list[str] = []
         if self.derived:
-            return found
+            return sentences
         if policy.person is not None:
-            found.append(
+            sentences.append(
                 "it judges rows, one per person, but the policy names a person column: join the rows of a"
                 " person into one term set first"
             )
@@ -320,24 +329,24 @@ class LabelPromise(ParametrizedPromise, TermPromise):
         separator = options_of(rule).separator if rule else None
         mixed = sum(separator in term for term in self.knowledge.terms) if separator else 0
         if mixed:
-            found.append(
+            sentences.append(
                 f"{pluralize(mixed, 'term')} of the knowledge with the separator of {self.of} inside,"
                 " which no row can hold: choose another separator"
             )
-        return found
+        return sentences
 
     def links(self, classes: Classes) -> tuple[Links, Histogram]:
-        held = histogram_of(classes, self.of)
-        return self.links_in(held), held
+        histogram = histogram_of(classes, self.of)
+        return self.links_in(histogram), histogram
 
-    def links_in(self, held: Histogram) -> Links:
+    def links_in(self, histogram: Histogram) -> Links:
         from sfumato.models.quasi_sensitive.labels import links_of  # noqa: PLC0415  # compiled
 
-        return links_of(self.known, held.taxonomy)
+        return links_of(self.known, histogram.taxonomy)
 
-    def unlinked(self, links: Links, held: Histogram) -> str:
+    def unlinked(self, links: Links, histogram: Histogram) -> str:
         """A sentence about rows that link to nothing."""
-        count = int(held.counts[links.number[held.values] == 0].sum())
+        count = int(histogram.counts[links.number[histogram.values] == 0].sum())
         return f"{pluralize(count, 'row links', 'rows link')} to no label" if count else ""
 
 
@@ -419,67 +428,67 @@ class QuasiSensitiveDiversity(LabelPromise):
         return (self._limit,)
 
     def objections(self, policy: PolicyView) -> list[str]:
-        found = super().objections(policy)
+        sentences = super().objections(policy)
         if not self.reachable and not self.derived:
-            found.append(
+            sentences.append(
                 f"no class can keep it, even with every term removed: l = {self.l} and c = {self.c} need more"
                 f" than the {len(self.knowledge.labels)} labels of the knowledge"
             )
-        return found
+        return sentences
 
     def holds_on(self, classes: Classes) -> Truth:
         return self._judge(*self.links(classes))[0]
 
     def verdict(self, classes: Classes) -> Verdict:
-        links, held = self.links(classes)
-        truth, head, tail, poor = self._judge(links, held)
-        worst, measured, reason = None, None, self.unlinked(links, held)
+        links, histogram = self.links(classes)
+        truth, head, tail, poor = self._judge(links, histogram)
+        worst, measured, reason = None, None, self.unlinked(links, histogram)
         if poor.any():
             worst = int(poor.argmax())
             reason = "; ".join(r for r in (f"a class links to fewer than {self.l} labels", reason) if r)
         elif len(classes) and (linked := np.flatnonzero(head > 0)).size:
-            worst, measured = self._worst(links, held, head, tail, linked)
+            worst, measured = self._worst(links, histogram, head, tail, linked)
         return verdict(self, classes, truth, limit=self.c, worst=worst, measured=measured, reason=reason)
 
     def _judge(
-        self, links: Links, held: Histogram
+        self, links: Links, histogram: Histogram
     ) -> tuple[Truth, NDArray[np.float64], NDArray[np.float64], Truth]:
         """Truths, rounded heads and tails, and which classes have no tail."""
-        head, tail, common = self._rough(links, held)
+        head, tail, common = self._rough(links, histogram)
         left, right = head * float(self.c.denominator), tail * float(self.c.numerator)
         truth: Truth = left <= right
         small = (common > 0) & (np.maximum(left, right) < READABLE) & (self.c.denominator < READABLE)
-        lost = links.labels * ROUNDED * held.totals.astype(np.float64)
+        lost = links.labels * ROUNDED * histogram.totals.astype(np.float64)
         margin = NEAR * (left + right) + lost * float(self.c.denominator + self.c.numerator)
         doubtful = ~small & (abs(left - right) <= margin)
         for i in np.flatnonzero(doubtful).tolist():
-            above, below = head_and_tail(links, held, i, self.l)
+            above, below = head_and_tail(links, histogram, i, self.l)
             truth[i] = above * self.c.denominator <= below * self.c.numerator
         poor = (head > 0) & (tail <= lost)
         for i in np.flatnonzero(poor & (common == 0)).tolist():
-            poor[i] = head_and_tail(links, held, i, self.l)[1] == 0
+            poor[i] = head_and_tail(links, histogram, i, self.l)[1] == 0
         return truth & ~poor, head, tail, poor
 
     def _rough(
-        self, links: Links, held: Histogram
+        self, links: Links, histogram: Histogram
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], Counts]:
         from sfumato.models.quasi_sensitive.labels import heads_and_tails  # noqa: PLC0415  # compiled
 
-        found: tuple[NDArray[np.float64], NDArray[np.float64], Counts] = heads_and_tails(
-            held.start,
-            held.values,
-            held.counts,
+        rough: tuple[NDArray[np.float64], NDArray[np.float64], Counts] = heads_and_tails(
+            histogram.start,
+            histogram.values,
+            histogram.counts,
             links.bits,
             links.number,
             links.weights,
             min(self.l - 1, links.labels),
         )
-        return found
+        return rough
 
     def _worst(
         self,
         links: Links,
-        held: Histogram,
+        histogram: Histogram,
         head: NDArray[np.float64],
         tail: NDArray[np.float64],
         linked: NDArray[np.int64],
@@ -488,7 +497,7 @@ class QuasiSensitiveDiversity(LabelPromise):
         near = linked[ratio >= ratio.max() * (1 - NEAR)]
         exact: dict[tuple[int, int], int] = {}
         for i in near.tolist():
-            exact.setdefault(head_and_tail(links, held, i, self.l), i)
+            exact.setdefault(head_and_tail(links, histogram, i, self.l), i)
         pairs = np.array(list(exact), dtype=object).reshape(-1, 2)
         place, measured = largest_ratio(pairs[:, 0], pairs[:, 1])
         return list(exact.values())[place], measured
@@ -578,8 +587,8 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
 
     def _refuse_contradictions(self, whole: Classes) -> None:
         """Raises where the columns of a row, taken together, link to no label: no belief follows."""
-        links, held = self.links(whole)
-        if rows := int(held.counts[links.number[held.values] == 0].sum()):
+        links, histogram = self.links(whole)
+        if rows := int(histogram.counts[links.number[histogram.values] == 0].sum()):
             raise BadData(
                 f"{pluralize(rows, 'row links', 'rows link')} to no label in all of {self.of}, and {self}"
                 " says"
@@ -595,34 +604,34 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
         return (KeptPrior(self.of, self.prior.rule, self.known.digest, self.prior),)
 
     def given_kept(self, kept: Sequence[KeptPrior]) -> Self:
-        asked = (self.of, self.prior, self.known.digest)
-        fitting = [k.prior for k in kept if (k.of, k.rule, k.knowledge) == asked]
+        wanted = (self.of, self.prior, self.known.digest)
+        fitting = [k.prior for k in kept if (k.of, k.rule, k.knowledge) == wanted]
         return replace(self, prior=fitting[0]) if fitting else self
 
     def bound(self, classes: Classes) -> Self:
         """Returns the same promise with the prior that these classes, those of the original table, give."""
         if isinstance(self.prior, Prior):
             return self
-        links, held = self.links(classes)
-        return replace(self, prior=self._prior(links, held))
+        links, histogram = self.links(classes)
+        return replace(self, prior=self._prior(links, histogram))
 
     def holds_on(self, classes: Classes) -> Truth:
-        links, held = self.links(classes)
-        target, rough = self._rough(links, held)
+        links, histogram = self.links(classes)
+        target, rough = self._rough(links, histogram)
         most = self._limit.most
         border = float(most)
         truth: Truth = rough <= border
         for i in np.flatnonzero(abs(rough - border) <= NEAR * (1 + border)).tolist():
-            truth[i] = distance_from(links, held, i, target, self.distance) <= most
+            truth[i] = distance_from(links, histogram, i, target, self.distance) <= most
         return truth
 
     def verdict(self, classes: Classes) -> Verdict:
-        links, held = self.links(classes)
+        links, histogram = self.links(classes)
         truth, worst, measured = self.holds_on(classes), None, None
         if len(classes):
-            target, rough = self._rough(links, held)
+            target, rough = self._rough(links, histogram)
             near = np.flatnonzero(rough >= rough.max() - NEAR)[:8]
-            exact = {i: distance_from(links, held, i, target, self.distance) for i in near.tolist()}
+            exact = {i: distance_from(links, histogram, i, target, self.distance) for i in near.tolist()}
             worst = max(exact, key=lambda i: (exact[i], not truth[i], -i))
             measured = _readable(exact[worst])
             if truth[worst] and not truth.all():
@@ -634,18 +643,18 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
             limit=self._limit.most,
             worst=worst,
             measured=measured,
-            reason=self.unlinked(links, held),
+            reason=self.unlinked(links, histogram),
         )
 
-    def _rough(self, links: Links, held: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
+    def _rough(self, links: Links, histogram: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
         from sfumato.models.quasi_sensitive.labels import distances  # noqa: PLC0415  # compiled
 
-        target = self._prior(links, held).on(self.known.labels)
+        target = self._prior(links, histogram).on(self.known.labels)
         floats = np.array([float(share) for share in target])
         rough: NDArray[np.float64] = distances(
-            held.start,
-            held.values,
-            held.counts,
+            histogram.start,
+            histogram.values,
+            histogram.counts,
             links.bits,
             links.number,
             links.weights,
@@ -660,12 +669,12 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
         target = self._prior(links, whole).on(self.known.labels)
         return distance_from(links, whole, 0, target, self.distance) <= self._limit.most
 
-    def _prior(self, links: Links, held: Histogram) -> Prior:
+    def _prior(self, links: Links, histogram: Histogram) -> Prior:
         if isinstance(self.prior, Prior):
             return self.prior
         from sfumato.models.quasi_sensitive.labels import prior_of  # noqa: PLC0415  # compiled
 
-        return prior_of(self.prior, self.known.labels, links, held)
+        return prior_of(self.prior, self.known.labels, links, histogram)
 
     def __str__(self) -> str:
         before = self.prior if isinstance(self.prior, str) else self.prior.rule or "stored"

@@ -56,22 +56,22 @@ def traces(start: Int64s, atom: Int32s, term: Int32s, first: Int64s, rows: Int32
     """
     sets = len(start) - 1
     trace = np.zeros((sets, count), np.int32)
-    seen = np.zeros(count, np.int32)
+    matches = np.zeros(count, np.int32)
     for i in range(sets):
         bits = 0
         for e in range(start[i], start[i + 1]):
             bits = max(bits, atom[e] + 1)
         for bit in range(bits):
             wanted = 0
-            seen[:] = 0
+            matches[:] = 0
             for e in range(start[i], start[i + 1]):
                 if atom[e] == bit:
                     wanted += 1
                     if term[e] >= 0:
                         for p in range(first[term[e]], first[term[e] + 1]):
-                            seen[rows[p]] += 1
+                            matches[rows[p]] += 1
             for r in range(count):
-                if seen[r] == wanted:
+                if matches[r] == wanted:
                     trace[i, r] |= 1 << bit
     return trace
 
@@ -95,19 +95,19 @@ def alternatives(trace: Int32s, group: Int32s) -> tuple[Int64s, Int32s, Int32s, 
             stop = r + 1
             while stop < rows and group[stop] == group[r]:
                 stop += 1
-            held = 0
+            count = 0
             for q in range(r, stop):
                 new = trace[i, q]
                 if _idle(trace[i], r, stop, q):
                     continue
-                if 2 * held + 1 >= len(many):
+                if 2 * count + 1 >= len(many):
                     many, times = _doubled(_doubled(many)), _doubled(_doubled(times))
-                now = held
+                now = count
                 for a in range(now):
                     if times[a] != 0:
-                        held = _add(many, times, held, many[a] & new, -times[a])
-                held = _add(many, times, held, new, 1)
-            for a in range(held):
+                        count = _add(many, times, count, many[a] & new, -times[a])
+                count = _add(many, times, count, new, 1)
+            for a in range(count):
                 if times[a] != 0:
                     if used == len(mask):
                         mask, owner, weight = _doubled(mask), _doubled(owner), _doubled(weight)
@@ -129,13 +129,13 @@ def _idle(trace: Int32s, low: int, high: int, q: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _add(many: Int32s, times: Int32s, held: int, mask: int, weight: int) -> int:
-    for a in range(held):
+def _add(many: Int32s, times: Int32s, count: int, mask: int, weight: int) -> int:
+    for a in range(count):
         if many[a] == mask:
             times[a] += weight
-            return held
-    many[held], times[held] = mask, weight
-    return held + 1
+            return count
+    many[count], times[count] = mask, weight
+    return count + 1
 
 
 @njit(cache=True, nogil=True)

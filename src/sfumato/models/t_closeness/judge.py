@@ -118,9 +118,9 @@ def _in_order(heap: Heap) -> tuple[Numbers, int]:
     step = max(1, AT_ONCE // max(1, len(walk)))
     for start in range(0, len(sums), step):
         stop = min(start + step, len(sums))
-        some = slice(*np.searchsorted(heap.owner, (start, stop)).tolist())
+        entries = slice(*np.searchsorted(heap.owner, (start, stop)).tolist())
         block = np.zeros((stop - start, len(walk)), dtype=heap.count.dtype)
-        block[heap.owner[some] - start, position[heap.place[some]]] = heap.count[some]
+        block[heap.owner[entries] - start, position[heap.place[entries]]] = heap.count[entries]
         carried = np.cumsum(block, axis=1) * heap.total - reached * heap.sizes[start:stop, None]
         sums[start:stop] = abs(carried).sum(axis=1)
     return sums, max(1, len(walk) - 1)

@@ -71,28 +71,28 @@ def hierarchical_costs(
     counts: Int64s,
     size: Int64s,
     tree: tuple[Int32s, Int32s, Int32s],
-    held: Int64s,
+    below: Int64s,
     total: int,
 ) -> Int64s:
     """Sum, per class, |surplus| x climb over all nodes of a tree.
 
     `tree` is the node of each value, the parent of each node (of the root: -1) and how much higher it
-    stands; `held` counts the distribution below each node. Only nodes above values of a class are visited:
+    stands; `below` counts the distribution below each node. Only nodes above values of a class are visited:
     all others lack what the distribution holds there.
     """
     climb = tree[2]
     whole = np.int64(0)
-    for node in range(len(held)):
-        whole += climb[node] * held[node]
+    for node in range(len(below)):
+        whole += climb[node] * below[node]
     cost = np.empty(len(size), np.int64)
-    inside = np.zeros(len(held), np.int64)
-    touched = np.empty(len(held), np.int32)
+    inside = np.zeros(len(below), np.int64)
+    touched = np.empty(len(below), np.int32)
     for c in range(len(size)):
         count = _count_below(start[c], start[c + 1], values, counts, tree, inside, touched)
         cost[c] = size[c] * whole
         for i in range(count):
             node = touched[i]
-            expected = size[c] * held[node]
+            expected = size[c] * below[node]
             cost[c] += climb[node] * (abs(inside[node] * total - expected) - expected)
             inside[node] = 0
     return cost

@@ -63,9 +63,9 @@ class ComparedClasses:
     @property
     def occurs(self) -> NDArray[np.bool_]:
         """The leaves that the published table or the target distribution holds."""
-        found: NDArray[np.bool_] = (self.histogram.overall > 0) | (self.target > 0)
-        found[self.histogram.values] = True
-        return found
+        occurring: NDArray[np.bool_] = (self.histogram.overall > 0) | (self.target > 0)
+        occurring[self.histogram.values] = True
+        return occurring
 
     def pick(self, chosen: NDArray[np.integer]) -> ComparedClasses:
         return ComparedClasses(self.histogram.pick(chosen), self.target, self.total)
@@ -127,15 +127,15 @@ def hierarchical(compared: ComparedClasses, number: type) -> Numbers:
     total = _as(compared.total, number)
     up = climbs(t)
     running = np.concatenate(([0], np.cumsum(compared.target)))
-    held = running[t.high] - running[t.low]
+    below_node = running[t.high] - running[t.low]
     if number is np.int64:
         from sfumato.models.t_closeness.kernels import hierarchical_costs  # noqa: PLC0415  # compiled kernels
 
         tree = (t.leaves, t.parent, up)
-        return hierarchical_costs(h.start, h.values, h.counts, h.totals, tree, held, compared.total)
-    inside: Numbers = held.astype(number)
+        return hierarchical_costs(h.start, h.values, h.counts, h.totals, tree, below_node, compared.total)
+    inside: Numbers = below_node.astype(number)
     size: Numbers = h.totals.astype(number)
-    cost: Numbers = size * _as(int((up * held.astype(object)).sum()), number)
+    cost: Numbers = size * _as(int((up * below_node.astype(object)).sum()), number)
     node, count, owner = t.leaves[h.values], h.counts, h.owner
     for depth in range(int(t.depth.max(initial=0)), 0, -1):
         here = t.depth[node] == depth
@@ -160,12 +160,12 @@ def most_kept(compared: ComparedClasses, t: float, spare: int, *, levels: bool) 
     h, taxonomy = compared.histogram, compared.taxonomy
     if levels and not taxonomy.height:
         return h.totals
-    tree, height, held = _star(len(taxonomy.leaves)), 1, compared.target
+    tree, height, below_node = _star(len(taxonomy.leaves)), 1, compared.target
     if levels:
         running = np.concatenate(([0], np.cumsum(compared.target)))
         tree, height = (taxonomy.leaves, taxonomy.parent, climbs(taxonomy)), taxonomy.height
-        held = running[taxonomy.high] - running[taxonomy.low]
-    shares = held / max(1, compared.total - spare)
+        below_node = running[taxonomy.high] - running[taxonomy.low]
+    shares = below_node / max(1, compared.total - spare)
     return bounded(h.start, h.values, h.counts, h.totals, tree, height, shares, t)
 
 
@@ -189,13 +189,13 @@ def heights(taxonomy: Taxonomy) -> Nodes:
     >>> dict(zip(t.labels, heights(t).tolist(), strict=True))
     {'*': 2, 'Viral': 1, 'Flu': 0, 'AIDS': 0, 'TB': 0}
     """
-    found = np.full(len(taxonomy.labels), -1, dtype=np.int32)
+    height = np.full(len(taxonomy.labels), -1, dtype=np.int32)
     for level in range(taxonomy.height, -1, -1):
-        found[taxonomy.levels[level]] = level
-    found[ROOT] = taxonomy.height
-    for node in np.flatnonzero(found < 0).tolist():  # in preorder: parents first
-        found[node] = found[taxonomy.parent[node]]
-    return found
+        height[taxonomy.levels[level]] = level
+    height[ROOT] = taxonomy.height
+    for node in np.flatnonzero(height < 0).tolist():  # in preorder: parents first
+        height[node] = height[taxonomy.parent[node]]
+    return height
 
 
 @lru_cache(maxsize=16)
@@ -286,7 +286,7 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         """No ground distance exceeds the equal one, so no earth mover's distance does."""
         if self.distance != "equal":
             return ()
-        return tuple(replace(self, distance=other) for other in DISTANCES if other != "equal")
+        return tuple(replace(self, distance=distance) for distance in DISTANCES if distance != "equal")
 
     @property
     def evidence(self) -> Evidence:
@@ -324,8 +324,8 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         truth[full] = rough <= float(self.t)
         near = np.flatnonzero(abs(rough - float(self.t)) <= error)
         if len(near):
-            some = compared.pick(near)
-            truth[full[near]] = self._within(some, self._cost(some, object))
+            doubtful = compared.pick(near)
+            truth[full[near]] = self._within(doubtful, self._cost(doubtful, object))
         return truth
 
     def margins(self, classes: Classes) -> NDArray[np.float64] | None:
@@ -386,10 +386,10 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         full = np.flatnonzero(np.diff(h.start))
         return full, self._compare(h, h if len(full) == len(classes) else h.pick(full))
 
-    def _compare(self, h: Histogram, held: Histogram) -> ComparedClasses:
-        """The classes of `held`, none empty, beside the whole table of `h`, or beside the reference."""
+    def _compare(self, h: Histogram, judged: Histogram) -> ComparedClasses:
+        """The classes of `judged`, none empty, beside the whole table of `h`, or beside the reference."""
         if self.reference is None:
-            return ComparedClasses(held, h.overall, int(h.overall.sum()))
+            return ComparedClasses(judged, h.overall, int(h.overall.sum()))
         target, lacking = self.reference.on(h.taxonomy)
         if lacking and self.distance != "equal":
             raise BadPolicy(
@@ -398,7 +398,7 @@ class TCloseness(ParametrizedPromise, RelativePromise):
                 remedy=f"Add them there: without a place in it they have no {self.distance} distance.",
                 values=[str(label) for label in lacking],
             )
-        return ComparedClasses(held, target, self.reference.total)
+        return ComparedClasses(judged, target, self.reference.total)
 
     def _cost(self, compared: ComparedClasses, number: type) -> Numbers:
         return DISTANCES[self.distance](compared, number)
