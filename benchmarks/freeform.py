@@ -21,8 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.models.contract import Promises
-from sfumato.models.freeform.breaches import breach, worst
-from sfumato.models.freeform.inference import FreeColumn, Guard, NodeTable
+from sfumato.models.freeform.inference import FreeColumn, Guard, NodeTable, breach, worst
 from sfumato.models.freeform.promise import Freeform
 from sfumato.search.contract import Aim
 from sfumato.search.top_down import top_down

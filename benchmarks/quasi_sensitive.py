@@ -51,8 +51,7 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from sfumato.models.quasi_sensitive.knowledge import Knowledge
-    from sfumato.models.quasi_sensitive.knowledge_file import save
+    from sfumato.models.quasi_sensitive.knowledge import Knowledge, save
 
     rng = np.random.default_rng(seed)
     known = knowledge(rng)

@@ -23,8 +23,7 @@ from experiments.freeform_cost import compare, withholding
 from experiments.threats import threat_chart
 from sfumato.models.contract import Cuts
 from sfumato.models.freeform.attack import FreeformFinding
-from sfumato.models.freeform.breaches import breach, breaches, worst
-from sfumato.models.freeform.inference import Guard, NodeTable
+from sfumato.models.freeform.inference import Guard, NodeTable, breach, breaches, worst
 from sfumato.models.freeform.promise import Freeform
 from sfumato.search.optimum import mean_loss
 from sfumato.search.plan import make_plan

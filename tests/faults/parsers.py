@@ -19,7 +19,7 @@ from sfumato.cli.attack import read_vocabulary
 from sfumato.cli.trace import _lines_in
 from sfumato.inputs import load_transformation
 from sfumato.models.parameters import ReferenceDistribution
-from sfumato.models.quasi_sensitive import knowledge_file
+from sfumato.models.quasi_sensitive import knowledge
 from sfumato.policy.columns import numbers_in
 from sfumato.policy.other_tools import ArxProject
 from sfumato.policy.reference import Reference
@@ -130,7 +130,7 @@ PARSERS = {
     "policy history": Parser(".studio.yaml.history/000002.json", history, 2),
     "hierarchy": Parser("job.csv", lambda path: parse(read_bytes(path), name=path.name), 8),
     "project of ARX": Parser("p.deid", ArxProject.read, 8),
-    "knowledge": Parser("knowledge.csv", knowledge_file.load, 8),
+    "knowledge": Parser("knowledge.csv", knowledge.load, 8),
     "vocabulary": Parser("vocabulary.txt", read_vocabulary, 8),
     "numbers": Parser("numbers.csv", numbers_in, 8),
     "counts": Parser("counts.csv", ReferenceDistribution.load, 8),

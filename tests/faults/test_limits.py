@@ -16,7 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.streams import _exit_code
-from sfumato.models.quasi_sensitive import knowledge_file
+from sfumato.models.quasi_sensitive import knowledge
 from sfumato.policy import yaml
 from sfumato.policy.taxonomies.files import read_bytes
 from sfumato.releases.ledger.ledger import Ledger
@@ -41,7 +41,7 @@ def place(tmp_path, monkeypatch):
 READERS = {
     "policy": sf.Policy.load,
     "hierarchy": read_bytes,
-    "knowledge": knowledge_file.load,
+    "knowledge": knowledge.load,
     "override": read_override,
     "document": disk.read_document,
     "earlier plan": lambda path: sf.protect("hospital.csv", "ladders.yaml", reuse_plan=path),

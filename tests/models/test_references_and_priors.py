@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from sfumato.models.parameters import ReferenceDistribution, ReferenceFile
-from sfumato.models.quasi_sensitive.knowledge_file import load_prior
+from sfumato.models.quasi_sensitive.knowledge import load_prior
 from sfumato.system.errors import BadPolicy
 
 

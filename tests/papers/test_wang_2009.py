@@ -13,15 +13,16 @@ import pytest
 
 import sfumato as sf
 from oracles import freeform as definition
-from sfumato.models.freeform.breaches import breach, worst
 from sfumato.models.freeform.inference import (
     Belief,
     FreeColumn,
     NodeTable,
     aggregate,
+    breach,
     guarded_leaves,
     particular,
     unless_sensitive,
+    worst,
 )
 from sfumato.models.freeform.promise import Freeform
 from sfumato.models.l_diversity.promise import DistinctLDiversity

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import run
-from sfumato.models.quasi_sensitive.knowledge_file import load
+from sfumato.models.quasi_sensitive.knowledge import load
 from sfumato.system.errors import BadData, UsageError
 from strategies import cases
 

@@ -215,7 +215,7 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
 
     Example:  sfumato knowledge visits.csv --label diagnosis --terms symptoms --support 5 -o knowledge.csv
     """
-    from sfumato.models.quasi_sensitive.knowledge_file import save, save_prevalence
+    from sfumato.models.quasi_sensitive.knowledge import save, save_prevalence
     from sfumato.releases.files import check_target
     from sfumato.table.arrays import fraction
     from sfumato.workflows.knowledge import TermPlace, proposed_knowledge

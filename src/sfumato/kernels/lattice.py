@@ -167,9 +167,8 @@ def _lowest(word: int) -> int:
 # Classes split by one column more: how many rows come to stand in parts that are too small, and the parts.
 #
 # Classes are looked at in the order of their size, so that whether a split loses too many rows is often
-# known
-# before most rows are looked at. Rows in parts that are too small are left out: they stay too few in every
-# further split.
+# known before most rows are looked at. Rows in parts that are too small are left out: they stay too few in
+# every further split.
 
 Floats = NDArray[np.float64]
 

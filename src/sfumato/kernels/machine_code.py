@@ -25,10 +25,8 @@ from sfumato.system.plugins import compilation, hidden_libraries
 # What is used of numba, loaded without libraries that it imports only where they are installed.
 #
 # Compiled code needs none of them: numba asks `coverage` which lines were compiled, and looks up the
-# version of
-# `scipy`. It reads settings from the folder that a process happens to be in, by `yaml`: whoever can write
-# there
-# could change what is compiled. Here it takes its settings from the environment alone.
+# version of `scipy`. It reads settings from the folder that a process happens to be in, by `yaml`: whoever
+# can write there could change what is compiled. Here it takes its settings from the environment alone.
 
 SETTINGS = Path(".numba_config.yaml")
 """The file with settings that numba looks for in the current folder."""

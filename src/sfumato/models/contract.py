@@ -78,14 +78,10 @@ class Deliberate(Protocol):
 # Conflicts: what cannot all stay in a table that keeps its promises.
 #
 # A conflict holds one node per key column (the root where a column does not matter). Wherever all of them
-# are
-# published, or lie above what is published, a promise is broken; so a recoding that keeps it must lose at
-# least
-# one. Both kinds of promises have them. A freeform breach is one: supports of values at or above a cut do
-# not
-# depend on the cut. A class that breaks a monotone class promise is one: if something finer is published,
-# the
-# class is a union of finer classes, and they cannot all keep what their union breaks.
+# are published, or lie above what is published, a promise is broken; so a recoding that keeps it must lose
+# at least one. Both kinds of promises have them. A freeform breach is one: supports of values at or above a
+# cut do not depend on the cut. A class that breaks a monotone class promise is one: if something finer is
+# published, the class is a union of finer classes, and they cannot all keep what their union breaks.
 
 Conflict = NDArray[np.int64]
 """A node per key column."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfumato.inputs import open_table
-from sfumato.models.quasi_sensitive.knowledge import Knowledge
-from sfumato.models.quasi_sensitive.knowledge_file import Prevalence, Record, by_document, propose
+from sfumato.models.quasi_sensitive.knowledge import Knowledge, Prevalence, Record, by_document, propose
 from sfumato.models.quasi_sensitive.promise import TermFinder
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.presentation.cards import Card, Printable, pluralize

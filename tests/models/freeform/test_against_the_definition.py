@@ -7,7 +7,7 @@ import pytest
 
 from models.freeform.node_tables import local_node_table, random_case
 from oracles import freeform as definition
-from sfumato.models.freeform.breaches import breach, breach_of_step, breaches, worst
+from sfumato.models.freeform.inference import breach, breach_of_step, breaches, worst
 
 PARTS = range(4)
 CASES = 500

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from oracles import beliefs as plain
 from sfumato.draft.doctor import HeldTermSets, examine_knowledge, examine_sets
-from sfumato.models.quasi_sensitive.knowledge import Knowledge
-from sfumato.models.quasi_sensitive.knowledge_file import load, save
+from sfumato.models.quasi_sensitive.knowledge import Knowledge, load, save
 from sfumato.models.quasi_sensitive.labels import links_of_texts
 from sfumato.system.errors import BadData, BadPolicy
 from sfumato.table.microdata import text_of

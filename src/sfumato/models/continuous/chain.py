@@ -573,11 +573,9 @@ def _as_shown(cut: Cut, nodes: Codes) -> Nodes:
 # Blocks of rows that may stand for each other in two releases, followed while the later one is refined.
 #
 # Two classes of two releases can hold the same person only if, column by column, the more general of their
-# two
-# nodes is the same: the *join*. A block is a join together with a matching value. Specializing a node
-# strictly
-# above the earlier cut splits every block that shows it, child by child; specializing at or below that cut
-# leaves every block as it is. So no index of comparable classes is needed, only a label per row.
+# two nodes is the same: the *join*. A block is a join together with a matching value. Specializing a node
+# strictly above the earlier cut splits every block that shows it, child by child; specializing at or below
+# that cut leaves every block as it is. So no index of comparable classes is needed, only a label per row.
 
 NO_FILTER = np.zeros(0, np.int32)
 

@@ -65,8 +65,7 @@ def least_overlaps(
 # Sets of rows beside earlier sets of rows: compiled loops for checks that follow a splitting search.
 #
 # Rows carry a value and, for each earlier labelling, a block. Parts are sets of rows made by one split;
-# they
-# are numbered branch by branch.
+# they are numbered branch by branch.
 
 
 @njit(cache=True)
@@ -214,8 +213,7 @@ def survivors_of_parts(
 #
 # Every tableau entry is a whole number over one common denominator, so nothing is ever rounded. Where each
 # variable is part of nested sums (a table with margins, for one) the denominator stays 1 and every corner
-# is a
-# whole-number solution.
+# is a whole-number solution.
 
 DONE, NO_SOLUTION, GAVE_UP = 0, 1, 2
 LARGEST_ENTRY = 1 << 30
@@ -629,8 +627,7 @@ def components_of(start: Int64s, through: Int32s, sums: int) -> Int32s:
 # Looking up numbers in sorted arrays, for compiled code.
 #
 # Numba's own functions on arrays are quicker to write, but machine code that holds one of them loads the
-# module
-# it is from, and SciPy where that is installed: a quarter of a second at the start of a process.
+# module it is from, and SciPy where that is installed: a quarter of a second at the start of a process.
 
 
 @njit(cache=True, inner=True)

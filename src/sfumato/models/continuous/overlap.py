@@ -394,11 +394,9 @@ def candidates_of(overlap: Overlap, time: int, classes: Mapping[int, Codes]) -> 
 #
 # An *entry* is a cell of one time and a value: how many people of that time and value are in it is unknown.
 # A release says, class by class and value by value, how many people of all times up to its own there are.
-# Where
-# an earlier release i shows at least as much detail in every column, it has told that already of everybody
-# up
-# to its own time: what release j adds is how many people who came after i are in each class. So nobody of a
-# time up to i is bound by j.
+# Where an earlier release i shows at least as much detail in every column, it has told that already of
+# everybody up to its own time: what release j adds is how many people who came after i are in each class.
+# So nobody of a time up to i is bound by j.
 
 Longs = NDArray[np.int64]
 

@@ -116,19 +116,14 @@ def rows_under(codes: Codes, tree: Taxonomy, node: int) -> NDArray[np.intp]:
 # P).
 #
 # Two tables cut a component J of comparable classes into rows i and columns j. Of the n(s) people there
-# with
-# matching value s, a_i(s) are in class i of the first table and b_j(s) in class j of the second. If every
-# way
-# to match rows is equally likely, the cell (i, j) is expected to hold e(s) = a_i(s) b_j(s) / n(s) of them,
-# and
-# the belief that somebody there has the value v is the share of v among these. In a chain the people who
-# are
-# new in the second table are one more row, of n(s) less all a_i(s).
+# with matching value s, a_i(s) are in class i of the first table and b_j(s) in class j of the second. If
+# every way to match rows is equally likely, the cell (i, j) is expected to hold e(s) = a_i(s) b_j(s) / n(s)
+# of them, and the belief that somebody there has the value v is the share of v among these. In a chain the
+# people who are new in the second table are one more row, of n(s) less all a_i(s).
 #
 # The histogram (e_v) of a cell has rational counts. It is judged exactly, by `Promise.keeps_weights`, where
 # whole numbers nearby do not decide it: if x lies above a whole histogram w by no more than C altogether,
-# then
-# x is a mixture of w and of w with C more of one value; if a promise is a convex cone and keeps all of
+# then x is a mixture of w and of w with C more of one value; if a promise is a convex cone and keeps all of
 # these, it keeps x.
 
 MOST_CELL_ENTRIES = 20_000_000
@@ -334,21 +329,16 @@ def _mixtures_kept(
 # Pooling: what recipients who put their versions together learn, and whether every promise survives it.
 #
 # Against whoever has a *register*, everybody's key values, versions are judged by the position of every
-# person
-# (`positions`): the cells of their *meet*, which shows on every path the finer node. Every position that
-# somebody is in keeps every promise (M), and so does what random worlds make of every pair of versions (P).
-# M
-# on the meet of all versions covers every coalition, also those who know that the others were served.
+# person (`positions`): the cells of their *meet*, which shows on every path the finer node. Every position
+# that somebody is in keeps every promise (M), and so does what random worlds make of every pair of versions
+# (P). M on the meet of all versions covers every coalition, also those who know that the others were
+# served.
 #
 # Against whoever knows only the key values of one *target*, versions are judged by what is published alone:
-# a
-# person is in one class of each version, and a value is left for them as often as every one of these
-# classes
-# holds it, in all cells where somebody can be. That decides how many people and how many different values
-# are
-# left, for two versions by a formula, for more by an integer program where it is small. How likely a value
-# is
-# it does not say: a promise about that is never judged so.
+# a person is in one class of each version, and a value is left for them as often as every one of these
+# classes holds it, in all cells where somebody can be. That decides how many people and how many different
+# values are left, for two versions by a formula, for more by an integer program where it is small. How
+# likely a value is it does not say: a promise about that is never judged so.
 
 MOST_CELLS_SOLVED = 60
 """Versions that overlap in more cells than this are not solved by the integer program."""

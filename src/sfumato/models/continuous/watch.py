@@ -312,8 +312,7 @@ def _order(history: History, name: str, leaves: int) -> tuple[Codes, Counts]:
 # What survives beside three or more releases, for certain.
 #
 # The refined bound may leave somebody values that no world has. What is asked of surviving histograms is
-# then
-# asked of those of worlds, or not known.
+# then asked of those of worlds, or not known.
 
 Survive = Callable[[Classes], bool]
 """Whether the candidates that remain keep every promise about them."""

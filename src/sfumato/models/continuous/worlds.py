@@ -38,10 +38,8 @@ from sfumato.table.microdata import Codes, Counts, Packing, sort_and_count
 #
 # Whoever holds the data knows one world. Two people who exchange their classes in some releases leave every
 # published count as it is, as long as both remain where somebody can be: in an entry of the equations. So
-# one
-# step, in which everybody meets somebody, costs a few lookups, and its world shows of thousands of entries
-# at
-# once how many people they can hold. What no world on the way shows stays open.
+# one step, in which everybody meets somebody, costs a few lookups, and its world shows of thousands of
+# entries at once how many people they can hold. What no world on the way shows stays open.
 
 WALK_STEPS = 20
 """So often everybody meets somebody before it is asked what is still open."""
@@ -532,12 +530,10 @@ def _places(chain: Chain, groups: list[list[int]]) -> tuple[Codes, Codes]:
 # The decision whether everybody keeps k candidates, exact where the refined bound leaves it open.
 #
 # For every target the truth lies between two numbers: the people who are in it (whoever holds the data
-# knows
-# them, and the truth is a world like any other) and the refined bound. Where k lies between, more people
-# are
-# swapped into the target, world after world with the same counts; where that does not reach k, the integer
-# program says whether there can be as many. The first target that remains open after that ends the
-# decision.
+# knows them, and the truth is a world like any other) and the refined bound. Where k lies between, more
+# people are swapped into the target, world after world with the same counts; where that does not reach k,
+# the integer program says whether there can be as many. The first target that remains open after that ends
+# the decision.
 
 MOST_PROGRAMS = 100
 """Targets that are solved by the integer program; the others stay open."""

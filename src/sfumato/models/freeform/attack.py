@@ -12,8 +12,14 @@ import numpy as np
 
 from sfumato.models.attack_contract import PublishedTable, register
 from sfumato.models.contract import PolicyWithPromises
-from sfumato.models.freeform.breaches import breaches, worst
-from sfumato.models.freeform.inference import FreeformLimit, Inference, NodeTable, node_table_of_labels
+from sfumato.models.freeform.inference import (
+    FreeformLimit,
+    Inference,
+    NodeTable,
+    breaches,
+    node_table_of_labels,
+    worst,
+)
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent

@@ -14,9 +14,12 @@ below 2**31.5, so products of two fit 64 bits.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
-from sfumato.models.freeform.inference import Int32s, Int64s
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
 
 FIRST, BEST, EVERY = 0, 1, 2
 SHORT_SLICE = 24

@@ -25,7 +25,6 @@ from sfumato.models.contract import (
     below,
     most_general,
 )
-from sfumato.models.freeform.breaches import breach, breach_of_step, worst
 from sfumato.models.freeform.inference import (
     Belief,
     FreeColumn,
@@ -39,6 +38,8 @@ from sfumato.models.freeform.inference import (
     Observability,
     Sensitivity,
     aggregate,
+    breach,
+    breach_of_step,
     guarded_leaves,
     has_no_groups,
     is_written_down,
@@ -46,6 +47,7 @@ from sfumato.models.freeform.inference import (
     node_table_of_labels,
     particular,
     unless_sensitive,
+    worst,
 )
 from sfumato.models.parameters import NOTHING, FractionParam, Parameter, ParametrizedPromise, Schema
 from sfumato.models.registry import register

@@ -22,11 +22,9 @@ from sfumato.models.quasi_sensitive.subset_kernels import (
 #
 # Two kinds of conditions, any number of each. A ratio: the largest entry is at most c times the sum of all
 # entries but the `skip` largest. A distance of `mass / size` from a target is at most `most`: the squared
-# one
-# (norm SQUARED), half the sum of all gaps (HALF_SUM) or the largest gap (LARGEST_GAP). Every excess is a
-# convex
-# function of the mass, and so is the largest of them: a tangent plane of the one that is largest somewhere
-# never lies above it.
+# one (norm SQUARED), half the sum of all gaps (HALF_SUM) or the largest gap (LARGEST_GAP). Every excess is
+# a convex function of the mass, and so is the largest of them: a tangent plane of the one that is largest
+# somewhere never lies above it.
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -192,10 +190,9 @@ def cannot_keep(mass: Floats, limit: ConvexLimit, target: Floats, size: float, b
 #
 # A set's subset S gives every group that contains it a share of 1: its value over that of all groups which
 # contain S. Costs are whole numbers. The search: a greedy start; multipliers for the limit, raised until
-# the
-# relaxed problem, which falls apart into one small minimum per set, is as dear as they can make it; then
-# depth-first over the sets, with subsets in the order of their reduced cost, until nothing cheaper can be
-# left.
+# the relaxed problem, which falls apart into one small minimum per set, is as dear as they can make it;
+# then depth-first over the sets, with subsets in the order of their reduced cost, until nothing cheaper can
+# be left.
 
 Int32s = NDArray[np.int32]
 
@@ -454,9 +451,8 @@ def branch(
 # A bound on how close any choice of subsets comes to a target, computed before any search.
 #
 # What a set can share out lies between the shares of its subsets. If that were allowed in any proportion,
-# the
-# least squared distance from the target would be a smooth convex problem, which Frank and Wolfe's method
-# solves with one small minimum per set and round; each round bounds the least distance from below.
+# the least squared distance from the target would be a smooth convex problem, which Frank and Wolfe's
+# method solves with one small minimum per set and round; each round bounds the least distance from below.
 
 
 @njit(cache=True, nogil=True, inner=True)

@@ -39,21 +39,19 @@ from sfumato.models.parameters import (
 from sfumato.models.quasi_sensitive.knowledge import (
     DISTANCES,
     EUCLIDEAN,
+    MADE,
     Knowledge,
+    KnowledgeFile,
     LabelCloseness,
     LabelDiversity,
     Links,
+    Prevalence,
+    PrevalenceFile,
+    PriorRule,
     distance_from,
     head_and_tail,
     merged,
     merged_rows,
-)
-from sfumato.models.quasi_sensitive.knowledge_file import (
-    MADE,
-    KnowledgeFile,
-    Prevalence,
-    PrevalenceFile,
-    PriorRule,
 )
 from sfumato.models.registry import register
 from sfumato.system.errors import BadData, BadPolicy

@@ -37,10 +37,8 @@ from sfumato.table.taxonomy import ROOT, Nodes, Taxonomy
 # The earth mover's distance of many classes to one distribution, for three ground distances.
 #
 # Each function returns whole numbers: `cost` per class and one `scale`, such that the distance of a class
-# of n
-# to a distribution of T is cost / (scale * n * T). Costs are had on 64-bit integers (by compiled loops, but
-# for
-# the ordered distance), on Python integers (dtype object) and on floats.
+# of n to a distribution of T is cost / (scale * n * T). Costs are had on 64-bit integers (by compiled
+# loops, but for the ordered distance), on Python integers (dtype object) and on floats.
 
 Numbers = NDArray[Any]
 
