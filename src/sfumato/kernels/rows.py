@@ -28,8 +28,7 @@ def regroup(
     if keys.shape[1] == 1:
         group_of, key, sums = _regroup_narrow(keys.reshape(-1), counts, shift, mask, offset, lift)
         return group_of, key.reshape(-1, 1), sums
-    wide: tuple[Int32s, Keys, Int64s] = _regroup_wide(keys, counts, word, shift, mask, offset, lift)
-    return wide
+    return _regroup_wide(keys, counts, word, shift, mask, offset, lift)
 
 
 @njit(cache=True)

@@ -400,8 +400,7 @@ def make(name: str) -> Attack:
             remedy=f"Known attacks: {', '.join(known())}; and, on the command line,"
             f" {', '.join(on_request())}. The attack is named first, then the file.",
         )
-    attack: Attack = offered() if ours is None else ours()
-    return attack
+    return offered() if ours is None else ours()
 
 
 def make_all() -> tuple[tuple[Attack, ...], tuple[str, ...]]:

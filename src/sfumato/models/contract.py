@@ -99,13 +99,7 @@ def most_general(
     values: Conflict, trees: list[Taxonomy], still: Callable[[Conflict], bool], *, turns: int | None = None
 ) -> list[Conflict]:
     """Conflicts above a conflict that cannot be raised any further, by the column that is raised first."""
-    conflicts = {tuple(conflict.tolist()): conflict for conflict in _raised(values, trees, still, turns)}
-    return list(conflicts.values())
-
-
-def _raised(
-    values: Conflict, trees: list[Taxonomy], still: Callable[[Conflict], bool], turns: int | None
-) -> Iterator[Conflict]:
+    conflicts: dict[tuple[int, ...], Conflict] = {}
     columns = np.arange(len(values))
     for turn in range(len(values) if turns is None else min(turns, len(values))):
         current, moved = values.copy(), True
@@ -118,13 +112,13 @@ def _raised(
                     if not still(raised):
                         break
                     current, moved = raised, True
-        yield current
+        conflicts.setdefault(tuple(current.tolist()), current)
+    return list(conflicts.values())
 
 
 def below(tree: Taxonomy, nodes: NDArray[np.integer], node: int) -> NDArray[np.bool_]:
     """Which of the shown nodes are this one or below it."""
-    inside: NDArray[np.bool_] = (nodes >= node) & (nodes < tree.end[node])
-    return inside
+    return np.asarray((nodes >= node) & (nodes < tree.end[node]))
 
 
 # A policy as promises see it: the columns they are about, and how the table is to be protected.

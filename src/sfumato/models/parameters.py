@@ -397,8 +397,7 @@ def product_less(a: Counts, x: int, b: Counts, y: int) -> Truth:
     [True, False]
     """
     if max(int(a.max(initial=1)) * x, int(b.max(initial=1)) * y) < OVERFLOW:
-        small: Truth = a * x < b * y
-        return small
+        return a * x < b * y
     left, right = a.astype(np.float64) * float(x), b.astype(np.float64) * float(y)
     truth: Truth = left < right
     for i in np.flatnonzero(abs(left - right) <= NEAR * left).tolist():

@@ -63,9 +63,9 @@ def make(name: str, parameters: Mapping[str, object], folder: Path | None = None
     >>> str(make("l-diversity", {"of": "disease", "l": 3}))
     'distinct l-diversity of disease, l = 3'
     """
-    kinds = _kinds(name)
     if trouble := refused(name):
-        raise BadPolicy(trouble.message, where=name, remedy=trouble.remedy)
+        raise BadPolicy(trouble.message, where=str(name), remedy=trouble.remedy)
+    kinds = _kinds(name)
     if not isinstance(parameters, Mapping):
         raise BadPolicy(f"{name} needs parameters in the form key: value", where=name)
     kind = parameters.get("kind") if None not in kinds else None
@@ -153,21 +153,15 @@ def _told_by_kind(kinds: dict[str | None, Schema]) -> dict[str, Schema]:
     for kind, body in kinds.items():
         for key, form in body["properties"].items():
             kinds_by_text.setdefault(key, {}).setdefault(form.get("description", ""), []).append(str(kind))
-    return {
-        key: {"description": next(iter(sentences)) if len(sentences) == 1 else _joined(sentences)}
-        for key, sentences in kinds_by_text.items()
-    }
-
-
-def _joined(sentences: Mapping[str, list[str]]) -> str:
-    return " ".join(f"{' and '.join(kinds)}: {sentence}" for sentence, kinds in sentences.items())
+    descriptions: dict[str, Schema] = {}
+    for key, sentences in kinds_by_text.items():
+        each = " ".join(f"{' and '.join(names)}: {sentence}" for sentence, names in sentences.items())
+        descriptions[key] = {"description": next(iter(sentences)) if len(sentences) == 1 else each}
+    return descriptions
 
 
 def _kinds(name: str) -> dict[str | None, type[ParametrizedPromise]]:
-    _load_all()
     if name not in _makers:
-        if trouble := _refused.get(name):
-            raise BadPolicy(trouble.message, where=str(name), remedy=trouble.remedy)
         near = get_close_matches(str(name), _makers, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted(_makers))}."
         raise BadPolicy(f"there is no promise {name}", where=str(name), remedy=hint)

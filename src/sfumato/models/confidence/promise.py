@@ -58,7 +58,6 @@ class ConfidenceBounding(ParametrizedPromise, ClassPromise):
     silent_on: ClassVar[str] = "It asks for no least number of people who look alike."
     name: ClassVar[str] = "confidence-bounding"
     monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
     known_alone: ClassVar[bool] = True
     several_values: ClassVar[bool] = True
@@ -115,7 +114,6 @@ class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
     silent_on: ClassVar[str] = "People who look alike may differ much from the table as a whole."
     name: ClassVar[str] = "alpha-k-anonymity"
     monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
     known_alone: ClassVar[bool] = True
     several_values: ClassVar[bool] = True

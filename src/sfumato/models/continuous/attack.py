@@ -216,8 +216,7 @@ def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> C
     first = np.full(len(marks), len(imprints) - 1, np.int32)
     for t in reversed(range(len(imprints))):
         first[are_known(marks, imprints[t].batches)] = t
-    came_with: Codes = first[table.codes(since)]
-    return came_with
+    return first[table.codes(since)]
 
 
 # Who is cracked: rows of a class that releases together rule out, class by class, as counts.

@@ -538,8 +538,7 @@ def came_with(
             )
         first[here] = i
         before = here
-    came: Codes = first[now][table.codes(since)]
-    return came
+    return first[now][table.codes(since)]
 
 
 def release_under(history: History, cuts: Cuts) -> ClassTable:

@@ -100,8 +100,6 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
     )
     silent_on: ClassVar[str] = "Tables that other publishers release about the same people are not counted."
     name: ClassVar[str] = "continuous"
-    monotone: ClassVar[bool] = False
-    hereditary: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence.EARLIER
     searches: ClassVar[tuple[str, ...] | None] = ("top-down", "optimum")
     by_size: ClassVar[bool] = True

@@ -8,8 +8,6 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, ClassVar
 
-import numpy as np
-
 from sfumato.models.attack_contract import PublishedTable, register
 from sfumato.models.contract import PolicyWithPromises
 from sfumato.models.freeform.inference import (
@@ -18,6 +16,7 @@ from sfumato.models.freeform.inference import (
     NodeTable,
     breaches,
     node_table_of_labels,
+    people_exposed,
     worst,
 )
 from sfumato.system.errors import BadData, UsageError
@@ -97,7 +96,7 @@ def _strike(published: PublishedTable, limit: FreeformLimit) -> Iterator[Finding
         here = [inference for inference in attacks if inference.target == j]
         hardest = max(here, key=lambda inference: (inference.threat, inference.support))
         over = [inference for inference in here if inference.threat > limit.threat]
-        yield _finding(node_table, names, hardest, limit, exposed=_exposed(node_table, over))
+        yield _finding(node_table, names, hardest, limit, exposed=people_exposed(node_table, over))
 
 
 def freeform(
@@ -161,20 +160,6 @@ def _node_table(
 ) -> tuple[NodeTable, tuple[str, ...]]:
     node_table = node_table_of_labels(limit.columns, limit.observability, *published.texts, rules=rules)
     return node_table, published.keys
-
-
-def _exposed(node_table: NodeTable, attacks: list[Inference]) -> int:
-    """The people that some attack is right about."""
-    right = np.zeros(len(node_table.counts), dtype=bool)
-    for inference in attacks:
-        match = np.ones(len(node_table.counts), dtype=bool)
-        for j, node in enumerate(
-            [*inference.given[: inference.target], inference.node, *inference.given[inference.target + 1 :]]
-        ):
-            nodes = node_table.nodes[j]
-            match &= (nodes >= node) & (nodes < node_table.guards[j].taxonomy.end[node])
-        right |= match
-    return int(node_table.counts[right].sum())
 
 
 def _finding(

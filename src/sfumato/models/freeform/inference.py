@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -70,8 +69,7 @@ def particular(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
 def sensitive_leaves_below(taxonomy: Taxonomy, sensitive: Leaves) -> NDArray[np.int64]:
     """How many sensitive leaves each node covers."""
     before = np.concatenate(([0], np.cumsum(sensitive))).astype(np.int64)
-    count: NDArray[np.int64] = before[taxonomy.high] - before[taxonomy.low]
-    return count
+    return before[taxonomy.high] - before[taxonomy.low]
 
 
 def guarded_leaves(taxonomy: Taxonomy, labels: Sequence[Label], *, column: str) -> Leaves:
@@ -131,13 +129,8 @@ def node_name(taxonomy: Taxonomy, node: int) -> str:
 
 
 def _sensitive_and_all(taxonomy: Taxonomy, sensitive: Leaves) -> list[tuple[int, int]]:
-    return list(
-        zip(
-            sensitive_leaves_below(taxonomy, sensitive).tolist(),
-            np.maximum(taxonomy.leaf_count, 1).tolist(),
-            strict=True,
-        )
-    )
+    leaves = np.maximum(taxonomy.leaf_count, 1).tolist()
+    return list(zip(sensitive_leaves_below(taxonomy, sensitive).tolist(), leaves, strict=True))
 
 
 # How well a value can be observed on a person by somebody from outside.
@@ -295,9 +288,7 @@ class Guard:
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
         """Which nodes can be observed."""
-        observable = np.array(self.observable, dtype=bool)
-        observable[ROOT] = True
-        return observable
+        return np.array([True, *self.observable[1:]])
 
 
 def _exact(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
@@ -385,42 +376,10 @@ class NodeTable:
         """Per node: published, or above what is (`extended`), and not observable: worth inferring."""
         guard = self.guards[column]
         occurring = self.occurring(column)
-        there = np.zeros(len(guard.seen), dtype=bool)
-        there[occurring] = True
-        there = _above(guard.taxonomy, occurring) if extended else there
+        there = _above(guard.taxonomy, occurring)
+        if not extended:
+            there &= np.isin(np.arange(len(there)), occurring)
         return there & ~guard.seen
-
-    @property
-    def expanded_keys(self) -> int:
-        """How many keys a group-by over critical values would look at, all target columns together."""
-        widths = [self._widths(j) for j in range(len(self.guards))]
-        columns = [j for j in range(len(self.guards)) if self.targets(j).any()]
-        return sum(
-            int(np.prod([w for i, w in enumerate(widths) if i != j], axis=0, initial=1).sum())
-            if len(widths) > 1
-            else len(self.counts)
-            for j in columns
-        )
-
-    @property
-    def mixed(self) -> int:
-        """How many columns show observable values and values that are not."""
-        return sum(
-            bool(self.targets(j).any() and self.critical(j)[1:].any()) for j in range(len(self.guards))
-        )
-
-    @property
-    def attacks(self) -> int:
-        """How many attacks there are, with or without support: what plain enumeration would visit."""
-        wide = [int(self.observable(j).sum()) for j in range(len(self.guards))]
-        return sum(
-            prod(w for i, w in enumerate(wide) if i != j) * int(self.targets(j).sum())
-            for j in range(len(wide))
-        )
-
-    def _widths(self, column: int) -> Int64s:
-        marks = level_marks(self, column, self.critical(column))
-        return np.diff(marks.start)[marks.code]
 
 
 def _above(taxonomy: Taxonomy, nodes: Int32s) -> NDArray[np.bool_]:
@@ -638,6 +597,19 @@ def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Int32s | None:
     return np.array(nodes, dtype=np.int32)
 
 
+def people_exposed(node_table: NodeTable, inferences: Iterable[Inference]) -> int:
+    """How many people some of these attacks are right about."""
+    exposed = np.zeros(len(node_table.counts), dtype=bool)
+    for inference in inferences:
+        match = np.ones(len(exposed), dtype=bool)
+        values = [*inference.given]
+        values[inference.target] = inference.node
+        for nodes, guard, node in zip(node_table.nodes, node_table.guards, values, strict=True):
+            match &= (nodes >= node) & (nodes < guard.taxonomy.end[node])
+        exposed |= match
+    return int(node_table.counts[exposed].sum())
+
+
 # Breaches of a published table: whether there is one, the worst attack on every value, all of them.
 
 Chosen = NDArray[np.bool_]
@@ -649,9 +621,8 @@ def breach(table: NodeTable, threat: Fraction, *, extended: bool = True) -> Infe
     for j in range(len(table.guards)):
         wanted = table.targets(j, extended=extended)
         aims = breachable_targets(table.guards[j], wanted, threat, sparse=extended)
-        inference = _some_breach(table, j, aims, threat, _levels(table, j))
-        if inference is not None:
-            return inference
+        if inferences := _search_slices(table, j, aims, threat, _levels(table, j), mode=0):
+            return inferences[0]
     return None
 
 
@@ -668,9 +639,8 @@ def breach_of_step(table: NodeTable, threat: Fraction, column: int, node: int) -
     aims = breachable_targets(guard, children & ~guard.seen, threat, sparse=False)
     if node != ROOT and not guard.seen[node]:
         aims = aims[[guard.sensitivity[a] > guard.sensitivity[node] for a in aims.tolist()]]
-    inference = _some_breach(table, column, aims, threat, _levels(table, column))
-    if inference is not None:
-        return inference
+    if inferences := _search_slices(table, column, aims, threat, _levels(table, column), mode=0):
+        return inferences[0]
     observed = children & guard.seen
     rows = np.flatnonzero(observed[table.nodes[column]])
     if not len(rows):
@@ -681,9 +651,8 @@ def breach_of_step(table: NodeTable, threat: Fraction, column: int, node: int) -
             continue
         aims = breachable_targets(table.guards[j], table.targets(j), threat, sparse=True)
         levels = [first, *(level for level in _levels(table, j) if level[0] != column)]
-        inference = _some_breach(table, j, aims, threat, levels, rows=rows, whole=False)
-        if inference is not None:
-            return inference
+        if inferences := _search_slices(table, j, aims, threat, levels, mode=0, rows=rows, whole=False):
+            return inferences[0]
     return None
 
 
@@ -692,12 +661,11 @@ def worst(table: NodeTable, *, extended: bool = True) -> list[Inference]:
 
     Targets that are not sensitive at all are left out. The order is that of columns and nodes.
     """
-    inferences = []
+    inferences: list[Inference] = []
     for j, guard in enumerate(table.guards):
         wanted = table.targets(j, extended=extended)
         aims = np.array([v for v in np.flatnonzero(wanted) if guard.sensitivity[v]], dtype=np.int32)
-        if len(aims):
-            inferences += _search_slices(table, j, aims, Fraction(0), _levels(table, j), mode=1)
+        inferences += _search_slices(table, j, aims, Fraction(0), _levels(table, j), mode=1)
     return inferences
 
 
@@ -745,22 +713,6 @@ def _levels(table: NodeTable, target: int) -> list[tuple[int, Chosen]]:
     return [level for _, level in sorted(levels, key=lambda pair: pair[0])]
 
 
-def _some_breach(
-    table: NodeTable,
-    target: int,
-    aims: Int32s,
-    threat: Fraction,
-    levels: Sequence[tuple[int, Chosen]],
-    *,
-    rows: Rows | None = None,
-    whole: bool = True,
-) -> Inference | None:
-    if not len(aims):
-        return None
-    inferences = _search_slices(table, target, aims, threat, levels, mode=0, rows=rows, whole=whole)
-    return inferences[0] if inferences else None
-
-
 def _search_slices(
     table: NodeTable,
     target: int,
@@ -777,7 +729,7 @@ def _search_slices(
     from sfumato.models.freeform import kernels  # noqa: PLC0415  # compiles
 
     counts = table.counts if rows is None else table.counts[rows]
-    if not len(counts):
+    if not len(counts) or not len(aims):
         return []
     marks = [level_marks(table, i, chosen, rows) for i, chosen in levels]
     chosen = np.zeros(len(table.guards[target].seen), dtype=bool)

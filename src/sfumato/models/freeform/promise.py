@@ -46,6 +46,7 @@ from sfumato.models.freeform.inference import (
     leaves_come_from_data,
     node_table_of_labels,
     particular,
+    people_exposed,
     unless_sensitive,
     worst,
 )
@@ -81,6 +82,9 @@ class PublishedNodes:
         np.add.at(counts, class_of, table.counts)
         return cls(cuts, class_of, np.ascontiguousarray(nodes.T), counts)
 
+    def node_table(self, guards: tuple[Guard, ...]) -> NodeTable:
+        return NodeTable(self.nodes, self.counts, guards)
+
     def with_step(self, table: Microdata, cuts: Cuts, column: int, node: int) -> PublishedNodes:
         """The same with one node replaced by its children: only rows below the node are looked at."""
         touched = np.flatnonzero(self.nodes[column] == node)
@@ -112,8 +116,7 @@ class PublishedNodes:
 
 def node_table_under(table: Microdata, cuts: Cuts, guards: tuple[Guard, ...]) -> NodeTable:
     """What is published under some cuts, with what is declared of the columns."""
-    published = PublishedNodes.under(table, cuts)
-    return NodeTable(published.nodes, published.counts, guards)
+    return PublishedNodes.under(table, cuts).node_table(guards)
 
 
 def _numbered(pairs: Int64s, space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -148,18 +151,15 @@ class FreeformWatch(IncrementalChecker):
         threat = self.limit.threat
         if step is None or self._accepted is None:
             self._proposed = PublishedNodes.under(self.table, cuts)
-            return breach(self._node_table(self._proposed), threat)
+            return breach(self._proposed.node_table(self.guards), threat)
         column, node = self._index[step[0]], step[1]
         self._proposed = self._accepted.with_step(self.table, cuts, column, node)
-        return breach_of_step(self._node_table(self._proposed), threat, column, node)
+        return breach_of_step(self._proposed.node_table(self.guards), threat, column, node)
 
     def accept(self, cuts: Cuts) -> None:
         proposed = self._proposed
         unchanged = proposed is not None and all(proposed.cuts[name] == cut for name, cut in cuts.items())
         self._accepted = proposed if unchanged else PublishedNodes.under(self.table, cuts)
-
-    def _node_table(self, published: PublishedNodes) -> NodeTable:
-        return NodeTable(published.nodes, published.counts, self.guards)
 
     def tell(self, inference: Inference, *, values: bool = False) -> str:
         """A breach in columns and counts; values where enough people match and the policy writes them."""
@@ -466,20 +466,15 @@ def _belief(words: Mapping[str, Any]) -> Belief:
     leaf = words["leaf"]
     boost = fraction(words.get("boost", 0), key="boost")
     if isinstance(leaf, Mapping):
-        leaf = {_label(label): fraction(value, key="leaf") for label, value in leaf.items()}
-        if not all(0 <= value <= 1 for value in leaf.values()):
-            raise BadPolicy("a belief must be from 0 to 1", where="observable")
-        return Belief(leaf, boost)
+        return Belief({_label(label): fraction(value, key="leaf") for label, value in leaf.items()}, boost)
     return Belief(fraction(leaf, key="leaf"), boost)
 
 
 def _written(belief: Belief) -> dict[str, object]:
-    leaf: object
+    boost = {"boost": written(belief.boost)} if belief.boost else {}
     if isinstance(belief.leaf, Mapping):
-        leaf = {str(label): written(value) for label, value in belief.leaf.items()}
-    else:
-        leaf = written(Fraction(belief.leaf))
-    return {"leaf": leaf, **({"boost": written(belief.boost)} if belief.boost else {})}
+        return {"leaf": {str(label): written(value) for label, value in belief.leaf.items()}, **boost}
+    return {"leaf": written(Fraction(belief.leaf)), **boost}
 
 
 LADDER_OF_THREATS = tuple(
@@ -546,7 +541,6 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
     silent_on: ClassVar[str] = "Somebody may be recognized, where that tells nothing hidden."
     name: ClassVar[str] = "freeform"
     monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
     judged_on_labels: ClassVar[bool] = True
     column_role: ClassVar[Role] = Role.FREE
     threats: ClassVar[tuple[str, ...]] = ("freeform",)
@@ -625,12 +619,12 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
 
     def guards(self, columns: tuple[Column, ...]) -> tuple[Guard, ...]:
         """The key columns with what is declared of them; raises `BadPolicy` where that does not fit."""
-        guards = []
-        for c in columns:
-            free = self.columns.get(c.name)
-            guard = Guard.all_observable(c.taxonomy) if free is None else None
-            guards.append(guard or free.guard(c.taxonomy, self.observability, column=c.name))  # type: ignore[union-attr]
-        return tuple(guards)
+        return tuple(
+            self.columns[c.name].guard(c.taxonomy, self.observability, column=c.name)
+            if c.name in self.columns
+            else Guard.all_observable(c.taxonomy)
+            for c in columns
+        )
 
     def node_table(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> NodeTable:
         """What is published under these cuts."""
@@ -655,15 +649,12 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
         """The largest threat; `people` match the worst attack on some value, `classes` counts such values."""
         attacks = worst(node_table)
         broken = [inference for inference in attacks if inference.threat > self.threat]
-        exposed = np.zeros(len(node_table.counts), dtype=bool)
-        for inference in broken:
-            exposed |= matching(node_table, inference)
         return Verdict(
             promise=str(self),
             holds=not broken,
             measured=max((inference.threat for inference in attacks), default=Fraction(0)),
             limit=self.threat,
-            people=int(node_table.counts[exposed].sum()),
+            people=people_exposed(node_table, broken),
             classes=len(broken),
             evidence=self.evidence,
             reason="" if len(node_table.counts) else NOTHING,
@@ -671,14 +662,3 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
 
     def __str__(self) -> str:
         return f"freeform, threat at most {self.threat}, observable from {self.observability}"
-
-
-def matching(node_table: NodeTable, inference: Inference) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """The rows that an attack is right about."""
-    wanted = list(inference.given)
-    wanted[inference.target] = inference.node
-    match = np.ones(len(node_table.counts), dtype=bool)
-    for j, (guard, node) in enumerate(zip(node_table.guards, wanted, strict=True)):
-        if node:
-            match &= (node_table.nodes[j] >= node) & (node_table.nodes[j] < guard.taxonomy.end[node])
-    return match

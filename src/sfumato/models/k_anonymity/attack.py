@@ -63,15 +63,10 @@ class Linkage:
         inside = published.classes.people
         if self.population is None:
             return inside, {"population": "unknown: taken to be the table itself"}
-        population = np.array(
-            [self.population.get(tuple(published.labels_of(i).values()), 0) for i in range(len(inside))],
-            dtype=np.int64,
-        )
-        below = int((population < inside).sum())
-        return np.maximum(population, inside), {
-            "population": "given",
-            "classes beyond it": below,
-        }
+        keys = (tuple(published.labels_of(i).values()) for i in range(len(inside)))
+        population = np.array([self.population.get(key, 0) for key in keys], dtype=np.int64)
+        details: dict[str, int | str] = {"population": "given", "classes beyond it": int((population < inside).sum())}
+        return np.maximum(population, inside), details
 
 
 _PROSECUTOR = "someone who knows that a person is in the table, and their key columns"

@@ -59,8 +59,7 @@ class KAnonymity(ParametrizedPromise, ClassPromise, AdjustablePromise):
         return (Bound(RECOGNITION, Fraction(1, self.k)),)
 
     def holds_on(self, classes: Classes) -> Truth:
-        truth: Truth = classes.people >= self.k
-        return truth
+        return classes.people >= self.k
 
     def verdict(self, classes: Classes) -> Verdict:
         worst = int(classes.people.argmin()) if len(classes) else None

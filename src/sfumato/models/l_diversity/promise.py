@@ -32,9 +32,22 @@ from sfumato.table.classes import Classes, Histogram, WeightedClass
 from sfumato.table.microdata import Counts
 
 
+@dataclass(frozen=True)
+class _LDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
+    """What all kinds have in common."""
+
+    of: str
+
+    name: ClassVar[str] = "l-diversity"
+    monotone: ClassVar[bool] = True
+    cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
+
+
 @register
 @dataclass(frozen=True)
-class DistinctLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
+class DistinctLDiversity(_LDiversity):
     """Every class holds at least l different values of the sensitive column.
 
     Spellings of one value count as one, and missing cells as none (`table/spelling.py`).
@@ -53,7 +66,6 @@ class DistinctLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     [True, False]
     """
 
-    of: str
     l: int  # noqa: E741  # the name in the paper and in every policy
 
     plain: ClassVar[str] = "People who look alike have at least {l} different values of {of} among them."
@@ -61,14 +73,9 @@ class DistinctLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
         "One of these values may be far more frequent than the others, and different values may mean "
         "much the same."
     )
-    name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "distinct"
-    monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
-    cone: ClassVar[bool] = True
-    known_alone: ClassVar[bool] = True
     by_values: ClassVar[bool] = True
-    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),
         IntegerParam("l", meaning="At least so many different values in every class."),
@@ -86,8 +93,7 @@ class DistinctLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
         return (Bound(VALUES, max(VALUES.default, Fraction(self.l)), self.of),)
 
     def holds_on(self, classes: Classes) -> Truth:
-        truth: Truth = self._distinct(classes) >= self.l
-        return truth
+        return self._distinct(classes) >= self.l
 
     def verdict(self, classes: Classes) -> Verdict:
         distinct = self._distinct(classes)
@@ -113,7 +119,7 @@ DIGITS = Context(prec=60)
 
 @register
 @dataclass(frozen=True)
-class EntropyLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
+class EntropyLDiversity(_LDiversity):
     """In every class the sensitive values have an entropy of at least log l.
 
     So a class is as diverse as if l values were equally frequent; l may be any number from 1 on. The
@@ -139,7 +145,6 @@ class EntropyLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     array([ True])
     """
 
-    of: str
     l: Fraction  # noqa: E741  # the name in the paper and in every policy
 
     plain: ClassVar[str] = (
@@ -149,13 +154,7 @@ class EntropyLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
         "The most frequent value may be likelier than that number suggests, and different values may mean "
         "much the same."
     )
-    name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "entropy"
-    monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
-    cone: ClassVar[bool] = True
-    known_alone: ClassVar[bool] = True
-    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),
         FractionParam(
@@ -251,8 +250,7 @@ def _uniform(h: Histogram) -> Truth:
 def _logs(h: Histogram) -> NDArray[np.float64]:
     """The sum of c log c over the counts of each class; no class is empty."""
     counts = h.counts.astype(np.float64)
-    sums: NDArray[np.float64] = segment_sums(counts * np.log(counts), h.start)
-    return sums
+    return segment_sums(counts * np.log(counts), h.start)
 
 
 def _effective(counts: list[int]) -> Decimal:
@@ -278,7 +276,7 @@ def _rounded_down(number: Decimal) -> float:
 
 @register
 @dataclass(frozen=True)
-class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
+class RecursiveLDiversity(_LDiversity):
     """In every class r1 < c * (rl + ... + rm), where r1 >= r2 >= ... >= rm count its m sensitive values.
 
     So even after l - 2 values are ruled out, the most frequent one does not dominate the rest. A class with
@@ -300,7 +298,6 @@ class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     [False, True]
     """
 
-    of: str
     l: int  # noqa: E741  # the name in the paper and in every policy
     c: Fraction
 
@@ -308,13 +305,7 @@ class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
         "Among people who look alike no value of {of} dominates, also after others are ruled out."
     )
     silent_on: ClassVar[str] = "Different values may mean much the same."
-    name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "recursive"
-    monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
-    cone: ClassVar[bool] = True
-    known_alone: ClassVar[bool] = True
-    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),
         IntegerParam(
@@ -342,10 +333,8 @@ class RecursiveLDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     def limits(self) -> tuple[Bound, ...]:
         """From r1 < c * tail and r1 + tail <= all follows r1 / all < c / (1 + c); for l = 1, r1 / all < c."""
         share = self.c / (1 + self.c) if self.l > 1 else min(self.c, Fraction(1))
-        return (
-            Bound(VALUES, max(VALUES.default, Fraction(self.l)), self.of),
-            Bound(CERTAINTY, share, self.of),
-        )
+        values = max(VALUES.default, Fraction(self.l))
+        return (Bound(VALUES, values, self.of), Bound(CERTAINTY, share, self.of))
 
     def holds_on(self, classes: Classes) -> Truth:
         return self._judge(*self._head_and_tail(classes))

@@ -22,7 +22,14 @@ from sfumato.models.attack_contract import (
     register_on_request,
 )
 from sfumato.models.contract import Prior
-from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge, LabelCloseness, Links, posterior
+from sfumato.models.quasi_sensitive.knowledge import (
+    BeliefLimit,
+    Knowledge,
+    LabelCloseness,
+    Links,
+    Truth,
+    posterior,
+)
 from sfumato.models.quasi_sensitive.labels import links_of, prior_of
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import AttackLimits, Finding
@@ -67,18 +74,15 @@ class IndirectLabel(SeeksLabels):
         return findings
 
     def _seek(self, published: PublishedTable, limit: BeliefLimit, histogram: Histogram) -> list[Finding]:
-        links = links_of(limit.knowledge, histogram.taxonomy)
-        prior = _prior(limit, links, histogram)
-        best = Beliefs.of(limit, links, histogram, prior)
-        broken = best.broken
+        best = Beliefs.of(limit, histogram)
         order = np.lexsort((np.arange(len(best.most)), -best.most, ~best.breach))
         worst = [int(j) for j in order[: self.most].tolist() if best.most[j] > 0]
-        label_findings = [self._label(published, limit, histogram, links, prior, best, j) for j in worst]
+        label_findings = [self._label(published, limit, best, j) for j in worst]
         label_findings.sort(key=lambda f: (not f.breach, -f.confidence))
         return [
-            self._summary(published, limit, broken, label_findings),
+            self._summary(published, limit, best.broken, label_findings),
             *label_findings,
-            *self._unlinked(published, limit, links, histogram),
+            *self._unlinked(published, limit, best),
         ]
 
     def _finding(self, sentence: str, **fields: Any) -> Finding:
@@ -87,11 +91,7 @@ class IndirectLabel(SeeksLabels):
         )
 
     def _summary(
-        self,
-        published: PublishedTable,
-        limit: BeliefLimit,
-        broken: NDArray[np.bool_],
-        label_findings: list[Finding],
+        self, published: PublishedTable, limit: BeliefLimit, broken: Truth, label_findings: list[Finding]
     ) -> Finding:
         people = published.people_in(broken)
         sure = max((f.confidence for f in label_findings), default=Fraction(0))
@@ -106,20 +106,11 @@ class IndirectLabel(SeeksLabels):
             details={"classes": len(broken), "classes beyond the promise": int(broken.sum())},
         )
 
-    def _label(
-        self,
-        published: PublishedTable,
-        limit: BeliefLimit,
-        histogram: Histogram,
-        links: Links,
-        prior: Prior,
-        best: Beliefs,
-        label: int,
-    ) -> Finding:
+    def _label(self, published: PublishedTable, limit: BeliefLimit, best: Beliefs, label: int) -> Finding:
         worst, name = int(best.where[label]), limit.knowledge.labels[label]
-        shares, kind, whole = posterior(links, histogram, worst)
+        shares, kind, whole = posterior(best.links, best.histogram, worst)
         after = Fraction(shares[int(kind[label])], whole)
-        before = dict(prior.shares).get(name, Fraction(0))
+        before = dict(best.prior.shares).get(name, Fraction(0))
         people = int(best.people[label])
         return self._finding(
             f"{format_people(people)} can be linked to {name} with a belief of {float(after):.3g}, "
@@ -132,10 +123,9 @@ class IndirectLabel(SeeksLabels):
             values=published.labels_of(worst),
         )
 
-    def _unlinked(
-        self, published: PublishedTable, limit: BeliefLimit, links: Links, histogram: Histogram
-    ) -> Iterator[Finding]:
-        count = int(histogram.counts[links.number[histogram.values] == 0].sum())
+    def _unlinked(self, published: PublishedTable, limit: BeliefLimit, best: Beliefs) -> Iterator[Finding]:
+        histogram = best.histogram
+        count = int(histogram.counts[best.links.number[histogram.values] == 0].sum())
         if count:
             yield self._finding(
                 f"{format_people(count)} with terms of {limit.column} that no label has together:"
@@ -153,6 +143,9 @@ class Beliefs:
     """Per label: the largest belief that any class gives, to how many people, in which class first, and
     whether it is the most believed one of a class that breaks the limit. Per class: whether it does."""
 
+    histogram: Histogram
+    links: Links
+    prior: Prior
     most: NDArray[np.float64]
     people: NDArray[np.int64]
     where: NDArray[np.int64]
@@ -160,8 +153,12 @@ class Beliefs:
     broken: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, limit: BeliefLimit, links: Links, histogram: Histogram, prior: Prior) -> Beliefs:
-        before = prior.on(limit.knowledge.labels)
+    def of(cls, limit: BeliefLimit, histogram: Histogram) -> Beliefs:
+        links = links_of(limit.knowledge, histogram.taxonomy)
+        rule = limit.prior if isinstance(limit, LabelCloseness) else "mean"
+        labels = limit.knowledge.labels
+        prior = rule if isinstance(rule, Prior) else prior_of(rule, labels, links, histogram)
+        before = prior.on(labels)
         most, where = np.zeros(links.labels), np.zeros(links.labels, np.int64)
         people = np.zeros(links.labels, np.int64)
         breach = np.zeros(links.labels, bool)
@@ -179,7 +176,7 @@ class Beliefs:
             people += (alike * sizes[low:high, None]).sum(axis=0)
             leads = belief >= belief.max(axis=1)[:, None] * (1 - 1e-12)
             breach |= (leads & broken[low:high, None] & (belief > 0)).any(axis=0)
-        return cls(most, people, where, breach, broken)
+        return cls(histogram, links, prior, most, people, where, breach, broken)
 
 
 def _held(published: PublishedTable, limit: BeliefLimit) -> Histogram | None:
@@ -213,11 +210,6 @@ def _beliefs(links: Links, histogram: Histogram, low: int, high: int) -> NDArray
         shares, histogram.start[low:high] - histogram.start[low], axis=0
     )
     return belief / histogram.totals[low:high, None]
-
-
-def _prior(limit: BeliefLimit, links: Links, histogram: Histogram) -> Prior:
-    prior = limit.prior if isinstance(limit, LabelCloseness) else "mean"
-    return prior if isinstance(prior, Prior) else prior_of(prior, limit.knowledge.labels, links, histogram)
 
 
 # Minimality of term removal: labels, guessed by somebody who knows that no more terms go than have to.

@@ -148,8 +148,7 @@ class LinkedValues:
         def linked(values: NDArray[np.int64]) -> Bits:
             cells = [joint.texts[v] for v in values.tolist()]
             parts = [table.linked([row[d] for row in cells]) for d, table in enumerate(tables)]
-            in_all: Bits = np.logical_and.reduce(parts)
-            return in_all
+            return np.asarray(np.logical_and.reduce(parts))
 
         return cls(tables[0].labels, _how_common(promise, tables[0].labels), joint, linked)
 
@@ -253,10 +252,8 @@ def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
 def _far(gaps: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     """Returns how far each row of gaps is, rounded."""
     if name == "largest":
-        widest: NDArray[np.float64] = gaps.max(axis=1, initial=0.0)
-        return widest
-    total: NDArray[np.float64] = (gaps**2 if name == "euclidean" else gaps / 2).sum(axis=1)
-    return total
+        return np.asarray(gaps.max(axis=1, initial=0.0))
+    return np.asarray((gaps**2 if name == "euclidean" else gaps / 2).sum(axis=1))
 
 
 def _exactly_far(gaps: list[Fraction], name: str) -> Fraction:

@@ -197,6 +197,10 @@ class Links:
         """How many labels there are."""
         return len(self.weights)
 
+    def arrays(self, histogram: Histogram) -> tuple[Longs, Ints, Longs, NDArray[np.uint64], Longs, Longs]:
+        """What compiled loops over classes are given: their entries, and the links of every set."""
+        return histogram.start, histogram.values, histogram.counts, self.bits, self.number, self.weights
+
     def matrix(self, sets: NDArray[np.integer]) -> NDArray[np.bool_]:
         """One row per set, one column per label."""
         words = np.ascontiguousarray(self.bits[sets]).view(np.uint8)

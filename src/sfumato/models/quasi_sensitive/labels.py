@@ -163,7 +163,7 @@ def tally_by_number(
     return tally
 
 
-_seen: WeakKeyDictionary[Taxonomy, dict[str, Links]] = WeakKeyDictionary()
+_links: WeakKeyDictionary[Taxonomy, dict[str, Links]] = WeakKeyDictionary()
 
 
 def links_of_texts(knowledge: Knowledge, texts: Sequence[Label]) -> Links:
@@ -176,7 +176,7 @@ def links_of_texts(knowledge: Knowledge, texts: Sequence[Label]) -> Links:
 
 def links_of(knowledge: Knowledge, taxonomy: Taxonomy) -> Links:
     """The links of every term set that a coded column holds, worked out once."""
-    links = _seen.setdefault(taxonomy, {})
+    links = _links.setdefault(taxonomy, {})
     if knowledge.digest not in links:
         links[knowledge.digest] = links_of_texts(knowledge, taxonomy.leaf_labels)
     return links[knowledge.digest]
@@ -220,12 +220,6 @@ def _counts(links: Links, histogram: Histogram) -> tuple[NDArray[np.int64], list
     places = np.full(len(links.number), -1, np.int32)
     places[occurring] = place.ravel()
     linked = numbers > 0
-    tallies = tally_by_number(
-        occurring,
-        histogram.overall[occurring].astype(np.int64),
-        links.bits,
-        places,
-        max(1, len(numbers)),
-        links.labels,
-    )
+    counts, width = histogram.overall[occurring].astype(np.int64), max(1, len(numbers))
+    tallies = tally_by_number(occurring, counts, links.bits, places, width, links.labels)
     return tallies[:, : len(numbers)][:, linked], numbers[linked].tolist()

@@ -58,7 +58,7 @@ from sfumato.system.errors import BadData, BadPolicy
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import Evidence, Measure, Order, Verdict
 from sfumato.table.classes import Classes, Histogram, WeightedClass
-from sfumato.table.microdata import Counts, JointColumn, Microdata, PartForm, Role
+from sfumato.table.microdata import JointColumn, Microdata, PartForm, Role
 
 # Terms in running text: those of a vocabulary, or all words.
 
@@ -241,7 +241,6 @@ class LabelPromise(ParametrizedPromise, TermPromise):
 
     name: ClassVar[str] = "quasi-sensitive"
     monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence.REFERENCE
     cone: ClassVar[bool] = True
     roles: ClassVar[tuple[Role, ...]] = (Role.QUASI_SENSITIVE,)
@@ -353,6 +352,10 @@ NEAR = 1e-9
 ROUNDED = 2.0**-50
 """What one addition of shares loses at most, relative to their sum, with room to spare."""
 READABLE = 2**53
+TERM_SETS = ColumnParam("of", meaning="The column of term sets that is protected.")
+KNOWLEDGE = KnowledgeFile(
+    "knowledge", meaning="Which terms go with which label, as outsiders know it: a mapping, or a file of it."
+)
 PREVALENCE = PrevalenceFile(
     "prevalence", meaning="How common each label is, in any unit: a number per label, or a file of them."
 )
@@ -395,11 +398,8 @@ class QuasiSensitiveDiversity(LabelPromise):
     silent_on: ClassVar[str] = "Knowledge that the policy does not name may link terms to other labels."
     kind: ClassVar[str | None] = "diversity"
     keys: ClassVar[tuple[Parameter, ...]] = (
-        ColumnParam("of", meaning="The column of term sets that is protected."),
-        KnowledgeFile(
-            "knowledge",
-            meaning="Which terms go with which label, as outsiders know it: a mapping, or a file of it.",
-        ),
+        TERM_SETS,
+        KNOWLEDGE,
         IntegerParam(
             "l", meaning="The likeliest label is compared with the l-th likeliest and all others after it."
         ),
@@ -445,14 +445,19 @@ class QuasiSensitiveDiversity(LabelPromise):
             worst = int(poor.argmax())
             reason = "; ".join(r for r in (f"a class links to fewer than {self.l} labels", reason) if r)
         elif len(classes) and (linked := np.flatnonzero(head > 0)).size:
-            worst, measured = self._worst(links, histogram, head, tail, linked)
+            ratio = head[linked] / tail[linked]
+            near = linked[ratio >= ratio.max() * (1 - NEAR)]
+            worst, measured = self._worst(links, histogram, near)
         return verdict(self, classes, truth, limit=self.c, worst=worst, measured=measured, reason=reason)
 
     def _judge(
         self, links: Links, histogram: Histogram
     ) -> tuple[Truth, NDArray[np.float64], NDArray[np.float64], Truth]:
         """Truths, rounded heads and tails, and which classes have no tail."""
-        head, tail, common = self._rough(links, histogram)
+        from sfumato.models.quasi_sensitive.labels import heads_and_tails  # noqa: PLC0415  # compiled
+
+        skip = min(self.l - 1, links.labels)
+        head, tail, common = heads_and_tails(*links.arrays(histogram), skip)
         left, right = head * float(self.c.denominator), tail * float(self.c.numerator)
         truth: Truth = left <= right
         small = (common > 0) & (np.maximum(left, right) < READABLE) & (self.c.denominator < READABLE)
@@ -467,32 +472,7 @@ class QuasiSensitiveDiversity(LabelPromise):
             poor[i] = head_and_tail(links, histogram, i, self.l)[1] == 0
         return truth & ~poor, head, tail, poor
 
-    def _rough(
-        self, links: Links, histogram: Histogram
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], Counts]:
-        from sfumato.models.quasi_sensitive.labels import heads_and_tails  # noqa: PLC0415  # compiled
-
-        rough: tuple[NDArray[np.float64], NDArray[np.float64], Counts] = heads_and_tails(
-            histogram.start,
-            histogram.values,
-            histogram.counts,
-            links.bits,
-            links.number,
-            links.weights,
-            min(self.l - 1, links.labels),
-        )
-        return rough
-
-    def _worst(
-        self,
-        links: Links,
-        histogram: Histogram,
-        head: NDArray[np.float64],
-        tail: NDArray[np.float64],
-        linked: NDArray[np.int64],
-    ) -> tuple[int, Fraction]:
-        ratio = head[linked] / tail[linked]
-        near = linked[ratio >= ratio.max() * (1 - NEAR)]
+    def _worst(self, links: Links, histogram: Histogram, near: NDArray[np.int64]) -> tuple[int, Fraction]:
         exact: dict[tuple[int, int], int] = {}
         for i in near.tolist():
             exact.setdefault(head_and_tail(links, histogram, i, self.l), i)
@@ -534,11 +514,8 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
     silent_on: ClassVar[str] = "Knowledge that the policy does not name may link terms to other labels."
     kind: ClassVar[str | None] = "closeness"
     keys: ClassVar[tuple[Parameter, ...]] = (
-        ColumnParam("of", meaning="The column of term sets that is protected."),
-        KnowledgeFile(
-            "knowledge",
-            meaning="Which terms go with which label, as outsiders know it: a mapping, or a file of it.",
-        ),
+        TERM_SETS,
+        KNOWLEDGE,
         FractionParam(
             "t", meaning="The largest distance between what a class tells of labels and the prior."
         ),
@@ -634,32 +611,15 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
             measured = _readable(exact[worst])
             if truth[worst] and not truth.all():
                 worst = int((~truth).argmax())
-        return verdict(
-            self,
-            classes,
-            truth,
-            limit=self._limit.most,
-            worst=worst,
-            measured=measured,
-            reason=self.unlinked(links, histogram),
-        )
+        most, reason = self._limit.most, self.unlinked(links, histogram)
+        return verdict(self, classes, truth, limit=most, worst=worst, measured=measured, reason=reason)
 
     def _rough(self, links: Links, histogram: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
         from sfumato.models.quasi_sensitive.labels import distances  # noqa: PLC0415  # compiled
 
         target = self._prior(links, histogram).on(self.known.labels)
         floats = np.array([float(share) for share in target])
-        rough: NDArray[np.float64] = distances(
-            histogram.start,
-            histogram.values,
-            histogram.counts,
-            links.bits,
-            links.number,
-            links.weights,
-            floats,
-            DISTANCES.index(self.distance),
-        )
-        return target, rough
+        return target, distances(*links.arrays(histogram), floats, DISTANCES.index(self.distance))
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         whole = held.histograms[self.of].in_whole_numbers()

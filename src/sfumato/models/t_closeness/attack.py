@@ -52,12 +52,21 @@ class Skewness:
         far = exceeding(above, below, limit)
         people = published.people_in(far)
         entry, gain = largest(*gains(h))
-        owner = int(h.owner[entry]) if entry >= 0 else -1
-        after = Fraction(int(h.counts[entry]), int(h.totals[owner])) if entry >= 0 else Fraction(0)
+        after, values = Fraction(0), {}
+        if entry >= 0:
+            owner = int(h.owner[entry])
+            after = Fraction(int(h.counts[entry]), int(h.totals[owner]))
+            values = {**published.labels_of(owner), column: h.taxonomy.leaf_labels[int(h.values[entry])]}
+        sentence = f"nothing is published, so no belief about {column} changes"
+        if published.rows:
+            sentence = (
+                f"belief in a value of {column} grows up to {float(gain):.3g} times; classes are up to "
+                f"{float(distance):.3g} from the table, {format_people(people)} above {limit} ({source})"
+            )
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=_sentence(published, column, gain, distance, people, limit, source),
+            sentence=sentence,
             confidence=after,
             people=people,
             breach=bool(far.any()),
@@ -70,9 +79,7 @@ class Skewness:
                 "belief after": after,
                 "people with the largest gain": _people_gaining(published, h, gain),
             },
-            values={**published.labels_of(owner), column: h.taxonomy.leaf_labels[int(h.values[entry])]}
-            if entry >= 0
-            else {},
+            values=values,
         )
 
 
@@ -99,20 +106,3 @@ def _people_gaining(published: PublishedTable, h: Histogram, gain: Fraction) -> 
     chosen = np.zeros(len(published.classes), dtype=bool)
     chosen[h.owner[equal_to(*gains(h), gain)]] = True
     return published.people_in(chosen)
-
-
-def _sentence(
-    published: PublishedTable,
-    column: str,
-    gain: Fraction,
-    distance: Fraction,
-    people: int,
-    limit: Fraction,
-    source: str,
-) -> str:
-    if not published.rows:
-        return f"nothing is published, so no belief about {column} changes"
-    return (
-        f"belief in a value of {column} grows up to {float(gain):.3g} times; classes are up to "
-        f"{float(distance):.3g} from the table, {format_people(people)} above {limit} ({source})"
-    )

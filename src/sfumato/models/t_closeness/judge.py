@@ -82,14 +82,8 @@ def _heap(tally: Tally, promise: PromiseData) -> Heap:
     # The longest sum below has one term per value and level, each at most a class's people times all people.
     terms = len(target) * (spread.tree.height + 2)
     number = np.int64 if terms * int(sizes.max(initial=1)) * total < WIDE else object
-    return Heap(
-        spread.owner,
-        spread.value,
-        spread.count.astype(number),
-        sizes.astype(number),
-        target.astype(number),
-        total,
-    )
+    count, size, aim = (counts.astype(number) for counts in (spread.count, sizes, target))
+    return Heap(spread.owner, spread.value, count, size, aim, total)
 
 
 def _one_spelling_each(tally: Tally, column: str) -> None:

@@ -80,10 +80,8 @@ def equal(compared: ComparedClasses, number: type) -> Numbers:
 
         return equal_costs(h.start, h.values, h.counts, h.totals, compared.target, compared.total)
     size: Numbers = h.totals.astype(number)[h.owner]
-    surplus = (
-        h.counts.astype(number) * _as(compared.total, number)
-        - size * compared.target.astype(number)[h.values]
-    )
+    expected = size * compared.target.astype(number)[h.values]
+    surplus = h.counts.astype(number) * _as(compared.total, number) - expected
     return segment_sums(np.maximum(surplus, 0), h.start)
 
 
@@ -258,7 +256,6 @@ class TCloseness(ParametrizedPromise, RelativePromise):
     )
     name: ClassVar[str] = "t-closeness"
     monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("skewness",)
     keys: ClassVar[tuple[Parameter, ...]] = (
@@ -432,10 +429,7 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         if not len(whole.counts):
             return False
         compared = self._compare(whole, whole)
-        cost, size = self._cost(compared, object)[0], int(whole.totals[0])
-        return bool(
-            cost * self.t.denominator <= self.t.numerator * self._scale(compared) * compared.total * size
-        )
+        return bool(self._within(compared, self._cost(compared, object))[0])
 
     def __str__(self) -> str:
         beside = "" if self.reference is None else BESIDE
