@@ -185,23 +185,11 @@ def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int
     target = depth + 1
     stack.at[target] = top
     stack.b_at[target] = b_top
+    source = (stack.rows, stack.at[depth], stack.bounds, stack.b_at[depth], stack.clusters[depth])
     clusters, rows_left, why = refine(
-        stack.rows,
-        stack.at[depth],
-        stack.bounds,
-        stack.b_at[depth],
-        stack.clusters[depth],
-        goal.codes[column],
-        goal.k,
-        drop,
-        keep,
-        stack.tally,
-        stack.local,
-        stack.rows,
-        top,
-        stack.bounds,
-        b_top,
-    )
+        *source, goal.codes[column], goal.k, drop, keep,
+        stack.tally, stack.local, stack.rows, top, stack.bounds, b_top,
+    )  # fmt: skip
     stack.clusters[target] = clusters
     stack.kept[target] = rows_left
     return why
@@ -491,33 +479,28 @@ def _check(goal: Goal, stack: Stack, tree: EdgeTree) -> int:
     return 0
 
 
-@njit(cache=True, borrows=True)
-def _pick(tree: EdgeTree) -> bool:
-    """Choose the unhit edge with the fewest candidates, and open them; false if one has none."""
-    depth = tree.registers[DEPTH]
-    candidates = tree.candidates[depth]
+@njit(cache=True, inner=True, borrows=True)
+def open_edge(unhit: Words, edges: Words, candidates: Words, todo: Words, enough: int) -> bool:
+    """Choose the unhit edge with the fewest candidates, and move these to `todo`; false if it has none.
+
+    The first edge with at most `enough` candidates is taken at once.
+    """
     best, fewest = -1, 1 << 30
-    for w in range((tree.registers[EDGES] + 63) >> 6):
-        x = tree.unhit[depth, w]
-        while x != _NONE:
-            lowest = x & (~x + np.uint64(1))
+    for w in range(len(unhit)):
+        x = unhit[w]
+        while x != _NONE and fewest > enough:
+            lowest = x & (~x + _ONE)
             x ^= lowest
-            e = 64 * w + ones(lowest - np.uint64(1))
+            e = 64 * w + ones(lowest - _ONE)
             size = 0
             for c in range(len(candidates)):
-                size += ones(tree.edges[e, c] & candidates[c])
+                size += ones(edges[e, c] & candidates[c])
             if size < fewest:
                 best, fewest = e, size
-                if size <= 1:
-                    break
-        if fewest <= 1:
-            break
-    if fewest == 0:
-        return False
     for c in range(len(candidates)):
-        tree.todo[depth, c] = tree.edges[best, c] & candidates[c]
-        candidates[c] &= ~tree.edges[best, c]
-    return True
+        todo[c] = edges[best, c] & candidates[c]
+        candidates[c] &= ~edges[best, c]
+    return fewest > 0
 
 
 @njit(cache=True, borrows=True)
@@ -602,7 +585,11 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                     registers[PHASE] = _BACK
                     continue
             registers[LEFT] -= 64 + registers[EDGES]
-            registers[PHASE] = _NEXT if depth < goal.max_size and _pick(tree) else _BACK
+            registers[PHASE] = _BACK
+            if depth < goal.max_size:
+                unhit = tree.unhit[depth, : (registers[EDGES] + 63) >> 6]
+                if open_edge(unhit, tree.edges, tree.candidates[depth], tree.todo[depth], 1):
+                    registers[PHASE] = _NEXT
         elif registers[PHASE] == _NEXT:
             column = take_first(tree.todo[depth])
             registers[LEFT] -= 16 + (depth + 2) * ((registers[EDGES] + 63) >> 6)

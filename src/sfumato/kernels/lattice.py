@@ -206,21 +206,12 @@ def losses_of_splits(
         for line in range(tried[1, t], tried[2, t]):
             lines += 1
             width = widths[line]
-            if through < 0:
-                gone, visited = _loss_of_split(rows, counts, bounds, codes[line], width, least, spare, cells)
-            else:
-                gone, visited = _loss_of_two(
-                    rows,
-                    counts,
-                    bounds,
-                    codes[through],
-                    widths[through],
-                    codes[line],
-                    width,
-                    least,
-                    spare,
-                    cells,
-                )
+            first, second_width, parts = codes[line], 0, int(width)
+            if through >= 0:
+                first, second_width, parts = codes[through], int(width), int(widths[through] * width)
+            gone, visited = _loss_of_split(
+                rows, counts, bounds, first, codes[line], second_width, parts, least, spare, cells
+            )
             looked += visited
             if gone > spare:
                 break
@@ -233,69 +224,46 @@ def losses_of_splits(
     return lost, looked, lines
 
 
+@njit(cache=True, inline="always")
+def _part(first: Int32s, second: Int32s, second_width: int, row: int) -> int:
+    """The part of a row by one line of codes or, where the second has a width, by two."""
+    if second_width == 0:
+        return int(first[row])
+    return int(first[row]) * second_width + int(second[row])
+
+
 @njit(cache=True)
 def _loss_of_split(
     rows: Int32s,
     counts: Int64s,
     bounds: Int64s,
-    code: Int32s,
-    width: int,
+    first: Int32s,
+    second: Int32s,
+    second_width: int,
+    parts: int,
     least: int,
     spare: int,
     cells: Int64s,
 ) -> tuple[int, int]:
     """Return how many rows are in parts that are too small, at least, and how many rows were looked at.
 
-    It ends as soon as these are too many, or cannot become too many: a class has no more than `width` parts.
+    It ends as soon as these are too many, or cannot become too many: a class has no more than `parts`.
     """
     gone, visited = 0, 0
     for c in range(bounds.shape[1]):
         begin, end = bounds[0, c], bounds[1, c]
         for i in range(begin, end):
-            cells[code[rows[i]]] += counts[i]
-        if end - begin > width:
-            gone += _clear(cells, width, least)
+            cells[_part(first, second, second_width, rows[i])] += counts[i]
+        if end - begin > parts:
+            gone += _clear(cells, parts, least)
         else:
             for i in range(begin, end):
-                value = code[rows[i]]
+                value = _part(first, second, second_width, rows[i])
                 if cells[value] < least:
                     gone += cells[value]
                 cells[value] = 0
         visited += end - begin
-        if gone > spare or gone + (bounds.shape[1] - 1 - c) * width * (least - 1) <= spare:
-            break
-    return gone, visited
-
-
-@njit(cache=True)
-def _loss_of_two(
-    rows: Int32s,
-    counts: Int64s,
-    bounds: Int64s,
-    code: Int32s,
-    width: int,
-    second: Int32s,
-    second_width: int,
-    least: int,
-    spare: int,
-    cells: Int64s,
-) -> tuple[int, int]:
-    """Return the same of a split by two lines."""
-    gone, visited, both = 0, 0, width * second_width
-    for c in range(bounds.shape[1]):
-        begin, end = bounds[0, c], bounds[1, c]
-        for i in range(begin, end):
-            cells[code[rows[i]] * second_width + second[rows[i]]] += counts[i]
-        if end - begin > both:
-            gone += _clear(cells, both, least)
-        else:
-            for i in range(begin, end):
-                value = code[rows[i]] * second_width + second[rows[i]]
-                if cells[value] < least:
-                    gone += cells[value]
-                cells[value] = 0
-        visited += end - begin
-        if gone > spare or gone + (bounds.shape[1] - 1 - c) * both * (least - 1) <= spare:
+        if gone > spare or gone + (bounds.shape[1] - 1 - c) * parts * (least - 1) <= spare:
             break
     return gone, visited
 

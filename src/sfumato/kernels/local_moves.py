@@ -250,6 +250,16 @@ class Journal(NamedTuple):
     rises: Int64s
 
 
+class Board(NamedTuple):
+    """What every move looks at: the classes, the trees, the neighbours of every group, the limits."""
+
+    classes: KeyClasses
+    forest: Forest
+    near: Int32s
+    journal: Journal
+    limits: MoveLimits
+
+
 @njit(cache=True, borrows=True)
 def _move(classes: KeyClasses, forest: Forest, journal: Journal, group: int, target: int) -> int:
     """Moves a group and notes it; returns how much the total falls."""
@@ -270,10 +280,9 @@ def _roll_back(classes: KeyClasses, forest: Forest, journal: Journal) -> None:
 
 
 @njit(cache=True, borrows=True)
-def _cheapest_target(
-    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, group: int, but: int, bound: int
-) -> tuple[int, int]:
+def _cheapest_target(board: Board, group: int, but: int, bound: int) -> tuple[int, int]:
     """The neighbours' class, other than `but`, where a group costs least, and how much; below the bound."""
+    classes, forest, near, journal, _ = board
     best, least, previous = NONE, bound, NONE
     for i in range(near.shape[1]):
         neighbour = near[group, i]
@@ -291,11 +300,10 @@ def _cheapest_target(
 
 
 @njit(cache=True, borrows=True)
-def _relocate(
-    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, group: int, gain: int
-) -> bool:
+def _relocate(board: Board, group: int, gain: int) -> bool:
     """Moves a group to the class where it costs least, if the total falls."""
-    target, _ = _cheapest_target(classes, forest, near, journal, group, classes.class_of[group], gain)
+    classes, forest, _, journal, _ = board
+    target, _ = _cheapest_target(board, group, classes.class_of[group], gain)
     if target == NONE:
         return False
     _move(classes, forest, journal, group, target)
@@ -303,16 +311,9 @@ def _relocate(
 
 
 @njit(cache=True, borrows=True)
-def _targets(
-    classes: KeyClasses,
-    forest: Forest,
-    near: Int32s,
-    journal: Journal,
-    group: int,
-    best: Int64s,
-    rises: Int64s,
-) -> None:
+def _targets(board: Board, group: int, best: Int64s, rises: Int64s) -> None:
     """The few classes of neighbours in which a group costs least, by rising costs; NONE where fewer."""
+    classes, forest, near, journal, _ = board
     last, home = len(best) - 1, classes.class_of[group]
     best[:] = NONE
     rises[:] = FAR
@@ -338,26 +339,19 @@ def _targets(
 
 
 @njit(cache=True, borrows=True)
-def _chain(
-    classes: KeyClasses,
-    forest: Forest,
-    near: Int32s,
-    journal: Journal,
-    limits: MoveLimits,
-    group: int,
-    gain: int,
-) -> bool:
+def _chain(board: Board, group: int, gain: int) -> bool:
     """Moves a group away from a class that then is too small, and refills that class with one other group.
 
     That other group comes from a class that can spare it, or from the class that the first one goes to.
     """
+    classes, forest, _, journal, _ = board
     home = classes.class_of[group]
     best, rises = journal.best, journal.rises
-    _targets(classes, forest, near, journal, group, best, rises)
+    _targets(board, group, best, rises)
     if best[0] == NONE:
         return False
     _move(classes, forest, journal, group, best[0])
-    spare, price = _refill(classes, forest, near, journal, limits, home, group)
+    spare, price = _refill(board, home, group)
     for t in range(len(best)):
         if best[t] == NONE:
             break
@@ -373,7 +367,7 @@ def _chain(
         elif t:
             _roll_back(classes, forest, journal)
             _move(classes, forest, journal, group, best[t])
-        replacement = _exchange(classes, forest, journal, limits, home, group, won)
+        replacement = _exchange(board, home, group, won)
         if replacement != NOBODY:
             _move(classes, forest, journal, replacement, home)
             return True
@@ -382,16 +376,9 @@ def _chain(
 
 
 @njit(cache=True, borrows=True)
-def _refill(
-    classes: KeyClasses,
-    forest: Forest,
-    near: Int32s,
-    journal: Journal,
-    limits: MoveLimits,
-    home: int,
-    but: int,
-) -> tuple[int, int]:
+def _refill(board: Board, home: int, but: int) -> tuple[int, int]:
     """The group that completes a class at the least total, and that total; its own class can spare it."""
+    classes, forest, near, journal, limits = board
     missing = limits.least - classes.size[home]
     best, least = NOBODY, FAR
     member = classes.first[home]
@@ -417,10 +404,9 @@ def _refill(
 
 
 @njit(cache=True, borrows=True)
-def _exchange(
-    classes: KeyClasses, forest: Forest, journal: Journal, limits: MoveLimits, home: int, group: int, won: int
-) -> int:
+def _exchange(board: Board, home: int, group: int, won: int) -> int:
     """A member of the class that a group joined which completes the class it left, at less than was won."""
+    classes, forest, _, journal, limits = board
     source = classes.class_of[group]
     missing, best, least = limits.least - classes.size[home], NOBODY, won
     freed = classes.size[source] * classes.cost[source]
@@ -440,14 +426,13 @@ def _exchange(
 
 
 @njit(cache=True, borrows=True)
-def _dissolve(
-    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, home: int
-) -> tuple[bool, int]:
+def _dissolve(board: Board, home: int) -> tuple[bool, int]:
     """Moves every member of a class to where it costs least; returns whether all went, and what was won."""
+    classes, forest, _, journal, _ = board
     won = 0
     while classes.size[home]:
         member = classes.first[home]
-        target, _ = _cheapest_target(classes, forest, near, journal, member, home, FAR)
+        target, _ = _cheapest_target(board, member, home, FAR)
         if target == NONE:
             return False, won
         won += _move(classes, forest, journal, member, target)
@@ -455,14 +440,13 @@ def _dissolve(
 
 
 @njit(cache=True, borrows=True)
-def _form(
-    classes: KeyClasses, forest: Forest, near: Int32s, journal: Journal, limits: MoveLimits, group: int
-) -> tuple[bool, int]:
+def _form(board: Board, group: int) -> tuple[bool, int]:
     """Makes a class of a group and neighbours that their classes can spare.
 
     Returns whether it is large enough, and how much was won. What is left of its old class goes elsewhere
     where it is too small.
     """
+    classes, forest, near, journal, limits = board
     home, fresh = classes.class_of[group], journal.number[2]
     won = _move(classes, forest, journal, group, fresh)
     while classes.size[fresh] < limits.least:
@@ -482,42 +466,35 @@ def _form(
             return False, won
         won += _move(classes, forest, journal, best, fresh)
     if 0 < classes.size[home] < limits.least:
-        gone, more = _dissolve(classes, forest, near, journal, home)
+        gone, more = _dissolve(board, home)
         return gone, won + more
     return True, won
 
 
 @njit(cache=True, borrows=True)
-def _improve(
-    classes: KeyClasses,
-    forest: Forest,
-    near: Int32s,
-    journal: Journal,
-    limits: MoveLimits,
-    group: int,
-    stuck: NDArray[np.bool_],
-) -> bool:
+def _improve(board: Board, group: int, stuck: NDArray[np.bool_]) -> bool:
     """Tries the moves of one group in turn; the first that lowers the total is kept.
 
     A class is stuck when it could not be dissolved and has not changed since.
     """
+    classes, forest, _, journal, limits = board
     home = classes.class_of[group]
     left = classes.size[home] - classes.weight[group]
     gain = relief(classes, forest, group)
     journal.number[1] += 1
     if left == 0 or left >= limits.least:
-        if _relocate(classes, forest, near, journal, group, gain):
+        if _relocate(board, group, gain):
             return True
-    elif _chain(classes, forest, near, journal, limits, group, gain):
+    elif _chain(board, group, gain):
         return True
     if classes.size[home] < 2 * limits.least and not stuck[home]:
         stuck[home] = True
-        gone, won = _dissolve(classes, forest, near, journal, home)
+        gone, won = _dissolve(board, home)
         if gone and won > 0:
             return True
         _roll_back(classes, forest, journal)
     if classes.cost[home] >= limits.dear and journal.number[2] < len(classes.size):
-        enough, won = _form(classes, forest, near, journal, limits, group)
+        enough, won = _form(board, group)
         if enough and won > 0:
             journal.number[2] += 1
             return True
@@ -539,6 +516,7 @@ def improve(
 
     Those are the members of classes that changed, and the groups that have one of them as a neighbour.
     """
+    board = Board(classes, forest, near, journal, limits)
     changed = np.zeros(len(classes.size), np.bool_)
     stuck = np.zeros(len(classes.size), np.bool_)
     for i in range(len(order)):
@@ -548,7 +526,7 @@ def improve(
         if journal.number[1] >= limits.most:
             break
         home = classes.class_of[group]
-        if _improve(classes, forest, near, journal, limits, group, stuck):
+        if _improve(board, group, stuck):
             changed[home], stuck[home] = True, False
             for entry in range(journal.number[0]):
                 origin, target = journal.origin[entry], classes.class_of[journal.group[entry]]
@@ -734,12 +712,7 @@ def nearest_class(classes: KeyClasses, forest: Forest, owner: int, count: int) -
     for candidate in range(count):
         if candidate == owner or classes.size[candidate] == 0:
             continue
-        cost = np.int64(0)
-        for j in range(classes.box.shape[1]):
-            node = classes.box[owner, j]
-            while not node <= classes.box[candidate, j] < forest.end[node]:
-                node = forest.parent[node]
-            cost += forest.price[node]
+        cost = joined_cost(forest, classes.box[owner], classes.box[candidate], BARRED - 1)
         if cost >= BARRED:
             continue
         rise = (classes.size[owner] + classes.size[candidate]) * cost - classes.size[

@@ -235,26 +235,11 @@ def split_by_each(
     out_bounds: Int32s,
 ) -> NDArray[np.bool_]:
     """For each of these columns, whether splitting by it alone drops at least `drop_limit` rows."""
-    clusters = len(bounds) - 1
+    whole = (rows, 0, bounds, 0, len(bounds) - 1)
     keep_limit = len(rows) - drop_limit + 1
     dropped = np.zeros(len(columns), np.bool_)
     for i in range(len(columns)):
-        _, _, why = refine(
-            rows,
-            0,
-            bounds,
-            0,
-            clusters,
-            codes[columns[i]],
-            k,
-            drop_limit,
-            keep_limit,
-            count,
-            local,
-            out,
-            0,
-            out_bounds,
-            0,
-        )
+        limits = (k, drop_limit, keep_limit)
+        _, _, why = refine(*whole, codes[columns[i]], *limits, count, local, out, 0, out_bounds, 0)
         dropped[i] = why == DROPPED
     return dropped

@@ -243,9 +243,7 @@ _ONE = np.uint64(1)
 
 
 @njit(cache=True)
-def boxes_with_points(
-    sides: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32], points: NDArray[np.int32]
-) -> NDArray[np.bool_]:
+def boxes_with_points(sides: Int32s, low: Int32s, high: Int32s, points: Int32s) -> NDArray[np.bool_]:
     """Per box: whether some point p has low <= p[j] < high on each of its sides.
 
     `sides[b, j]` numbers the side of box b along axis j; side s spans `low[s] .. high[s]-1`. A side number
@@ -284,12 +282,12 @@ def boxes_with_points(
 
 @njit(cache=True)
 def boxes_with_points_of_kind(
-    sides: NDArray[np.int32],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    kind: NDArray[np.int64],
-    points: NDArray[np.int32],
-    start: NDArray[np.int64],
+    sides: Int32s,
+    low: Int32s,
+    high: Int32s,
+    kind: Int64s,
+    points: Int32s,
+    start: Int64s,
 ) -> NDArray[np.bool_]:
     """Per box: whether some point of its kind lies in it.
 
@@ -417,7 +415,7 @@ def locate(
     shift: int,
     keys: Int64s,
     left: NDArray[np.integer],
-    owner: NDArray[np.int32],
+    owner: Int32s,
 ) -> bool:
     """Find every row's key, and take its weight from what is left of that key.
 
@@ -669,13 +667,7 @@ def tally_per_group(
             for i in range(len(keys)):
                 if i > 0 and keys[i] == keys[i - 1]:
                     continue
-                v = keys[i] // labels
-                if used > begin[g] and value[used - 1] == v:
-                    count[used - 1] += 1
-                else:
-                    value[used] = v
-                    count[used] = 1
-                    used += 1
+                used = _put_in_order(value, count, begin[g], used, keys[i] // labels, 1)
         elif len(rows) * 4 >= codes:
             for row in rows:
                 dense[code[row]] += weight[row]
@@ -691,13 +683,7 @@ def tally_per_group(
                 keys[i] = np.int64(code[rows[i]]) << 32 | i
             keys.sort()
             for i in range(len(keys)):
-                v = keys[i] >> 32
                 w = weight[rows[keys[i] & 0xFFFFFFFF]]
-                if used > begin[g] and value[used - 1] == v:
-                    count[used - 1] += w
-                else:
-                    value[used] = v
-                    count[used] = w
-                    used += 1
+                used = _put_in_order(value, count, begin[g], used, keys[i] >> 32, w)
         begin[g + 1] = used
     return begin, value[:used].copy(), count[:used].copy()

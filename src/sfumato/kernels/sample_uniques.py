@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.hitting_sets import Words, below, holds, ones, put, take_first
+from sfumato.kernels.hitting_sets import Words, below, holds, open_edge, put, take_first
 from sfumato.kernels.partitions import Int32s
 
 Int64s = NDArray[np.int64]
@@ -167,18 +167,9 @@ def count_minimal_uniques(  # noqa: PLR0917
         else:
             at[depth] = at[parent] + rows_kept[parent]
             b_at[depth] = b_at[parent] + clusters[parent] + 1
-            clusters[depth], rows_kept[depth] = _split(
-                rows,
-                at[parent],
-                bounds,
-                b_at[parent],
-                clusters[parent],
-                column,
-                count,
-                local,
-                at[depth],
-                b_at[depth],
-            )
+            source = (rows, at[parent], bounds, b_at[parent], clusters[parent])
+            split = _split(*source, column, count, local, at[depth], b_at[depth])
+            clusters[depth], rows_kept[depth] = split
             here = unique[_place(path, depth, 0, choose, first)]
             if depth > 1:
                 here[:] = unique[_place(path, depth, depth, choose, first)]
@@ -246,7 +237,7 @@ def hitting_sets(
             elif depth == most:
                 todo[depth, :] = _NONE
             else:
-                _choose_edge(unhit[depth], edges, candidates[depth], todo[depth])
+                open_edge(unhit[depth], edges, candidates[depth], todo[depth], -1)
         member = take_first(todo[depth])
         if member < 0:
             if depth == 0:
@@ -266,26 +257,6 @@ def hitting_sets(
             depth += 1
             candidates[depth, :] = candidates[depth - 1]
             entering = True
-
-
-@njit(cache=True)
-def _choose_edge(unhit: Words, edges: Words, candidates: Words, todo: Words) -> None:
-    """Choose the edge with the fewest candidates; they are to be tried, one after the other."""
-    best, fewest = -1, 1 << 30
-    for w in range(len(unhit)):
-        x = unhit[w]
-        while x != _NONE:
-            lowest = x & (~x + np.uint64(1))
-            x ^= lowest
-            e = 64 * w + ones(lowest - np.uint64(1))
-            size = 0
-            for c in range(len(candidates)):
-                size += ones(edges[e, c] & candidates[c])
-            if size < fewest:
-                best, fewest = e, size
-    for c in range(len(candidates)):
-        todo[c] = edges[best, c] & candidates[c]
-        candidates[c] &= ~edges[best, c]
 
 
 @njit(cache=True)

@@ -201,8 +201,7 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
         if left < self.k:
             raise RefusedByHistory(
                 f"the earlier releases together leave somebody {pluralize(left, 'candidate')}; none that"
-                " comes"
-                f" later can give them {self.k}",
+                f" comes later can give them {self.k}",
                 remedy=f"Promise k = {left}, or start a new chain with the later people.",
             )
         if self.survivors and len(history.releases) > 1:

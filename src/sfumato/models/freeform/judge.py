@@ -271,7 +271,7 @@ def _copies(
     """Yields portions of (row, key): every row once for each combination; a combination is in one portion."""
     amount = np.ones(len(rows))
     for column, choice in zip(others, choices, strict=True):
-        amount *= _lookup(choice, {v: len(c) for v, c in choice.items()})[column.node[rows]]
+        amount *= _widths(choice)[column.node[rows]]
     if amount.sum() > AT_ONCE and others and len(rows) > 1:
         (column, *columns), (choice, *after) = others, choices
         for a in sorted({a for c in choice.values() for a in c}):
@@ -287,7 +287,7 @@ def _copies(
 
 def _spelled_out(rows: Ints, key: Ints, column: FreeField, choice: dict[int, list[int]]) -> tuple[Ints, Ints]:
     """Returns every row once for each node of one more column; keys are numbered anew."""
-    many = _lookup(choice, {v: len(c) for v, c in choice.items()})[column.node[rows]]
+    many = _widths(choice)[column.node[rows]]
     first = np.repeat(np.cumsum(many) - many, many)
     turn = np.arange(len(first)) - first
     width = max((len(c) for c in choice.values()), default=0)
@@ -299,8 +299,6 @@ def _spelled_out(rows: Ints, key: Ints, column: FreeField, choice: dict[int, lis
     return rows, np.unique(pair, return_inverse=True)[1].ravel()
 
 
-def _lookup(choice: dict[int, list[int]], numbers: Mapping[int, int]) -> Ints:
-    table = np.zeros(max(choice, default=0) + 1, dtype=np.int64)
-    for v, number in numbers.items():
-        table[v] = number
-    return table
+def _widths(choice: dict[int, list[int]]) -> Ints:
+    """Returns for every node how many nodes are to be chosen from."""
+    return np.array([len(choice.get(v, ())) for v in range(max(choice, default=0) + 1)], dtype=np.int64)

@@ -315,12 +315,13 @@ def _label(word: object) -> Label:
 
 OptionSchema = Mapping[str, Any]
 
+FRACTION: OptionSchema = {"$ref": "#/$defs/fraction"}
 NUMBERS: OptionSchema = {
     "type": "object",
     "properties": {
         "values": {
             "type": "object",
-            "additionalProperties": {"$ref": "#/$defs/fraction"},
+            "additionalProperties": FRACTION,
             "description": "The number of every node that is named; others have that of the usual model.",
         },
         "file": {
@@ -363,14 +364,11 @@ class FreeOptions:
             "properties": {
                 **NUMBERS["properties"],
                 "leaf": {
-                    "anyOf": [
-                        {"$ref": "#/$defs/fraction"},
-                        {"type": "object", "additionalProperties": {"$ref": "#/$defs/fraction"}},
-                    ],
+                    "anyOf": [FRACTION, {"type": "object", "additionalProperties": FRACTION}],
                     "description": "The belief that a value is seen: one for all, or one for each value.",
                 },
                 "boost": {
-                    "$ref": "#/$defs/fraction",
+                    **FRACTION,
                     "default": 0,
                     "description": "How much easier a group is to see than what is in it.",
                 },

@@ -65,8 +65,8 @@ class Linkage:
             return inside, {"population": "unknown: taken to be the table itself"}
         keys = (tuple(published.labels_of(i).values()) for i in range(len(inside)))
         population = np.array([self.population.get(key, 0) for key in keys], dtype=np.int64)
-        details: dict[str, int | str] = {"population": "given", "classes beyond it": int((population < inside).sum())}
-        return np.maximum(population, inside), details
+        below = int((population < inside).sum())
+        return np.maximum(population, inside), {"population": "given", "classes beyond it": below}
 
 
 _PROSECUTOR = "someone who knows that a person is in the table, and their key columns"

@@ -365,8 +365,7 @@ class TermMinimality(SeeksLabels):
             adversary=f"someone who knows {self.knows}",
             sentence=f"terms that are gone from {limit.column} lead to a label with a belief of up to"
             f" {float(after):.3g}, as published: {float(before):.3g}; {format_people(beyond)} in {broken}"
-            f" of {looked}"
-            " classes beyond what is promised",
+            f" of {looked} classes beyond what is promised",
             confidence=after,
             people=beyond,
             breach=bool(broken),

@@ -221,15 +221,6 @@ def keeps(sets: SetArrays, limit: ConvexLimit, choice: Int32s, mass: Floats, bes
 
 
 @njit(cache=True, nogil=True, inner=True)
-def cost_of(sets: SetArrays, choice: Int32s) -> int:
-    """What a choice costs."""
-    cost = 0
-    for i in range(len(choice)):
-        cost += sets.price[sets.begin[i] + choice[i]]
-    return cost
-
-
-@njit(cache=True, nogil=True, inner=True)
 def weigh(sets: SetArrays, i: int, value: Floats, sums: Floats) -> None:
     """For every subset of set i: the sum of `value`, times their own, over the groups that contain it."""
     span = slice(sets.entry[i], sets.entry[i + 1])
@@ -810,7 +801,9 @@ def solve(
     if reached:
         if many <= FEW_SETS:
             polish(sets, limit, choice, MOST_POLISHED)
-        cost = cost_of(sets, choice)
+        cost = 0
+        for i in range(many):
+            cost += sets.price[sets.begin[i] + choice[i]]
     reduced = np.empty(len(sets.options))
     bound, cost = raise_multipliers(sets, limit, choice, cost, rounds, reduced, stop)
     if bound >= cost - NEAR_TIES:

@@ -566,8 +566,7 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
         if rows := int(histogram.counts[links.number[histogram.values] == 0].sum()):
             raise BadData(
                 f"{pluralize(rows, 'row links', 'rows link')} to no label in all of {self.of}, and {self}"
-                " says"
-                " nothing of them.",
+                " says nothing of them.",
                 where=f"column {self.reads[0]}",
                 remedy="Correct the knowledge, leave such rows out, or promise diversity instead.",
             )

@@ -140,9 +140,7 @@ def _add(many: Int32s, times: Int32s, count: int, mask: int, weight: int) -> int
 
 @njit(cache=True, nogil=True)
 def _doubled(array: Int32s) -> Int32s:
-    larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
-    return larger
+    return np.concatenate((array, np.empty_like(array)))
 
 
 @njit(cache=True, nogil=True, inner=True)
