@@ -37,12 +37,21 @@ class _LDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     """What all kinds have in common."""
 
     of: str
+    l: int | Fraction  # noqa: E741  # the name in the papers and in every policy
 
     name: ClassVar[str] = "l-diversity"
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
     known_alone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
+
+    @property
+    def least_values(self) -> int:
+        return math.ceil(self.l)
+
+    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
+        return replace(self, l=l)
 
 
 @register
@@ -80,14 +89,6 @@ class DistinctLDiversity(_LDiversity):
         ColumnParam("of", meaning="The sensitive column that is protected."),
         IntegerParam("l", meaning="At least so many different values in every class."),
     )
-    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
-
-    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
-        return replace(self, l=l)
-
-    @property
-    def least_values(self) -> int:
-        return self.l
 
     def limits(self) -> tuple[Bound, ...]:
         return (Bound(VALUES, max(VALUES.default, Fraction(self.l)), self.of),)
@@ -161,18 +162,10 @@ class EntropyLDiversity(_LDiversity):
             "l", Fraction(1), meaning="The values of a class are as mixed as l equally common ones."
         ),
     )
-    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
 
     def implied(self) -> tuple[Promise, ...]:
         """The entropy of m values is at most log m, so there are at least l of them."""
         return (DistinctLDiversity(self.of, self.least_values),)
-
-    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
-        return replace(self, l=Fraction(l))
-
-    @property
-    def least_values(self) -> int:
-        return math.ceil(self.l)
 
     def limits(self) -> tuple[Bound, ...]:
         values = max(VALUES.default, Fraction(self.least_values))
@@ -322,13 +315,6 @@ class RecursiveLDiversity(_LDiversity):
     def implied(self) -> tuple[Promise, ...]:
         """A class has l values. It bounds their shares, but not how many people have none."""
         return (DistinctLDiversity(self.of, self.l),)
-
-    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
-        return replace(self, l=l)
-
-    @property
-    def least_values(self) -> int:
-        return self.l
 
     def limits(self) -> tuple[Bound, ...]:
         """From r1 < c * tail and r1 + tail <= all follows r1 / all < c / (1 + c); for l = 1, r1 / all < c."""
