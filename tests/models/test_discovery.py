@@ -110,7 +110,7 @@ from fractions import Fraction
 from sfumato.models.attack_contract import register
 from sfumato.system.verdict import Finding
 
-@register("counting")
+@register
 class Counting:
     name, knows, seeks, succeeds = "counting", "a street", "who lives there", "somebody is alone"
     threatens = ("head-count",)

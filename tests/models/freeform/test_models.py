@@ -31,7 +31,7 @@ def changed(**words):
 
 MODELS = {
     "numbers": {"aggregate": {"values": {"VI": "1/4", "BI": "1/4"}}},
-    "name": {"aggregate": "promises.freeform.test_models:severe"},
+    "name": {"aggregate": "models.freeform.test_models:severe"},
     "seen": {"observable": {"values": {"TB": "1", "BI": "1"}}},
 }
 
