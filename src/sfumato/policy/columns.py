@@ -63,16 +63,16 @@ class ColumnControls:
     @property
     def words(self) -> dict[str, object]:
         """The keys as a policy writes them."""
-        said: dict[str, object] = {}
+        entries: dict[str, object] = {}
         if self.weight is not None:
-            said["weight"] = written(self.weight)
+            entries["weight"] = written(self.weight)
         if self.at_most is not None:
-            said["at-most"] = self.at_most
+            entries["at-most"] = self.at_most
         if self.fixed is not None:
-            said["fixed"] = self.fixed
+            entries["fixed"] = self.fixed
         if self.never_suppress:
-            said["never-suppress"] = list(self.never_suppress)
-        return said
+            entries["never-suppress"] = list(self.never_suppress)
+        return entries
 
     @property
     def ceiling(self) -> int | None:

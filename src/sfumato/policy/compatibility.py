@@ -57,13 +57,13 @@ def weights(policy: PolicyContent) -> Iterator[Problem]:
             yield Problem(place, f"only key columns have a weight; this one is {rule.role}")
         elif rule.controls.weight is not None:
             yield Problem(place, "the column itself says its weight, too.", "Say it once.")
-    given = policy.weights
+    weight_of = policy.weights
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    for name, weight in given.items():
+    for name, weight in weight_of.items():
         if weight < 0:
             place = ("protect", "weights", name) if name in policy.protect.weights else ("columns", name)
             yield Problem(place, "a weight must not be negative")
-    if keys and all(given.get(name, 1) == 0 for name in keys):
+    if keys and all(weight_of.get(name, 1) == 0 for name in keys):
         yield Problem(
             ("columns", keys[0], "weight"),
             "every key column has the weight 0, so that no table is better than another.",
@@ -92,8 +92,8 @@ def levels(policy: PolicyContent) -> Iterator[Problem]:
     for name, rule in policy.columns.items():
         controls = rule.controls
         if controls.fixed is not None:
-            for key, said in (("at-most", controls.at_most is not None), ("start", rule.start > 0)):
-                if said:
+            for key, contradicts in (("at-most", controls.at_most is not None), ("start", rule.start > 0)):
+                if contradicts:
                     yield Problem(
                         ("columns", name, key),
                         f"the column is fixed at level {controls.fixed}, which says it all.",
@@ -132,7 +132,7 @@ def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
 
 def together(policy: PolicyContent) -> Iterator[Problem]:
     """Yields groups of columns that cannot move together."""
-    seen: set[str] = set()
+    grouped: set[str] = set()
     for i, group in enumerate(policy.protect.together):
         place: Place = ("protect", "together", i)
         if len(group) < 2:
@@ -144,9 +144,9 @@ def together(policy: PolicyContent) -> Iterator[Problem]:
                 yield Problem(place, f"there is no column {short(name)}.", near)
             elif not rule.role.is_key:
                 yield Problem(place, f"only key columns have levels; {short(name)} is {rule.role}")
-            if name in seen:
+            if name in grouped:
                 yield Problem(place, f"{short(name)} is in two groups, or twice in one.", "Join the groups.")
-            seen.add(name)
+            grouped.add(name)
         yield from _no_common_level(policy, place, group)
 
 
@@ -447,18 +447,19 @@ def beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
                 f" {policy.promises.about_beliefs[0].name} bounds it.",
                 "Say adversary: register, or leave survivors out.",
             )
-        for other in policy.promises.of_class if promise.adversary is Adversary.REGISTER else ():
-            if not other.cone:
+        for class_promise in policy.promises.of_class if promise.adversary is Adversary.REGISTER else ():
+            if not class_promise.cone:
                 yield Problem(
                     (*place, "survivors"),
-                    f"{other.name} is not known to be kept by sums and multiples of what keeps it: what is"
-                    " believed beside earlier releases cannot be judged.",
+                    f"{class_promise.name} is not known to be kept by sums and multiples of what keeps it:"
+                    " what is believed beside earlier releases cannot be judged.",
                     "Leave survivors out.",
                 )
-            elif is_relative(other):
+            elif is_relative(class_promise):
                 yield Problem(
                     (*place, "survivors"),
-                    f"{other.name} compares with the whole table, which differs from release to release.",
+                    f"{class_promise.name} compares with the whole table, which differs from release to"
+                    " release.",
                     "Give it a fixed reference, or leave survivors out.",
                 )
 
@@ -487,15 +488,15 @@ def set_columns(policy: PolicyContent) -> Iterator[Problem]:
 
 def _part_of_a_set(policy: PolicyContent, name: str, options: SetOptions) -> Iterator[Problem]:
     """Yields what is wrong about a column that stands for terms of a set."""
-    for key, said in (("marks", options.marks is not None), ("values", options.values)):
-        if said and options.set is None:
+    for key, needs_a_set in (("marks", options.marks is not None), ("values", options.values)):
+        if needs_a_set and options.set is None:
             yield Problem(
                 ("columns", name, key), "only a column that is part of a set has it.", "Say which set."
             )
     if options.marks is not None and options.values:
         yield Problem(("columns", name, "marks"), "a column whose values are terms has no marks")
     form = forms_of(policy).get(options.set or "")
-    if form is not None and VALUE_MARK in name and any(one.values for one in form.part_forms):
+    if form is not None and VALUE_MARK in name and any(part.values for part in form.part_forms):
         yield Problem(
             ("columns", name, "set"),
             f"the name holds {VALUE_MARK}, which stands between a column and its value in terms of this set.",
@@ -507,11 +508,11 @@ def one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
     """Yields columns whose terms would be removed for more than one knowledge."""
     if policy.protect.terms.method == "keep":
         return
-    known: dict[str, str] = {}
+    digest_of: dict[str, str] = {}
     for i, promise in enumerate(policy.promises):
         for limit in Promises((promise,)).limits.of_kind(BeliefLimit):
             digest = limit.knowledge.digest
-            if known.setdefault(limit.column, digest) != digest:
+            if digest_of.setdefault(limit.column, digest) != digest:
                 yield Problem(
                     ("promises", str(i)),
                     f"terms of {short(limit.column)} are removed for one knowledge, and the promises name"
@@ -537,10 +538,10 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
             "Write every label in one way, in all tables of knowledge.",
         )
         return
-    seen: dict[frozenset[str], list[Knowledge]] = {}
+    by_labels: dict[frozenset[str], list[Knowledge]] = {}
     for table, knowledge in tables.items():
         labels = frozenset(knowledge.labels)
-        if any(labels & others and labels != others for others in seen):
+        if any(labels & others and labels != others for others in by_labels):
             yield Problem(
                 places[table],
                 "its knowledge shares some labels with that of another promise, and not all: what both say"
@@ -548,7 +549,7 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
                 "Give both tables the same labels, or no label in common.",
             )
             return
-        alike = seen.setdefault(labels, [])
+        alike = by_labels.setdefault(labels, [])
         if alike and alike[0].weights != knowledge.weights:
             yield Problem(
                 (*places[table], "prevalence"),
@@ -557,7 +558,7 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
             )
             return
         alike.append(knowledge)
-    for group in seen.values():
+    for group in by_labels.values():
         if len(group) > MOST_TABLES:
             what = (
                 f"{len(group)} tables of knowledge are about the same labels, and at most {MOST_TABLES} are"
@@ -803,9 +804,9 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
-    known = roles()
+    available = roles()
     for name, rule in policy.columns.items():
-        if rule.role not in known:
+        if rule.role not in available:
             yield Problem(("columns", name, "role"), f"{rule.role} is not available in this version")
 
 

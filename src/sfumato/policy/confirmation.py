@@ -49,10 +49,10 @@ def check_confirmed(policy: PolicyContent) -> None:
         return
     named = ", ".join(short(name) for name in waiting[:MOST_NAMED])
     more = f" and {len(waiting) - MOST_NAMED} more" if len(waiting) > MOST_NAMED else ""
-    one = len(waiting) == 1
+    single = len(waiting) == 1
     raise BadPolicy(
-        f"{'a column waits' if one else f'{len(waiting)} columns wait'} for somebody to confirm that"
-        f" {'it' if one else 'they'} may be published unchanged: {named}{more}.",
+        f"{'a column waits' if single else f'{len(waiting)} columns wait'} for somebody to confirm that"
+        f" {'it' if single else 'they'} may be published unchanged: {named}{more}.",
         where=f"{policy.origin.name}, {KEY}",
         remedy="Read the reasons in the policy; change a role that is wrong, and say"
         " `sfumato policy confirm POLICY COLUMN…` (or --all) of those that are right; in Python,"
@@ -64,10 +64,10 @@ def remaining_columns(policy: PolicyContent, columns: Sequence[str]) -> dict[str
     """Returns what still waits when these columns are confirmed; raises where one of them does not wait."""
     for name in columns:
         if name not in policy.confirm:
-            known = name in policy.columns
+            declared = name in policy.columns
             what = (
                 f"{short(name)} does not wait for confirmation"
-                if known
+                if declared
                 else f"there is no column {short(name)}"
             )
             hint = did_you_mean(name, list(policy.confirm))
@@ -79,12 +79,12 @@ def remaining_columns(policy: PolicyContent, columns: Sequence[str]) -> dict[str
 def without_entries(text: str, names: Collection[str]) -> str:
     """Returns the text of a policy file without these entries of `confirm`; nothing else in it changes."""
     start, end, entries = _section(text)
-    kept = [(name, shown) for name, shown in entries if name not in names]
-    if len(kept) == len(entries):
+    remaining = [(name, entry) for name, entry in entries if name not in names]
+    if len(remaining) == len(entries):
         return text
-    if not kept:
+    if not remaining:
         return text[:start] + text[end:]
-    lines = "".join(f"  {shown}\n" for _, shown in kept)
+    lines = "".join(f"  {entry}\n" for _, entry in remaining)
     return f"{text[:start]}{KEY}:\n{lines}{text[end:]}"
 
 

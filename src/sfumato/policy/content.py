@@ -234,8 +234,10 @@ class PolicyContent:
             "missing": self.missing.value,
         }
         if self.person is not None:
-            asked = None if self.knows is None else {"column": self.person, "knows": self.knows.value}
-            words["person"] = asked or self.person
+            with_knowledge = (
+                None if self.knows is None else {"column": self.person, "knows": self.knows.value}
+            )
+            words["person"] = with_knowledge or self.person
         if self.confirm:
             words["confirm"] = dict(self.confirm)
         if self.source:
@@ -337,8 +339,8 @@ def _protect(rule: ProtectRule) -> dict[str, object]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(short(name) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+    first_names = ", ".join(short(name) for name in names[:8])
+    return first_names if len(names) <= 8 else f"{first_names} and {len(names) - 8} more"
 
 
 # The places of promises in a policy, for messages.

@@ -71,8 +71,8 @@ class Abbreviations:
 
     def kinds(self, text: str) -> Kinds:
         """Returns the kinds of the word that a text is short for; none where that is not clear."""
-        found = self._without_vowels(text) or self._with_a_letter_more(text) or self._segmented(text)
-        return found or self._truncated(text)
+        kinds = self._without_vowels(text) or self._with_a_letter_more(text) or self._segmented(text)
+        return kinds or self._truncated(text)
 
     def _without_vowels(self, text: str) -> Kinds:
         """`hlth`, `gndr`, `mrtl`."""
@@ -84,8 +84,8 @@ class Abbreviations:
         It says whose relative somebody is, or how the numbers were changed; other letters make another word
         of it (`trace`, `wind`, `card`).
         """
-        for letter, rest, of_whom in ((text[:1], text[1:], BEFORE), (text[-1:], text[:-1], BEHIND)):
-            kinds = self._exact[rest] if letter in of_whom and self._is_a_part(rest) else set()
+        for letter, stem, of_whom in ((text[:1], text[1:], BEFORE), (text[-1:], text[:-1], BEHIND)):
+            kinds = self._exact[stem] if letter in of_whom and self._is_a_part(stem) else set()
             if kinds & OF_RELATIVES:
                 return kinds
         return set()
@@ -119,15 +119,15 @@ class Abbreviations:
 
     def _found_segments(self, text: str, known_ends: dict[str, list[Kinds] | None]) -> list[Kinds] | None:
         for size in range(len(text), SHORTEST_SEGMENT - 2, -1):
-            first, rest = text[:size], text[size:]
-            known = self._part(first) if size >= SHORTEST_SEGMENT else set()
-            if not known and first not in FILLERS:
+            first, after = text[:size], text[size:]
+            kinds = self._part(first) if size >= SHORTEST_SEGMENT else set()
+            if not kinds and first not in FILLERS:
                 continue
-            if known and (not rest or rest in FILLERS):
-                return [known]
-            others = self._segments(rest, known_ends) if rest else None
+            if kinds and (not after or after in FILLERS):
+                return [kinds]
+            others = self._segments(after, known_ends) if after else None
             if others is not None:
-                return [known, *others] if known else others
+                return [kinds, *others] if kinds else others
         return None
 
     def _part(self, text: str) -> Kinds:
@@ -374,9 +374,9 @@ class HeaderLexicon:
 
     def _looked_up(self, words: Sequence[tuple[str, ...]]) -> set[str]:
         texts = _joined(words)
-        known = set().union(*(self._exact.get(text, ()) for text in texts))
-        if known or len(words) > 1 or any(map(_is_ordinary, texts)):
-            return known
+        exact = set().union(*(self._exact.get(text, ()) for text in texts))
+        if exact or len(words) > 1 or any(map(_is_ordinary, texts)):
+            return exact
         stems = [kinds for text in texts for kinds in self._stems(text)]
         inflected = [self._exact.get(form, set()) for text in texts for form in _inflections(text)]
         return set().union(*(stems or inflected))
@@ -405,16 +405,16 @@ class HeaderLexicon:
             return [self._exact[text]]
         for size in range(len(text) - 1, 0, -1):
             first = text[:size]
-            known = first in self._exact and size >= SHORTEST_PART
-            if not known and first not in LITTLE_WORDS:
+            is_entry = first in self._exact and size >= SHORTEST_PART
+            if not is_entry and first not in LITTLE_WORDS:
                 continue
-            for link in LINKS if known else ("",):
-                rest = text[size + len(link) :] if text[size:].startswith(link) else ""
-                is_long = len(rest) >= SHORTEST_STEM or rest == "id"
-                below = self._parts(rest, known_ends) if is_long else None
-                if below is not None and known:
+            for link in LINKS if is_entry else ("",):
+                after = text[size + len(link) :] if text[size:].startswith(link) else ""
+                is_long = len(after) >= SHORTEST_STEM or after == "id"
+                below = self._parts(after, known_ends) if is_long else None
+                if below is not None and is_entry:
                     return [self._exact[first], *below]
-                if below is not None and size > 1 and len(rest) >= SHORTEST_PART:
+                if below is not None and size > 1 and len(after) >= SHORTEST_PART:
                     return below
         return None
 
@@ -430,14 +430,14 @@ class HeaderLexicon:
         ends = next((self._exact[text[-n:]] for n in sizes if self._ends_with(text[:-n], text[-n:])), None)
         return [kinds for kinds in (starts, ends) if kinds]
 
-    def _begins(self, word: str, rest: str) -> bool:
-        return word in self._exact and (rest in ADJECTIVES or not VOWELS & set(rest))
+    def _begins(self, word: str, ending: str) -> bool:
+        return word in self._exact and (ending in ADJECTIVES or not VOWELS & set(ending))
 
-    def _ends_with(self, rest: str, word: str) -> bool:
+    def _ends_with(self, beginning: str, word: str) -> bool:
         if word not in self._exact:
             return False
-        of_somebody = rest in RELATIVES and bool(self._exact[word] & OF_RELATIVES)
-        return of_somebody or word in COMPOUNDED or not VOWELS & set(rest)
+        of_somebody = beginning in RELATIVES and bool(self._exact[word] & OF_RELATIVES)
+        return of_somebody or word in COMPOUNDED or not VOWELS & set(beginning)
 
     def _weighed(self, named: frozenset[str]) -> HeaderReading:
         """Returns the role that the kinds in a header come to: the first of those that speak.
@@ -493,7 +493,7 @@ def _inflections(text: str) -> Iterator[str]:
 
 def _joined(words: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Returns the words without gaps, in all their spellings."""
-    return tuple(dict.fromkeys("".join(some) for some in product(*words)))
+    return tuple(dict.fromkeys("".join(choice) for choice in product(*words)))
 
 
 def _is_ordinary(text: str) -> bool:

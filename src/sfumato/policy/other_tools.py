@@ -131,8 +131,8 @@ class ArxProject:
     @property
     def k(self) -> int | None:
         """The largest k of its models; `None` where no model is k-anonymity."""
-        found = [int(match[1]) for match in map(_K.fullmatch, self.models) if match]
-        return max(found, default=None)
+        sizes = [int(match[1]) for match in map(_K.fullmatch, self.models) if match]
+        return max(sizes, default=None)
 
     @property
     def other_models(self) -> tuple[str, ...]:
@@ -163,8 +163,8 @@ class _Archive:
         return ArxProject(columns, tuple(filter(None, models)), share if _SHARE.fullmatch(share) else "")
 
     def _columns(self, separator: str) -> Iterator[ArxColumn]:
-        for one in self._tree("input/definition.xml").iter("assigment"):  # ARX spells it so
-            words = {child.tag: (child.text or "") for child in one}
+        for assignment in self._tree("input/definition.xml").iter("assigment"):  # ARX spells it so
+            words = {child.tag: (child.text or "") for child in assignment}
             name = words.get("name", "")
             role = ROLES.get(words.get("type", ""))
             if not name or role is None:
@@ -188,7 +188,7 @@ class _Archive:
     def _texts(self, entry: str, tag: str) -> list[str]:
         if entry not in self._entries:
             return []
-        return [one.text or "" for one in self._tree(entry).iter(tag)]
+        return [element.text or "" for element in self._tree(entry).iter(tag)]
 
     def _tree(self, entry: str) -> ElementTree.Element:
         content = _decoded(self._bytes(entry, MOST_XML_BYTES))

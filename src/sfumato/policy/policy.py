@@ -59,8 +59,8 @@ def _published(rule: ColumnRule) -> str:
     if not rule.role.is_key:
         return f"published {rule.rewritten or 'as it is'}"
     kinds = [] if rule.taxonomy is None else [key for key in rule.taxonomy.spec if key in KINDS]
-    said = f"made less exact by {KINDS[kinds[0]]}" if kinds else "published as it is, or as *"
-    return f"{said}; {rule.rewritten}" if rule.rewritten else said
+    meaning = f"made less exact by {KINDS[kinds[0]]}" if kinds else "published as it is, or as *"
+    return f"{meaning}; {rule.rewritten}" if rule.rewritten else meaning
 
 
 KINDS = {
@@ -97,14 +97,14 @@ class RoleNames:
     @property
     def roles(self) -> dict[str, Role]:
         """The role of each named column; raises `UsageError` where one is named twice."""
-        given = {
+        names_by_role = {
             Role.IDENTIFIER: self.identifier,
             Role.QUASI: self.quasi,
             Role.SENSITIVE: self.sensitive,
             Role.INSENSITIVE: self.insensitive,
         }
         roles: dict[str, Role] = {}
-        for role, names in given.items():
+        for role, names in names_by_role.items():
             for name in [names] if isinstance(names, str) else names:
                 if roles.setdefault(name, role) is not role:
                     raise UsageError(f"column {short(name)} is named as {roles[name]} and as {role}")
@@ -129,10 +129,10 @@ def controlled_columns(
 ) -> dict[str, ColumnRule]:
     """Returns the columns with other controls: for each of `CONTROLS`, what every named column gets."""
     changed = dict(columns)
-    for key, given in controls.items():
-        if not isinstance(given, Mapping):
+    for key, by_column in controls.items():
+        if not isinstance(by_column, Mapping):
             raise UsageError(f"{key} takes names of columns and what each gets", remedy=f"{key}={{'age': …}}")
-        for name, value in given.items():
+        for name, value in by_column.items():
             if name not in changed:
                 raise BadPolicy(
                     f"there is no column {short(name)}",
@@ -140,8 +140,8 @@ def controlled_columns(
                     remedy=did_you_mean(name, list(changed)),
                 )
             rule = changed[name]
-            made = replace(rule.controls, **{key: _control(key, value)})  # type: ignore[arg-type]  # read by its key
-            changed[name] = replace(rule, controls=made)
+            controlled = replace(rule.controls, **{key: _control(key, value)})  # type: ignore[arg-type]  # read by its key
+            changed[name] = replace(rule, controls=controlled)
     return changed
 
 
@@ -161,17 +161,17 @@ def changed_promises(
     Where no promise has a number that is asked for, it is promised: k-anonymity, or l-diversity or
     t-closeness of each sensitive column.
     """
-    kept = [
+    remaining = [
         promise
         for promise in policy.promises.stated
         if all(_stays(policy, columns, name) for name in promise.sensitive)
     ]
     for key, value in numbers.items():
-        if any(key in promise.parameters() for promise in kept):
-            kept = [_with_number(promise, key, value, policy) for promise in kept]
+        if any(key in promise.parameters() for promise in remaining):
+            remaining = [_with_number(promise, key, value, policy) for promise in remaining]
         else:
-            kept += _new_promises(key, value, columns)
-    return Promises(tuple(kept))
+            remaining += _new_promises(key, value, columns)
+    return Promises(tuple(remaining))
 
 
 def _stays(policy: PolicyContent, columns: Mapping[str, ColumnRule], name: str) -> bool:
@@ -195,11 +195,11 @@ def _new_promises(key: str, value: object, columns: Mapping[str, ColumnRule]) ->
 
 def changed_protect(rule: ProtectRule, changes: Mapping[str, object]) -> ProtectRule:
     """Returns another way to search; raises `UsageError` for a word that is none of `protect`."""
-    known = [field.name for field in fields(ProtectRule)]
+    keys = [field.name for field in fields(ProtectRule)]
     for name in changes:
-        if name not in known:
-            words = ", ".join([*CONTROLS, *known])
-            hint = did_you_mean(name, known, otherwise=f"There are k, l, t, roles and {words}.")
+        if name not in keys:
+            words = ", ".join([*CONTROLS, *keys])
+            hint = did_you_mean(name, keys, otherwise=f"There are k, l, t, roles and {words}.")
             raise UsageError(f"a policy has no {short(name)} to change", remedy=hint)
     read: dict[str, object] = {}
     for name, value in changes.items():
@@ -224,8 +224,10 @@ def as_yaml(policy: PolicyContent) -> str:
         columns[_text(name)] = flowing(rule)
         if reason := policy.columns[name].reason:
             columns.yaml_add_eol_comment(" ".join(reason.split()), name)
-    asked = words.pop("promises")
-    promises = CommentedSeq(CommentedMap((name, flowing(p)) for name, p in one.items()) for one in asked)
+    entries = words.pop("promises")
+    promises = CommentedSeq(
+        CommentedMap((name, flowing(p)) for name, p in entry.items()) for entry in entries
+    )
     whole = CommentedMap(columns=columns, promises=promises)
     words["protect"]["suppress"] = _share(policy.protect.suppress)
     for key, value in words.items():
@@ -442,8 +444,8 @@ def edited_text(text: str, before: Policy, after: Policy, *, name: str = "policy
         again = policy_of_text(edited, name=name, folder=after.folder)
     except (BadInput, KeyError, TypeError, ValueError, AttributeError):
         return after.to_yaml()
-    same = again.digest == after.digest and dict(again.confirm) == dict(after.confirm)
-    return edited if same and again.source == after.source else after.to_yaml()
+    agrees = again.digest == after.digest and dict(again.confirm) == dict(after.confirm)
+    return edited if agrees and again.source == after.source else after.to_yaml()
 
 
 def _merged_text(text: str, before: JsonObject, after: JsonObject) -> str:
@@ -468,32 +470,32 @@ def _merge(document: dict[Any, Any], before: Mapping[str, Any], after: Mapping[s
     for key, value in after.items():
         if key in before and before[key] == value:
             continue
-        held, was = document.get(key), before.get(key)
-        if isinstance(held, dict) and isinstance(was, Mapping) and isinstance(value, Mapping):
-            _merge(held, was, value)
-        elif isinstance(held, list) and isinstance(was, Sequence) and len(held) == len(was):
-            _merge_list(held, list(was), list(value))
+        current, was = document.get(key), before.get(key)
+        if isinstance(current, dict) and isinstance(was, Mapping) and isinstance(value, Mapping):
+            _merge(current, was, value)
+        elif isinstance(current, list) and isinstance(was, Sequence) and len(current) == len(was):
+            _merge_list(current, list(was), list(value))
         else:
             document[key] = flowing(value)
 
 
 def _merge_list(document: list[Any], before: list[Any], after: list[Any]) -> None:
     """Puts what differs into a list: entries are changed in their places, removed, or added at the end."""
-    kept = [position for position, value in enumerate(before) if value in after]
-    if [before[position] for position in kept] == after[: len(kept)] and len(before) != len(after):
+    staying = [position for position, value in enumerate(before) if value in after]
+    if [before[position] for position in staying] == after[: len(staying)] and len(before) != len(after):
         for position in reversed(range(len(before))):
-            if position not in kept:
+            if position not in staying:
                 del document[position]
-        document.extend(flowing(value) for value in after[len(kept) :])
+        document.extend(flowing(value) for value in after[len(staying) :])
         return
     if len(before) != len(after):
         document[:] = [flowing(value) for value in after]
         return
     for position, (was, value) in enumerate(zip(before, after, strict=True)):
         if was != value:
-            held = document[position]
-            if isinstance(held, dict) and isinstance(was, Mapping) and isinstance(value, Mapping):
-                _merge(held, was, value)
+            current = document[position]
+            if isinstance(current, dict) and isinstance(was, Mapping) and isinstance(value, Mapping):
+                _merge(current, was, value)
             else:
                 document[position] = flowing(value)
 
@@ -511,7 +513,7 @@ def column_comments(text: str) -> dict[str, str]:
         return {}
     ends = {key.value: value.end_mark for key, value in columns if value.flow_style}
     behind = {str(name): lines[end.line][end.column :].strip() for name, end in ends.items()}
-    return {name: said[1:].strip() for name, said in behind.items() if said.startswith("#")}
+    return {name: comment[1:].strip() for name, comment in behind.items() if comment.startswith("#")}
 
 
 # What a policy says of several tables in one hand: against whom they are judged, what is asked of them.

@@ -193,27 +193,27 @@ def rule_of(header: str) -> Rule | None:
     >>> rule_of("race") is None
     True
     """
-    read, said = lexicon().read(header), words(header)
-    is_category = "category_word" in read.kinds and not said & CODES
+    read, tokens = lexicon().read(header), words(header)
+    is_category = "category_word" in read.kinds and not tokens & CODES
     is_time = read.role is not Role.INSENSITIVE and "time_word" in read.kinds
-    is_date = "date" in read.kinds or is_time or (read.role is None and bool(said & DATES))
-    asked = (
-        (Rule.POSTAL, bool(said & POSTAL) or header.lower().startswith(("zip", "postal"))),
+    is_date = "date" in read.kinds or is_time or (read.role is None and bool(tokens & DATES))
+    tests = (
+        (Rule.POSTAL, bool(tokens & POSTAL) or header.lower().startswith(("zip", "postal"))),
         (Rule.IDENTIFIER, not is_category and _names_somebody(header)),
-        (Rule.BIRTH, "birth" in read.kinds and not said & BIRTH_FIGURES),
-        (Rule.AGE, "age" in read.kinds or bool(said & AGES)),
-        (Rule.PLACE, not is_category and ("place" in read.kinds or bool(said & BELOW_STATE))),
+        (Rule.BIRTH, "birth" in read.kinds and not tokens & BIRTH_FIGURES),
+        (Rule.AGE, "age" in read.kinds or bool(tokens & AGES)),
+        (Rule.PLACE, not is_category and ("place" in read.kinds or bool(tokens & BELOW_STATE))),
         (Rule.DATE, not is_category and is_date),
     )
-    return next((rule for rule, holds in asked if holds), None)
+    return next((rule for rule, holds in tests if holds), None)
 
 
 def _names_somebody(header: str) -> bool:
-    read, said = lexicon().read(header), words(header)
+    read, tokens = lexicon().read(header), words(header)
     last = re.split(r"[^a-z0-9]+", header.lower().rstrip("#. "))[-1]
-    named = read.role is Role.IDENTIFIER or bool(read.kinds & NAMING) or bool(said & NUMBERS)
-    named |= "person" in read.kinds and bool(said & CODES)
-    return named or last in NUMBER_ENDS or (read.role is None and bool(said & IDENTIFIERS))
+    named = read.role is Role.IDENTIFIER or bool(read.kinds & NAMING) or bool(tokens & NUMBERS)
+    named |= "person" in read.kinds and bool(tokens & CODES)
+    return named or last in NUMBER_ENDS or (read.role is None and bool(tokens & IDENTIFIERS))
 
 
 def keeps(rule: Rule, column: ColumnRule) -> bool:
@@ -233,8 +233,8 @@ def broken_rules(policy: PolicyContent) -> Iterator[Problem]:
 
 def problem(name: str, rule: Rule, why: str = "") -> Problem:
     """Returns the breach of a rule by a column, with what to do; `why` says what of its cells breaks it."""
-    told = f" ({why})" if why else ""
-    return Problem(("columns", name), f"Safe Harbor: {rule}{told}.", REMEDIES[rule])
+    reason = f" ({why})" if why else ""
+    return Problem(("columns", name), f"Safe Harbor: {rule}{reason}.", REMEDIES[rule])
 
 
 def objections(policy: PolicyContent) -> Iterator[Problem]:
@@ -280,7 +280,7 @@ def _place(column: ColumnRule) -> bool:
     if isinstance(column.taxonomy, ReadyTaxonomy):
         return column.taxonomy.name in STATES
     lists = [ReadyTaxonomy(name) for name in STATES]
-    return _all_are(column, lambda label: any(known.knows(label) for known in lists))
+    return _all_are(column, lambda label: any(places.knows(label) for places in lists))
 
 
 def _date(column: ColumnRule) -> bool:

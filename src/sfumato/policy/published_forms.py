@@ -127,11 +127,11 @@ class PublishedForms:
         """The lowest level at which a label of the written hierarchy stands."""
         if self._tree is None:
             return {}
-        found: dict[Label, int] = {}
+        lowest: dict[Label, int] = {}
         for level, nodes in enumerate(self._tree.levels.tolist()):
             for node in nodes:
-                found.setdefault(self._tree.labels[node], level)
-        return found
+                lowest.setdefault(self._tree.labels[node], level)
+        return lowest
 
 
 def _number(text: str) -> PublishedForm:
@@ -151,9 +151,9 @@ def _masked(text: str, *, leading: bool) -> PublishedForm:
     hidden = text.count(ANY)
     if not hidden:
         return PublishedForm(ValueForm.VALUE)
-    kept = len(text) - hidden
+    visible = len(text) - hidden
     form = ValueForm.LEADING if leading else ValueForm.MASKED
-    return PublishedForm(form, f"{kept} of {len(text)} characters")
+    return PublishedForm(form, f"{visible} of {len(text)} characters")
 
 
 def _date(text: str) -> PublishedForm:

@@ -67,24 +67,24 @@ class _Reader:
         self.problems = problems
 
     def columns(self) -> dict[str, ColumnRule]:
-        given = self.words.get("columns")
-        if not isinstance(given, Mapping):
+        specs = self.words.get("columns")
+        if not isinstance(specs, Mapping):
             return {}
         rules = {}
-        for name, words in given.items():
+        for name, words in specs.items():
             rule = self._column(words, ("columns", str(name)))
             if rule is not None:
                 rules[str(name)] = rule
         return rules
 
     def promises(self) -> Promises:
-        given = self.words.get("promises")
-        if isinstance(given, Promises):
-            return given
-        if not isinstance(given, list | tuple):
+        entries = self.words.get("promises")
+        if isinstance(entries, Promises):
+            return entries
+        if not isinstance(entries, list | tuple):
             return Promises(())
-        made = [self._promise(words, ("promises", i)) for i, words in enumerate(given)]
-        return Promises(tuple(promise for promise in made if promise is not None))
+        promises = [self._promise(words, ("promises", i)) for i, words in enumerate(entries)]
+        return Promises(tuple(promise for promise in promises if promise is not None))
 
     def protect(self, *, every_row: bool) -> ProtectRule:
         """Returns how to protect; what is not said is as `ProtectRule` has it.
@@ -92,15 +92,15 @@ class _Reader:
         Nothing is suppressed without a word where `every_row` is needed, for recipients or by a promise about
         the table as a whole, nor by a search that has no use for it.
         """
-        given = self.words.get("protect", {})
-        if not isinstance(given, Mapping) or any(p.place[:1] == ("protect",) for p in self.problems):
+        section = self.words.get("protect", {})
+        if not isinstance(section, Mapping) or any(p.place[:1] == ("protect",) for p in self.problems):
             return ProtectRule()
-        words, default = dict(given), ProtectRule()
+        words, default = dict(section), ProtectRule()
         search = words.pop("search", default.search)
         price = default.price
         if "price" in words:
-            asked = words.pop("price")
-            price = None if asked == NO_PRICE else self._fraction(asked, ("protect", "price"))
+            word = words.pop("price")
+            price = None if word == NO_PRICE else self._fraction(word, ("protect", "price"))
         suppressed = Fraction(0) if every_row or not _suppresses(search, price) else default.suppress
         weights = {
             name: self._fraction(w, ("protect", "weights", name))
@@ -122,52 +122,52 @@ class _Reader:
         )
 
     def recipients(self) -> recipients.RecipientRule | None:
-        given = self.words.get("recipients")
-        if isinstance(given, recipients.RecipientRule):
-            return given
-        if not isinstance(given, Mapping) or any(p.place[:1] == ("recipients",) for p in self.problems):
+        section = self.words.get("recipients")
+        if isinstance(section, recipients.RecipientRule):
+            return section
+        if not isinstance(section, Mapping) or any(p.place[:1] == ("recipients",) for p in self.problems):
             return None
-        tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
-        return recipients.read(given, tolerance)
+        tolerance = self._fraction(section.get("tolerance", 0), ("recipients", "tolerance"))
+        return recipients.read(section, tolerance)
 
     def formulas(self) -> Formulas:
         """Returns what becomes of cells that a spreadsheet would run."""
-        given = self.words.get("formulas")
-        return Formulas.KEEP if given == Formulas.KEEP else Formulas.REFUSE
+        word = self.words.get("formulas")
+        return Formulas.KEEP if word == Formulas.KEEP else Formulas.REFUSE
 
     def preset(self) -> str | None:
         """Returns the preset whose name the policy bears."""
-        given = self.words.get("preset")
-        return given if isinstance(given, str) else None
+        name = self.words.get("preset")
+        return name if isinstance(name, str) else None
 
     def source(self) -> SourceForm:
         """Returns how the data are read."""
-        given = self.words.get(source_words.KEY)
-        if isinstance(given, SourceForm):
-            return given
-        if not isinstance(given, Mapping) or any(p.place[:1] == (source_words.KEY,) for p in self.problems):
+        section = self.words.get(source_words.KEY)
+        if isinstance(section, SourceForm):
+            return section
+        if not isinstance(section, Mapping) or any(p.place[:1] == (source_words.KEY,) for p in self.problems):
             return SourceForm()
         try:
-            return SourceForm.of_words(given)
+            return SourceForm.of_words(section)
         except UsageError as wrong:
             self.problems.append(Problem((source_words.KEY,), wrong.message, wrong.remedy))
             return SourceForm()
 
     def person(self) -> tuple[str | None, Knows | None]:
         """Returns the column that tells people apart, and what others know of a person, where it is said."""
-        given = self.words.get("person")
-        if isinstance(given, Mapping) and not any(p.place[:1] == ("person",) for p in self.problems):
-            knows = given.get("knows")
-            return str(given["column"]), None if knows is None else Knows(str(knows))
-        return (given if isinstance(given, str) else None), None
+        section = self.words.get("person")
+        if isinstance(section, Mapping) and not any(p.place[:1] == ("person",) for p in self.problems):
+            knows = section.get("knows")
+            return str(section["column"]), None if knows is None else Knows(str(knows))
+        return (section if isinstance(section, str) else None), None
 
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):
             return None
-        given: Words = words if isinstance(words, Mapping) else {}
-        taxonomy = given.get("taxonomy")
-        plain = {k: w for k, w in given.items() if not (callable(w) or (k == "taxonomy" and _is_built(w)))}
-        wrong = schema_check.problems(plain if given else words, schema.column(), defs=schema.DEFS)
+        spec: Words = words if isinstance(words, Mapping) else {}
+        taxonomy = spec.get("taxonomy")
+        plain = {k: w for k, w in spec.items() if not (callable(w) or (k == "taxonomy" and _is_built(w)))}
+        wrong = schema_check.problems(plain if spec else words, schema.column(), defs=schema.DEFS)
         self.problems += [problem.under(*place) for problem in wrong]
         if wrong or not isinstance(words, Mapping):
             return None
@@ -175,12 +175,12 @@ class _Reader:
         return ColumnRule(
             role,
             self._taxonomy(taxonomy, (*place, "taxonomy")),
-            options=self._options(given, role, place),
+            options=self._options(spec, role, place),
             start=int(words.get("start", 0)),
             spelling=self._spelling(words, role, place),
             one_spelling=role is Role.QUASI and words.get("spelling") == Spelling.FOLDED,
             digits=None if words.get("digits") is None else int(words["digits"]),
-            controls=self._controls(given, place),
+            controls=self._controls(spec, place),
         )
 
     def _controls(self, words: Words, place: Place) -> ColumnControls:

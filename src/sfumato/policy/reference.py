@@ -33,7 +33,7 @@ class Reference:
     @classmethod
     def of(cls, policy: Policy) -> Reference | None:
         """Returns what a plan's policy holds of the original table; `None` if it is nothing."""
-        priors = [kept for p in policy.promises.of_terms for kept in p.kept_of_original]
+        priors = [prior for p in policy.promises.of_terms for prior in p.kept_of_original]
         return cls(tuple(dict.fromkeys(priors))) if priors else None
 
     def bind(self, policy: Policy) -> Policy:
@@ -44,7 +44,7 @@ class Reference:
     @property
     def names(self) -> list[dict[str, str]]:
         """What is kept, without the shares."""
-        return [kept.names for kept in self.kept]
+        return [prior.names for prior in self.kept]
 
     def lines(self) -> list[str]:
         """Returns the same in words."""
@@ -53,8 +53,8 @@ class Reference:
     def to_json(self) -> str:
         """Returns the content of the reference file."""
         priors = [
-            {**kept.names, "shares": {label: share_text(s) for label, s in kept.prior.shares}}
-            for kept in self.kept
+            {**entry.names, "shares": {label: share_text(s) for label, s in entry.prior.shares}}
+            for entry in self.kept
         ]
         return json.dumps({"sfumato": 1, "priors": priors}, indent=1) + "\n"
 
@@ -64,8 +64,8 @@ class Reference:
         try:
             entries = read_json(read_document(Path(path)))["priors"]
             priors = [_kept_prior(entry) for entry in entries]
-            same = all(
-                kept.prior.digest == entry["digest"] for kept, entry in zip(priors, entries, strict=True)
+            unchanged = all(
+                prior.prior.digest == entry["digest"] for prior, entry in zip(priors, entries, strict=True)
             )
         except FileNotFoundError:
             raise BadData("the reference is not there", where=str(path)) from None
@@ -75,7 +75,7 @@ class Reference:
                 where=str(path),
                 remedy=f"It is what `sfumato protect` wrote beside the safe file, ending in {SUFFIX}.",
             ) from None
-        if not same:
+        if not unchanged:
             raise BadData("the reference was changed: its digest is another one", where=str(path))
         return cls(tuple(priors))
 
@@ -163,7 +163,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
 
 def _column(rule: ColumnRule) -> dict[str, Any]:
     taxonomy = rule.taxonomy
-    found: dict[str, Any] = {
+    words: dict[str, Any] = {
         "role": rule.role.value,
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
@@ -173,7 +173,7 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "at_most": rule.controls.ceiling,
     }
     if isinstance(taxonomy, ReadyTaxonomy):
-        found["taxonomy"] |= taxonomy.words_for_judge
+        words["taxonomy"] |= taxonomy.words_for_judge
     if isinstance(taxonomy, HierarchyFile | ReadyTaxonomy):
-        found |= {"content": taxonomy.content, "digest": taxonomy.digest}
-    return found
+        words |= {"content": taxonomy.content, "digest": taxonomy.digest}
+    return words

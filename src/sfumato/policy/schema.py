@@ -372,8 +372,8 @@ class _SchemaCheck:
             wrong = self._one_of(value, choices, place)
             message = schema.get("errorMessage")
             return [Problem(place, message)] if wrong and message else wrong
-        if (one := _unlisted(value, schema, place) or _mistyped(value, schema, place)) is not None:
-            return [one]
+        if (mismatch := _unlisted(value, schema, place) or _mistyped(value, schema, place)) is not None:
+            return [mismatch]
         if isinstance(value, Mapping):
             return self._mapping(value, schema, place)
         if _is_list(value) and isinstance(value, Sequence):
@@ -381,22 +381,22 @@ class _SchemaCheck:
         return _out_of_bounds(value, schema, place)
 
     def _mapping(self, value: Mapping[object, object], schema: JsonMapping, place: Place) -> list[Problem]:
-        known: JsonMapping = schema.get("properties", {})
-        rest = schema.get("additionalProperties", True)
+        properties: JsonMapping = schema.get("properties", {})
+        additional = schema.get("additionalProperties", True)
         wrong: list[Problem] = []
         for key, child in value.items():
             here = (*place, str(key))
             if not isinstance(key, str):
                 wrong.append(Problem(here, "a key must be text"))
-            elif key in known:
-                wrong += self.visit(child, known[key], here)
-            elif rest is False and (gone := retired(here)) is not None:
+            elif key in properties:
+                wrong += self.visit(child, properties[key], here)
+            elif additional is False and (gone := retired(here)) is not None:
                 wrong.append(gone)
-            elif rest is False:
-                near = did_you_mean(key, list(known), otherwise=f"There is {', '.join(known)}.")
+            elif additional is False:
+                near = did_you_mean(key, list(properties), otherwise=f"There is {', '.join(properties)}.")
                 wrong.append(Problem(here, "unknown key.", said_elsewhere(key) or near))
-            elif isinstance(rest, Mapping):
-                wrong += self.visit(child, rest, here)
+            elif isinstance(additional, Mapping):
+                wrong += self.visit(child, additional, here)
         wrong += [
             Problem(place, f"{key} is missing") for key in schema.get("required", ()) if key not in value
         ]

@@ -104,8 +104,8 @@ def compared(stated: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPar
 
 
 def _column(rule: ColumnRule, words: JsonMapping) -> JsonObject:
-    told = ("role", "taxonomy", "start", "spelling", "digits", *column_controls.SCHEMA)
-    others = {key: word for key, word in words.items() if key not in told}
+    stated_keys = ("role", "taxonomy", "start", "spelling", "digits", *column_controls.SCHEMA)
+    others = {key: word for key, word in words.items() if key not in stated_keys}
     stated: JsonObject = {"role": rule.role.value, "tree": _tree(rule), "start": rule.start}
     if rule.role is Role.SENSITIVE:
         stated["spelling"] = words.get("spelling", STRICTEST["spelling"])
@@ -135,8 +135,8 @@ def _person(words: object, policy: PolicyContent) -> JsonObject | None:
     if words is None:
         return None
     by_size = all(promise.by_size for promise in policy.promises)
-    said: JsonMapping = words if isinstance(words, Mapping) else {"column": words}
-    return {"column": said["column"], "knows": said.get("knows") or RANKS["knows"][0 if by_size else 1]}
+    entry: JsonMapping = words if isinstance(words, Mapping) else {"column": words}
+    return {"column": entry["column"], "knows": entry.get("knows") or RANKS["knows"][0 if by_size else 1]}
 
 
 def _recipients(rule: RecipientRule | None) -> JsonObject:
@@ -152,8 +152,8 @@ def _recipients(rule: RecipientRule | None) -> JsonObject:
 # -- how two compare -------------------------------------------------------------------------------------
 
 
-def _compared_promises(given: Sequence[object], baseline: Sequence[object]) -> Iterator[ComparedPart]:
-    stated = _strengths(given)
+def _compared_promises(later: Sequence[object], baseline: Sequence[object]) -> Iterator[ComparedPart]:
+    stated = _strengths(later)
     for strengths in _strengths(baseline):
         wanted, lacking = strengths[0], missing_strengths(stated, [strengths])
         if not lacking:
@@ -169,17 +169,17 @@ def _told_apart(wanted: PromiseStrength, now: str) -> str:
     return f"{now}, with other parameters" if now == wanted.sentence else now
 
 
-def _compared_columns(given: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
+def _compared_columns(later: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
     """Yields every column; one that the first policy did not know may not be published."""
     hidden = {"role": Role.IDENTIFIER.value}
-    for name in dict.fromkeys([*baseline, *given]):
-        before, now = baseline.get(name, hidden), given.get(name, hidden)
+    for name in dict.fromkeys([*baseline, *later]):
+        before, now = baseline.get(name, hidden), later.get(name, hidden)
         place = f"columns.{name}"
         if now["role"] == Role.IDENTIFIER:
             yield ComparedPart(place, Comparison.AS_STRICT, before["role"], "not published")
         elif before["role"] != now["role"]:
-            told = before["role"] if name in baseline else "not there"
-            yield ComparedPart(f"{place}.role", Comparison.WEAKER, told, now["role"])
+            role = before["role"] if name in baseline else "not there"
+            yield ComparedPart(f"{place}.role", Comparison.WEAKER, role, now["role"])
         else:
             yield from _compared_column(place, now, before)
 
@@ -198,8 +198,8 @@ def _compared_column(place: str, now: JsonMapping, before: JsonMapping) -> Itera
             f"{place}.spelling", "spelling", now.get("spelling", WEAKEST["spelling"]), before["spelling"]
         )
     if now.get("digits") != before.get("digits"):
-        told, new = (f"digits: {side.get('digits', 'all')}" for side in (before, now))
-        yield ComparedPart(f"{place}.digits", Comparison.INCOMPARABLE, told, new, lasting=True)
+        old, new = (f"digits: {side.get('digits', 'all')}" for side in (before, now))
+        yield ComparedPart(f"{place}.digits", Comparison.INCOMPARABLE, old, new, lasting=True)
     if now.get("options", {}) != before.get("options", {}):
         yield ComparedPart(f"{place}", Comparison.INCOMPARABLE, "what was said of it", "something else")
 
@@ -217,24 +217,24 @@ def _marks(text: str) -> NDArray[np.uint64]:
     return unpacked(text, np.uint64)
 
 
-def _compared_person(given: JsonMapping | None, baseline: JsonMapping | None) -> Iterator[ComparedPart]:
-    before, now = (None if side is None else side["column"] for side in (baseline, given))
-    if before != now or baseline is None or given is None:
+def _compared_person(later: JsonMapping | None, baseline: JsonMapping | None) -> Iterator[ComparedPart]:
+    before, now = (None if side is None else side["column"] for side in (baseline, later))
+    if before != now or baseline is None or later is None:
         word = Comparison.AS_STRICT if before == now else Comparison.INCOMPARABLE
         yield ComparedPart("person", word, str(before or "rows"), str(now or "rows"))
         return
-    yield _ranked("person.knows", "knows", given["knows"], baseline["knows"])
+    yield _ranked("person.knows", "knows", later["knows"], baseline["knows"])
 
 
-def _compared_recipients(given: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
+def _compared_recipients(later: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
     place = "recipients"
-    yield _ranked(f"{place}.coalition", "coalition", given["coalition"], baseline["coalition"])
+    yield _ranked(f"{place}.coalition", "coalition", later["coalition"], baseline["coalition"])
     if baseline["coalition"] != WEAKEST["coalition"]:
-        yield _ranked(f"{place}.adversary", "adversary", given["adversary"], baseline["adversary"])
-    before, now = int(baseline["frame-proof"]), int(given["frame-proof"])
+        yield _ranked(f"{place}.adversary", "adversary", later["adversary"], baseline["adversary"])
+    before, now = int(baseline["frame-proof"]), int(later["frame-proof"])
     framing = Comparison.AS_STRICT if now >= before else Comparison.WEAKER
     yield ComparedPart(f"{place}.frame-proof", framing, str(before), str(now))
-    more = set(given["overriders"]) - set(baseline["overriders"])
+    more = set(later["overriders"]) - set(baseline["overriders"])
     who = Comparison.WEAKER if more else Comparison.AS_STRICT
     yield ComparedPart(f"{place}.overriders", who, f"{len(baseline['overriders'])} keys", f"{len(more)} more")
 

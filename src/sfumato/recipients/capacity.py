@@ -97,11 +97,11 @@ class Capacity:
 def capacity_of(versions: AvailableVersions, tolerances: Sequence[Fraction] = TOLERANCES) -> Capacity:
     """Returns how many recipients the versions of a table serve."""
     rule = versions.rule
-    asked = sorted({*tolerances, rule.tolerance})
-    steps = tuple((t, versions.most(t)) for t in asked)
-    held = len({h.recipient for h in versions.held})
+    tolerances_in_order = sorted({*tolerances, rule.tolerance})
+    steps = tuple((t, versions.most(t)) for t in tolerances_in_order)
+    holders = len({h.recipient for h in versions.held})
     exact, costs = versions.families.exact, _costs(versions, dict(steps)[rule.tolerance])
-    return Capacity(rule, versions.metric, steps, exact, held, costs)
+    return Capacity(rule, versions.metric, steps, exact, holders, costs)
 
 
 def _costs(versions: AvailableVersions, now: int) -> tuple[tuple[str, int | None], ...]:
@@ -123,8 +123,8 @@ def _costs(versions: AvailableVersions, now: int) -> tuple[tuple[str, int | None
 
 
 def _most_under(versions: AvailableVersions, rule: RecipientRule) -> int:
-    other = AvailableVersions(versions.patterns, rule, versions.metric, held=versions.held)
-    return other.most()
+    available = AvailableVersions(versions.patterns, rule, versions.metric, held=versions.held)
+    return available.most()
 
 
 def least_tolerance_for(
@@ -217,13 +217,13 @@ def identifying_rows(
     recipient: str, version: Recoding, others: Sequence[Cuts], *, doubt: Fraction = USUAL_DOUBT
 ) -> IdentifyingRows:
     """Counts the rows of a version after which its holder is identified, beside what others hold."""
-    weights, known = _told_cells(version, others)
+    weights, shared = _told_cells(version, others)
     rows, by_size = int(weights.sum()), dict[int, int | None]()
     for size in range(1, min(LARGEST_COALITION, len(others)) + 1):
         if comb(len(others), size) > MOST_COALITIONS:
             break
         telling = [
-            int(weights[~known[list(group)].any(axis=0).all(axis=0)].sum())
+            int(weights[~shared[list(group)].any(axis=0).all(axis=0)].sum())
             for group in combinations(range(len(others)), size)
         ]
         by_size[size] = rows_needed(rows, telling, doubt)
@@ -238,10 +238,10 @@ def _told_cells(version: Recoding, others: Sequence[Cuts]) -> tuple[NDArray[np.i
     table, cuts = version.table, version.cuts or {}
     published = version.class_of != SUPPRESSED
     lines = []
-    for other in others:
+    for cuts_of_other in others:
         for column in table.keys:
             codes, depth = table.codes(column.name)[published], column.taxonomy.depth
-            own, theirs = cuts[column.name].node_of[codes], other[column.name].node_of[codes]
+            own, theirs = cuts[column.name].node_of[codes], cuts_of_other[column.name].node_of[codes]
             lines.append(depth[theirs] >= depth[own])
     counts = table.counts[published].astype(np.int64)
     if not lines:

@@ -112,11 +112,11 @@ class Coalitions:
     @cached_property
     def _groups(self) -> tuple[Flags, tuple[tuple[int, ...], ...]]:
         """Recipients who meet the same demands, and what they meet; those who meet none are left out."""
-        met = self._needed.T
-        useful = np.flatnonzero(met.any(axis=1))
+        meetings = self._needed.T
+        useful = np.flatnonzero(meetings.any(axis=1))
         if not len(useful):
             return np.zeros((0, len(self._needed)), dtype=bool), ()
-        kinds, first, which = np.unique(met[useful], axis=0, return_index=True, return_inverse=True)
+        kinds, first, which = np.unique(meetings[useful], axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
         group = np.argsort(order)[which.ravel()]
         members = [tuple(useful[group == g].tolist()) for g in range(len(kinds))]
@@ -136,8 +136,8 @@ class Coalitions:
         """Returns the size of the smallest coalition without one recipient, known to be at least `least`."""
         kinds, members = self._groups
         if without is not None:
-            other = [g for g, group in enumerate(members) if [self.names[i] for i in group] != [without]]
-            kinds = kinds[other]
+            others = [g for g, group in enumerate(members) if [self.names[i] for i in group] != [without]]
+            kinds = kinds[others]
         if not kinds.any(axis=0).all():
             return SmallestCoalition(None)
         for size in range(least, LARGEST_COALITION + 1):

@@ -126,11 +126,11 @@ class LeakEvidence:
         unchanged: UnchangedColumns | None = None,
     ) -> LeakEvidence:
         """Returns the evidence after more versions were looked at."""
-        known = self.knowledge
-        if withheld - known.withheld:
-            known = replace(known, withheld=known.withheld | withheld)
+        knowledge = self.knowledge
+        if withheld - knowledge.withheld:
+            knowledge = replace(knowledge, withheld=knowledge.withheld | withheld)
         learned = unchanged or self.unchanged
-        return replace(self, held={**self.held, **held}, knowledge=known, unchanged=learned)
+        return replace(self, held={**self.held, **held}, knowledge=knowledge, unchanged=learned)
 
     @cached_property
     def existing(self) -> dict[str, Flags]:
@@ -179,10 +179,10 @@ class LeakEvidence:
     @cached_property
     def finer(self) -> Flags:
         """Rows with a cell that is finer than in any version: no recipient can have known it."""
-        known = np.ones(len(self.leak.counts), dtype=bool)
+        shown_by_some = np.ones(len(self.leak.counts), dtype=bool)
         for (which, sets), codes in zip(self.knowledge.columns, self.leak.codes, strict=True):
-            known &= np.logical_or.reduce(sets, axis=1)[which[codes]]
-        return self.leak.legible & ~known
+            shown_by_some &= np.logical_or.reduce(sets, axis=1)[which[codes]]
+        return self.leak.legible & ~shown_by_some
 
     @cached_property
     def never_shown(self) -> Flags:
@@ -197,13 +197,13 @@ class LeakEvidence:
         Leaving a row aside charges nobody: whoever explains all rows explains the other ones, too.
         """
         rows = len(self.leak.counts)
-        held = np.ones(rows, dtype=bool) if self.real is None else self.real
+        real = np.ones(rows, dtype=bool) if self.real is None else self.real
         if self.held and self.real is None:
             every = [there & self.unchanged.may_hold(e, rows) for e, there in self.existing.items()]
-            held = np.logical_or.reduce(every)
+            real = np.logical_or.reduce(every)
         for index, sets in self._possible_sources:
-            held = held & np.logical_or.reduce(sets, axis=1)[index]
-        return self.leak.legible & ~self.finer & ~self.never_shown & ~held
+            real = real & np.logical_or.reduce(sets, axis=1)[index]
+        return self.leak.legible & ~self.finer & ~self.never_shown & ~real
 
     @cached_property
     def ours(self) -> Flags:
@@ -227,17 +227,17 @@ class LeakEvidence:
             return np.ones((min(1, len(rows)), len(self.recipients)), dtype=bool)
         index, sets = self._possible_sources[j]
         sources = [(index[rows], self.knowledge.recipients(sets), self.knowledge.issued.recipients)]
-        for other in self.readings:
+        for reading in self.readings:
             nobody, anybody = np.zeros_like(rows), np.ones_like(rows)
-            issued = other.knowledge.issued
+            issued = reading.knowledge.issued
             sets = np.stack([np.zeros(len(issued.versions), bool), np.ones(len(issued.versions), bool)])
-            which = np.where(other.ours[rows], anybody, nobody)
-            if j in other.leak.places:
-                place = other.leak.places.index(j)
-                own, own_sets = other._possible_sources[place]
+            which = np.where(reading.ours[rows], anybody, nobody)
+            if j in reading.leak.places:
+                place = reading.leak.places.index(j)
+                own, own_sets = reading._possible_sources[place]
                 sets = np.concatenate([sets[:1], own_sets])
-                which = np.where(other.ours[rows], own[rows] + 1, nobody)
-            sources.append((which, other.knowledge.recipients(sets), issued.recipients))
+                which = np.where(reading.ours[rows], own[rows] + 1, nobody)
+            sources.append((which, reading.knowledge.recipients(sets), issued.recipients))
         if j in self.unchanged.taken:
             either = np.array([[False], [True]]).repeat(len(self.recipients), axis=1)
             sources.append((self.unchanged.taken[j][rows].astype(np.intp), either, self.recipients))
@@ -309,8 +309,8 @@ def rows_by_detail(leak: Leak) -> list[Flags]:
     levels = []
     for j, name in enumerate(leak.names):
         read = [(tree, leak.nodes(j, tree)) for tree in leak.trees[name]]
-        known = [np.where(nodes != UNKNOWN, tree.level[nodes], UNKNOWN) for tree, nodes in read]
-        levels.append(np.max(known, axis=0)[leak.codes[j]])
+        levels_read = [np.where(nodes != UNKNOWN, tree.level[nodes], UNKNOWN) for tree, nodes in read]
+        levels.append(np.max(levels_read, axis=0)[leak.codes[j]])
     rows = np.flatnonzero(leak.legible)
     _, which, size = np.unique(
         np.stack(levels, axis=1)[rows], axis=0, return_inverse=True, return_counts=True
@@ -325,7 +325,7 @@ def rows_by_detail(leak: Leak) -> list[Flags]:
 
 
 def chance_in_versions(
-    leak: Leak, rows: Flags, issued: IssuedVersions, known: Sequence[tuple[HeldVersion, Imprint]]
+    leak: Leak, rows: Flags, issued: IssuedVersions, pairs: Sequence[tuple[HeldVersion, Imprint]]
 ) -> float:
     """Returns an upper bound of the chance that a made-up row fits, from imprints of the first versions.
 
@@ -334,8 +334,8 @@ def chance_in_versions(
     about the table of any event: the chances of events add up.
     """
     chances: dict[str, list[float]] = {}
-    whole = {version.event for version, _ in known if version.whole}
-    for version, imprint in known:
+    whole = {version.event for version, _ in pairs if version.whole}
+    for version, imprint in pairs:
         event = chances.setdefault(version.event, [])
         if len(event) < VERSIONS_PER_EVENT and version.whole == (version.event in whole):
             trees = [issued.trees[place] for place in zip(version.columns, version.digests, strict=True)]
@@ -347,20 +347,20 @@ def chance_in_versions(
 def chance_in_version(leak: Leak, rows: Flags, imprint: Imprint, trees: Sequence[ReadingTree]) -> float:
     """Returns the chance that a made-up row fits a class of a version, in the detail of these rows."""
     places = {key.name: i for i, key in enumerate(imprint.keys)}
-    known = [tree for tree in trees if tree.name in places and tree.name in leak.names]
-    shown = [_generalized_like(leak, rows, tree)[imprint.nodes[:, places[tree.name]]] for tree in known]
-    return _chance_of_a_match(shown, imprint.sizes)
+    shared = [tree for tree in trees if tree.name in places and tree.name in leak.names]
+    nodes = [_generalized_like(leak, rows, tree)[imprint.nodes[:, places[tree.name]]] for tree in shared]
+    return _chance_of_a_match(nodes, imprint.sizes)
 
 
 def chance_in_original(leak: Leak, rows: Flags, original: Microdata) -> float:
     """Returns the chance that a made-up row fits a row of the original, in the detail of these rows."""
-    shown = []
+    nodes = []
     for column in original.keys:
         if column.name in leak.names:
             tree = ReadingTree.of(column.name, column.taxonomy)
             leaves = column.taxonomy.leaves[original.codes(column.name)]
-            shown.append(_generalized_like(leak, rows, tree)[leaves])
-    return _chance_of_a_match(shown, original.counts)
+            nodes.append(_generalized_like(leak, rows, tree)[leaves])
+    return _chance_of_a_match(nodes, original.counts)
 
 
 def _generalized_like(leak: Leak, rows: Flags, tree: ReadingTree) -> Nodes:
@@ -382,15 +382,15 @@ def _generalized_like(leak: Leak, rows: Flags, tree: ReadingTree) -> Nodes:
     return generalized
 
 
-def _chance_of_a_match(shown: Sequence[Nodes], weight: Counts) -> float:
+def _chance_of_a_match(columns: Sequence[Nodes], weight: Counts) -> float:
     """Returns the mass of the cells that exist, if every column were drawn from its own margin."""
-    if not shown or not len(weight):
+    if not columns or not len(weight):
         return 1.0
     chance = np.ones(len(weight))
-    for nodes in shown:
+    for nodes in columns:
         mass = np.bincount(nodes, weights=weight)
         chance *= (mass / mass.sum())[nodes]
-    cells = Packing(tuple(int(nodes.max()) + 1 for nodes in shown)).pack(shown)
+    cells = Packing(tuple(int(nodes.max()) + 1 for nodes in columns)).pack(columns)
     kind = cells[0] if len(cells) == 1 else np.unique(cells, axis=1, return_inverse=True)[1].ravel()
     _, first = np.unique(kind, return_index=True)
     return float(min(1.0, chance[first].sum()))
@@ -483,7 +483,7 @@ def guess_chance(
     evidence: LeakEvidence,
     charged: str,
     max_coalition_size: int,
-    known: Sequence[tuple[HeldVersion, Imprint]],
+    pairs: Sequence[tuple[HeldVersion, Imprint]],
     original: Microdata | None,
 ) -> GuessChance | None:
     """Returns the largest chance of several groups of guessers; `None` where there is nobody else.
@@ -495,29 +495,32 @@ def guess_chance(
     rows = evidence.leak.legible & ~evidence.finer & ~evidence.never_shown
     if not others or not rows.any():
         return None
-    told: list[NDArray[np.bool_]] = []
+    texts_by_holder: list[NDArray[np.bool_]] = []
     for (which, sets), codes in zip(evidence.knowledge.columns, evidence.leak.codes, strict=True):
         texts = evidence.knowledge.recipients(sets)[which]
         texts[np.setdiff1d(np.arange(len(texts)), codes[rows])] = True
-        told.append(texts)
-    lacking = np.stack([~texts[:, others].all(axis=0) for texts in told]).sum(axis=0)
+        texts_by_holder.append(texts)
+    lacking = np.stack([~texts[:, others].all(axis=0) for texts in texts_by_holder]).sum(axis=0)
     first = np.argsort(lacking, kind="stable")[:GUESSERS]
     chances = []
-    for one in first.tolist():
-        group = _joined_by_others(told, others, others[one], max_coalition_size)
-        chances.append(_chance(evidence, rows, told, group, known, original))
+    for position in first.tolist():
+        group = _joined_by_others(texts_by_holder, others, others[position], max_coalition_size)
+        chances.append(_chance(evidence, rows, texts_by_holder, group, pairs, original))
     return max(chances, key=lambda chance: chance.probability)
 
 
 def _joined_by_others(
-    told: TextsByHolder, others: Sequence[int], first: int, max_coalition_size: int
+    texts_by_holder: TextsByHolder, others: Sequence[int], first: int, max_coalition_size: int
 ) -> list[int]:
     """Returns a group of guessers: each next one leaves the fewest columns to be guessed."""
     group = [first]
     while len(group) < max_coalition_size:
-        own = [_told_to(texts, group) for texts in told]
+        own = [_told_to(texts, group) for texts in texts_by_holder]
         left = np.stack(
-            [~(texts[:, others] | mine[:, None]).all(axis=0) for texts, mine in zip(told, own, strict=True)]
+            [
+                ~(texts[:, others] | mine[:, None]).all(axis=0)
+                for texts, mine in zip(texts_by_holder, own, strict=True)
+            ]
         ).sum(axis=0)
         if left.min() >= sum(not mine.all() for mine in own):
             break
@@ -527,21 +530,23 @@ def _joined_by_others(
 
 def _told_to(texts: Flags, group: Sequence[int]) -> Flags:
     """Flags the texts that somebody of the group is told."""
-    told: Flags = np.logical_or.reduce(texts[:, list(group)], axis=1)
-    return told
+    known_texts: Flags = np.logical_or.reduce(texts[:, list(group)], axis=1)
+    return known_texts
 
 
 def _chance(
     evidence: LeakEvidence,
     rows: Flags,
-    told: TextsByHolder,
+    texts_by_holder: TextsByHolder,
     group: Sequence[int],
-    known: Sequence[tuple[HeldVersion, Imprint]],
+    pairs: Sequence[tuple[HeldVersion, Imprint]],
     original: Microdata | None,
 ) -> GuessChance:
     """Returns the chance of one group; what they all were told, and did not hold, they guess altogether."""
     leak = evidence.leak
-    beyond = [~_told_to(texts, group)[codes] for texts, codes in zip(told, leak.codes, strict=True)]
+    beyond = [
+        ~_told_to(texts, group)[codes] for texts, codes in zip(texts_by_holder, leak.codes, strict=True)
+    ]
     columns = [j for j, missing in enumerate(beyond) if (missing & rows).any()] or list(range(len(beyond)))
     guessed = rows & np.logical_or.reduce(beyond)
     guessed = guessed if guessed.any() else rows
@@ -550,7 +555,7 @@ def _chance(
     names = tuple(leak.names[j] for j in columns)
     if not tried.any():
         return GuessChance(1.0, names, 0, 0, 1.0)
-    hit = guesses.hits(leak, columns, known, original)
+    hit = guesses.hits(leak, columns, pairs, original)
     tries, fits = leak.different(tried), leak.different(tried & evidence.ours)
     chance = GUESS_FACTOR * chance_of_at_least(fits, [(tries, hit)])
     return GuessChance(min(1.0, max(float(LEAST_STATED), chance)), names, tries, fits, hit)
@@ -561,13 +566,13 @@ def _alike(evidence: LeakEvidence, group: Sequence[int], columns: Sequence[int])
     leak, issued = evidence.leak, evidence.knowledge.issued
     codes = []
     for j in columns:
-        shown = [np.zeros(len(leak.texts[j]), np.int32)]
+        looks = [np.zeros(len(leak.texts[j]), np.int32)]
         for v in np.flatnonzero(np.isin(issued.owner, group)).tolist():
             for tree in leak.trees[leak.names[j]]:
                 cut, nodes = issued.versions[v].cut_of(tree), leak.nodes(j, tree)
                 if cut is not None:
-                    shown.append(np.where(nodes == UNKNOWN, 0, tree.node_of(cut)[tree.shape.low[nodes]]))
-        _, look = np.unique(np.stack(shown), axis=1, return_inverse=True)
+                    looks.append(np.where(nodes == UNKNOWN, 0, tree.node_of(cut)[tree.shape.low[nodes]]))
+        _, look = np.unique(np.stack(looks), axis=1, return_inverse=True)
         codes.append(look.ravel()[leak.codes[j]])
     _, alike = np.unique(np.stack(codes), axis=1, return_inverse=True)
     return alike.ravel()
@@ -604,7 +609,7 @@ class _Guesses:
         self,
         leak: Leak,
         columns: Sequence[int],
-        known: Sequence[tuple[HeldVersion, Imprint]],
+        pairs: Sequence[tuple[HeldVersion, Imprint]],
         original: Microdata | None,
     ) -> float:
         """Returns an upper limit of the chance that a guess fits a record; what the row shows always does."""
@@ -614,24 +619,30 @@ class _Guesses:
         drawn = begin + (rng.random(len(rows)) * (end - begin)).astype(np.intp)
         codes = tuple(own[self.pairs[drawn] if j in columns else rows] for j, own in enumerate(leak.codes))
         guesses = replace(leak, codes=codes, counts=np.ones(len(rows), np.int64), unchanged={})
-        return upper_limit((drawn == self.own[rows]) | _fitting(guesses, known, original))
+        return upper_limit((drawn == self.own[rows]) | _fitting(guesses, pairs, original))
 
 
 def _fitting(
-    guesses: Leak, known: Sequence[tuple[HeldVersion, Imprint]], original: Microdata | None
+    guesses: Leak, pairs: Sequence[tuple[HeldVersion, Imprint]], original: Microdata | None
 ) -> Flags:
     """Flags the guesses that fit a record of the original, or of the versions of some event."""
     every = np.ones(len(guesses.counts), dtype=bool)
     if original is not None:
         return rows_in_original(guesses, original, every)
     by_event: dict[str, list[Flags]] = {}
-    for version, imprint in known:
-        held = by_event.setdefault(version.event, [])
-        flags = rows_held_by(guesses, version, imprint, every) if len(held) < COMPARED_VERSIONS else None
+    for version, imprint in pairs:
+        flags_of_event = by_event.setdefault(version.event, [])
+        flags = (
+            rows_held_by(guesses, version, imprint, every)
+            if len(flags_of_event) < COMPARED_VERSIONS
+            else None
+        )
         if flags is not None:
-            held.append(flags)
-    found = [np.logical_and.reduce(held) for held in by_event.values() if held]
-    fitting: Flags = np.logical_or.reduce(found) if found else every
+            flags_of_event.append(flags)
+    by_versions = [
+        np.logical_and.reduce(flags_of_event) for flags_of_event in by_event.values() if flags_of_event
+    ]
+    fitting: Flags = np.logical_or.reduce(by_versions) if by_versions else every
     return fitting
 
 
@@ -720,7 +731,7 @@ class FalseCharge:
 
 def false_charge_of(
     evidence: LeakEvidence,
-    found: Explanations,
+    explanations: Explanations,
     *,
     charged: Collection[str],
     guessed: GuessChance | None,
@@ -729,17 +740,17 @@ def false_charge_of(
 ) -> FalseCharge:
     """Returns the two chances of a charge; the versions of those who are charged are looked at first."""
     leak, issued = evidence.leak, evidence.knowledge.issued
-    known = [(issued.versions[v], i) for v, i in imprints.items() if i is not None and v in evidence.held]
-    known.sort(key=lambda pair: pair[0].recipient not in charged)
+    pairs = [(issued.versions[v], i) for v, i in imprints.items() if i is not None and v in evidence.held]
+    pairs.sort(key=lambda pair: pair[0].recipient not in charged)
     levels = levels_of_one_pattern(leak)
     tries = []
     for rows in rows_by_detail(leak) if levels is None else [leak.legible]:
         if original is not None:
             chance = chance_in_original(leak, rows, original)
         else:
-            chance = chance_in_versions(leak, rows, issued, known)
+            chance = chance_in_versions(leak, rows, issued, pairs)
         tries.append((leak.different(rows), chance))
-    single = any(len(chosen) == 1 for chosen in found.sets)
+    single = any(len(chosen) == 1 for chosen in explanations.sets)
     shares = (1.0, 1.0) if levels is None else charging_shares(evidence, levels, single=single)
     outside = OutsiderChance.of(leak.different(evidence.ours), tries, *shares)
     return FalseCharge(outside, guessed, assumptions=(*RECIPIENT_ASSUMPTIONS, _about_columns(evidence)))
@@ -750,10 +761,10 @@ def _about_columns(evidence: LeakEvidence) -> str:
     fixed = [name for name in evidence.leak.names if name in evidence.leak.fixed]
     if len(fixed) == len(evidence.leak.names):
         return f"every column is what the caller said: {', '.join(fixed)}"
-    said = f", and each of {', '.join(fixed)} is what the caller said" if fixed else ""
+    by_caller = f", and each of {', '.join(fixed)} is what the caller said" if fixed else ""
     ways = len(evidence.readings)
     also = f" ({pluralize(ways, 'other reading')} taken into account)" if ways else " (no other one fits)"
-    return f"{COLUMN_ASSUMPTION}{'' if evidence.uncounted else also}{said}"
+    return f"{COLUMN_ASSUMPTION}{'' if evidence.uncounted else also}{by_caller}"
 
 
 def charging_shares(evidence: LeakEvidence, levels: Sequence[int], *, single: bool) -> tuple[float, float]:
@@ -778,8 +789,8 @@ def charging_shares(evidence: LeakEvidence, levels: Sequence[int], *, single: bo
         knows_all &= surely[drawn[:, j]]
         knows_some &= perhaps[drawn[:, j]]
         possible &= np.logical_or.reduce(perhaps, axis=1)[drawn[:, j]]
-    known = knows_some.any(axis=1) if single else possible
-    might = known & (knows_all.sum(axis=1) <= 1)
+    informed = knows_some.any(axis=1) if single else possible
+    might = informed & (knows_all.sum(axis=1) <= 1)
     as_coarse = might[drawn.sum(axis=1) == sum(levels)]
     if total <= MOST_PATTERNS:
         return float(might.mean()), float(as_coarse.mean())
@@ -805,6 +816,6 @@ def _knowing_recipients(evidence: LeakEvidence, name: str) -> tuple[Flags, Flags
         _, sets = knowledge.columns[0]
         sets = sets[sets.any(axis=1)]
         perhaps.append(knowledge.recipients(sets).any(axis=0))
-        known = [knowledge.recipients(sets & holds).all(axis=0) for holds in holding]
-        surely.append(np.logical_and.reduce(known) & perhaps[-1])
+        by_holding = [knowledge.recipients(sets & holds).all(axis=0) for holds in holding]
+        surely.append(np.logical_and.reduce(by_holding) & perhaps[-1])
     return np.array(surely), np.array(perhaps)

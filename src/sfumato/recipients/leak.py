@@ -70,7 +70,7 @@ class Leak:
         columns = [*zip(self.texts, self.codes, strict=True), *self.unchanged.values()]
         places = tuple(j for j, name in names.items() if name in trees)
         taken = {j: name for j, name in names.items() if name not in trees}
-        unchanged = {n: held for n, held in self.unchanged.items() if called.index(n) not in names}
+        unchanged = {n: column for n, column in self.unchanged.items() if called.index(n) not in names}
         unchanged |= {name: columns[j] for j, name in taken.items()}
         return Leak(
             tuple(names[j] for j in places),
@@ -98,11 +98,11 @@ class Leak:
         """
         key = (tuple(sorted(names)), instead)
         if key not in self._joint_marks:
-            held = dict(self.unchanged)
+            columns_by_name = dict(self.unchanged)
             if instead is not None:
-                held[instead[0]] = self.texts[instead[1]], self.codes[instead[1]]
-            there = bool(names) and all(name in held for name in names)
-            columns = [held[name] for name in key[0]] if there else []
+                columns_by_name[instead[0]] = self.texts[instead[1]], self.codes[instead[1]]
+            there = bool(names) and all(name in columns_by_name for name in names)
+            columns = [columns_by_name[name] for name in key[0]] if there else []
             self._joint_marks[key] = joined_marks(columns, len(self.counts)) if there else None
         return self._joint_marks[key]
 
@@ -162,11 +162,11 @@ def read_leak(
     is known. `unchanged` names columns that are not recoded: those that the leak has by these names are read.
     """
     trees = issued.columns
-    kept = [name for name in dict.fromkeys(unchanged) if name in source.columns]
+    present = [name for name in dict.fromkeys(unchanged) if name in source.columns]
     ours = _by_name(source.columns, trees, columns or {})
     taken = set(ours.values())
-    spare = [name for name in source.columns if name not in taken and name not in kept]
-    table = _count(source, [*ours.values(), *kept], progress)
+    spare = [name for name in source.columns if name not in taken and name not in present]
+    table = _count(source, [*ours.values(), *present], progress)
     unknown = tuple(
         name
         for name, theirs in ours.items()
@@ -186,25 +186,29 @@ def read_leak(
         )
     names = tuple(name for name in trees if name in ours)
     called = tuple(ours[name] for name in names)
-    if {*called, *kept} != {column.name for column in table.columns}:
-        table = _count(source, [*called, *kept], progress)
+    if {*called, *present} != {column.name for column in table.columns}:
+        table = _count(source, [*called, *present], progress)
     fixed = frozenset((columns or {}).values())
     texts = tuple(table.column(theirs).taxonomy.leaf_labels for theirs in called)
     codes = tuple(table.codes(theirs) for theirs in called)
-    held = {name: (table.column(name).taxonomy.leaf_labels, table.codes(name)) for name in kept}
+    unchanged_columns = {
+        name: (table.column(name).taxonomy.leaf_labels, table.codes(name)) for name in present
+    }
     ours_trees = {name: trees[name] for name in names}
-    return Leak(names, called, texts, codes, table.counts, ours_trees, unknown, fixed, unchanged=held)
+    return Leak(
+        names, called, texts, codes, table.counts, ours_trees, unknown, fixed, unchanged=unchanged_columns
+    )
 
 
-def _by_name(theirs: Sequence[str], trees: Trees, given: Mapping[str, str]) -> dict[str, str]:
+def _by_name(theirs: Sequence[str], trees: Trees, named: Mapping[str, str]) -> dict[str, str]:
     """Maps our names to theirs: those that are `given`, and those that are equal."""
-    if wrong := [name for name in (*given, *given.values()) if name not in {*theirs, *trees}]:
+    if wrong := [name for name in (*named, *named.values()) if name not in {*theirs, *trees}]:
         raise UsageError(f"there is no column {wrong[0]!r}", remedy="Say --column THEIRS=OURS.")
-    matched = {ours: name for name, ours in given.items()}
-    free = [name for name in theirs if name not in given]
-    for same in (str, folded):
+    matched = {ours: name for name, ours in named.items()}
+    free = [name for name in theirs if name not in named]
+    for fold in (str, folded):
         for ours in trees:
-            fitting = [name for name in free if same(name) == same(ours)]
+            fitting = [name for name in free if fold(name) == fold(ours)]
             if ours not in matched and len(fitting) == 1:
                 matched[ours] = fitting[0]
                 free.remove(fitting[0])
@@ -218,14 +222,14 @@ def _by_content(
 
     Only cells count that some issued version shows.
     """
-    seen = source.survey(spare, progress=progress).columns
+    surveys = source.survey(spare, progress=progress).columns
     fits: dict[str, list[str]] = {name: [] for name in trees}
-    for theirs, held in seen.items():
-        if held.complete:
+    for theirs, survey in surveys.items():
+        if survey.complete:
             fitting = [
                 name
                 for name, ours in trees.items()
-                if _readable_share(held.values, held.counts, ours, issued.known_nodes)
+                if _readable_share(survey.values, survey.counts, ours, issued.known_nodes)
                 >= LEAST_READABLE_RENAMED
             ]
             for name in fitting:
@@ -287,10 +291,10 @@ def rows_held_by(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags
 
     Other rows than these are not looked at. Returns `None` if the imprint is not of this version.
     """
-    found = _columns_and_spans(leak, version, imprint)
-    if found is None:
+    matched = _columns_and_spans(leak, version, imprint)
+    if matched is None:
         return None
-    columns, spans, places = found
+    columns, spans, places = matched
     return _rows_with_a_point(leak, columns, spans, imprint.nodes[:, places], rows)
 
 
@@ -310,21 +314,21 @@ def rows_held_jointly(leak: Leak, version: HeldVersion, imprint: Imprint, rows: 
     """
     from sfumato.kernels.rows import boxes_with_points_of_kind  # noqa: PLC0415  # compiled code waits
 
-    found, marks = _columns_and_spans(leak, version, imprint), leak.joint_marks(imprint.unchanged)
-    held = np.zeros(len(rows), dtype=bool)
-    if found is None or marks is None:
+    matched, marks = _columns_and_spans(leak, version, imprint), leak.joint_marks(imprint.unchanged)
+    flags = np.zeros(len(rows), dtype=bool)
+    if matched is None or marks is None:
         return rows.copy()
-    columns, spans, places = found
+    columns, spans, places = matched
     order = np.argsort(imprint.values[:, 0], kind="stable")
     kinds, start = np.unique(imprint.values[order, 0], return_index=True)
     points = imprint.nodes[imprint.owner[order]][:, places]
-    held[rows] = boxes_with_points_of_kind(
+    flags[rows] = boxes_with_points_of_kind(
         *_sides(leak, columns, spans, rows),
         np.searchsorted(kinds, marks[rows, 0]),
         np.ascontiguousarray(points, dtype=np.int32),
         np.append(start, len(order)).astype(np.int64),
     )
-    return held
+    return flags
 
 
 def _columns_and_spans(
@@ -348,8 +352,8 @@ def _columns_and_spans(
 
 def withheld_columns(leak: Leak, version: HeldVersion, imprint: Imprint) -> list[str]:
     """Returns the columns of a leak that a version is known not to have shown."""
-    shown = {*version.columns, *imprint.unchanged}
-    return [name for name in leak.names if name not in shown]
+    published = {*version.columns, *imprint.unchanged}
+    return [name for name in leak.names if name not in published]
 
 
 def rows_in_original(leak: Leak, original: Microdata, rows: Flags) -> Flags:
@@ -360,9 +364,9 @@ def rows_in_original(leak: Leak, original: Microdata, rows: Flags) -> Flags:
     for j in columns:
         taxonomy = keys[leak.names[j]]
         nodes = ReadingTree.of(leak.names[j], taxonomy).read(leak.texts[j])
-        known = nodes != UNKNOWN
-        low = np.where(known, taxonomy.low[nodes], 0).astype(np.int32)
-        spans.append((low, np.where(known, taxonomy.high[nodes], 0).astype(np.int32)))
+        readable = nodes != UNKNOWN
+        low = np.where(readable, taxonomy.low[nodes], 0).astype(np.int32)
+        spans.append((low, np.where(readable, taxonomy.high[nodes], 0).astype(np.int32)))
     points = [original.codes(leak.names[j]) for j in columns]
     if not points:
         return np.zeros(len(rows), dtype=bool)
@@ -376,13 +380,13 @@ def _trees(leak: Leak, version: HeldVersion) -> list[ReadingTree]:
 
 def _spans(tree: ReadingTree, nodes: NDArray[np.int32], cut: Sequence[int]) -> Span:
     """Returns, per text, the nodes of the cut that are on a path with its node."""
-    known = nodes != UNKNOWN
+    readable = nodes != UNKNOWN
     shape = tree.shape
-    shown = tree.node_of(cut)[shape.low[nodes]]
+    published = tree.node_of(cut)[shape.low[nodes]]
     finer = tree.knows(cut)[nodes]
-    low = np.where(finer, nodes, shown)
-    high = np.where(finer, shape.end[nodes], shown + 1)
-    return np.where(known, low, 0).astype(np.int32), np.where(known, high, 0).astype(np.int32)
+    low = np.where(finer, nodes, published)
+    high = np.where(finer, shape.end[nodes], published + 1)
+    return np.where(readable, low, 0).astype(np.int32), np.where(readable, high, 0).astype(np.int32)
 
 
 def _rows_with_a_point(
@@ -455,30 +459,30 @@ class UnchangedColumns:
         event, before = version.event, self.looked_at.get(version.event, 0)
         if not imprint.unchanged or before >= VERSIONS_PER_EVENT:
             return self
-        shown = rows_shown_with(leak, imprint)
-        taken, exchangeable = self._taken(leak, imprint, shown)
-        known = replace(
+        compared = rows_shown_with(leak, imprint)
+        taken, exchangeable = self._taken(leak, imprint, compared)
+        learned = replace(
             self,
             looked_at={**self.looked_at, event: before + 1},
             taken=taken,
             exchangeable=self.exchangeable | exchangeable,
         )
-        if shown is None or not _mostly_known(leak, shown):
-            return known
-        held = rows_held_jointly(leak, version, imprint, rows & shown)
+        if compared is None or not _mostly_known(leak, compared):
+            return learned
+        rows_held = rows_held_jointly(leak, version, imprint, rows & compared)
         before_it = self.held.get(event)
         if before_it is not None:
-            held = _in_all_whole(held, before_it, whole=(version.whole, event in self.whole))
+            rows_held = _in_all_whole(rows_held, before_it, whole=(version.whole, event in self.whole))
         return replace(
-            known,
-            shown={**self.shown, event: shown | self.shown.get(event, np.zeros_like(shown))},
-            held={**self.held, event: held},
+            learned,
+            shown={**self.shown, event: compared | self.shown.get(event, np.zeros_like(compared))},
+            held={**self.held, event: rows_held},
             names=self.names | set(imprint.unchanged),
             whole=self.whole | {event} if version.whole else self.whole,
         )
 
     def _taken(
-        self, leak: Leak, imprint: Imprint, shown: Flags | None
+        self, leak: Leak, imprint: Imprint, compared: Flags | None
     ) -> tuple[Mapping[int, Flags], set[tuple[int, str]]]:
         """Flags, per column, rows that this version shows if the column is taken for an unchanged one; and
         says which columns can be taken for which.
@@ -491,7 +495,7 @@ class UnchangedColumns:
                 rows = rows_shown_with(leak, imprint, instead=(name, j))
                 if rows is not None:
                     exchangeable |= {(j, name)} if rows.any() else set()
-                    rows = rows if shown is None else rows & ~shown
+                    rows = rows if compared is None else rows & ~compared
                     taken[j] = rows | taken.get(j, np.zeros_like(rows))
         return taken, exchangeable
 
@@ -503,23 +507,23 @@ class UnchangedColumns:
 
     @cached_property
     def _any_shown(self) -> Flags:
-        shown: Flags = np.logical_or.reduce(list(self.shown.values()))
-        return shown
+        flags: Flags = np.logical_or.reduce(list(self.shown.values()))
+        return flags
 
     def may_hold(self, event: str, rows: int) -> Flags:
         """Flags the rows that an event has a record for with these texts; all where it cannot say."""
         return self.held.get(event, np.ones(rows, dtype=bool))
 
 
-def _in_all_whole(held: Flags, before: Flags, *, whole: tuple[bool, bool]) -> Flags:
+def _in_all_whole(flags: Flags, before: Flags, *, whole: tuple[bool, bool]) -> Flags:
     """Returns the rows that every whole version holds; while there is none, those that some version holds."""
     now, earlier = whole
     if now != earlier:
-        return held if now else before
-    return held & before if now else held | before
+        return flags if now else before
+    return flags & before if now else flags | before
 
 
-def _mostly_known(leak: Leak, shown: Flags) -> bool:
+def _mostly_known(leak: Leak, compared: Flags) -> bool:
     """Whether enough of the rows that can be read have unchanged texts as published."""
     total = int(leak.counts[leak.legible].sum())
-    return bool(total) and int(leak.counts[leak.legible & shown].sum()) >= LEAST_READABLE * total
+    return bool(total) and int(leak.counts[leak.legible & compared].sum()) >= LEAST_READABLE * total

@@ -70,12 +70,16 @@ class PatternFigures:
     def covered(self) -> NDArray[np.int64]:
         return self.counts[:, walking.COVERED :]
 
-    def record(self, at: int, rollup: RollUp, grouped: NodeClasses, classes: Classes, kept: Truth) -> None:
+    def record(
+        self, at: int, rollup: RollUp, grouped: NodeClasses, classes: Classes, published: Truth
+    ) -> None:
         """Records a pattern that was judged by itself; `kept` of its classes or positions are published."""
-        rows, left = grouped.rows, rollup.rows_of(grouped, kept)
+        rows, left = grouped.rows, rollup.rows_of(grouped, published)
         left = left[left > 0]
-        least = [int(some.min()) if len(some) else 0 for some in (classes.people, classes.people[kept])]
-        suppressed = rollup.tally(grouped, ~kept)
+        least = [
+            int(counts.min()) if len(counts) else 0 for counts in (classes.people, classes.people[published])
+        ]
+        suppressed = rollup.tally(grouped, ~published)
         leaves = [c.taxonomy.leaf_count.astype(np.int64) for c in rollup.table.keys]
         self.counts[at] = [
             least[0],
@@ -85,9 +89,9 @@ class PatternFigures:
             least[1],
             left @ left,
             rows.sum() - left.sum(),
-            *(some @ below for some, below in zip(suppressed, leaves, strict=True)),
+            *(counts @ below for counts, below in zip(suppressed, leaves, strict=True)),
         ]
-        self.bits[at] = [shuffled_bits(some) for some in suppressed]
+        self.bits[at] = [shuffled_bits(counts) for counts in suppressed]
 
 
 def count_sizes(table: Microdata, promises: Promises, progress: Progress) -> PatternFigures:
@@ -101,7 +105,7 @@ def count_sizes(table: Microdata, promises: Promises, progress: Progress) -> Pat
 
 def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> PatternFigures:
     """Counts by compiled walks, where rows are people and a key is one word."""
-    fields, first, rest = rollup.fields, rollup.order[:2], rollup.order[2:]
+    fields, first, later = rollup.fields, rollup.order[:2], rollup.order[2:]
     shape = tuple(len(starts) for starts in fields.offset)
     count, keys = prod(shape), len(shape)
     figures = PatternFigures.empty(count, keys)
@@ -116,7 +120,7 @@ def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> Patte
     scratch[0] = np.concatenate(
         [c.taxonomy.leaf_count[nodes] for c, nodes in zip(fields.keys, fields.present, strict=True)]
     )
-    keeps, order = _kept_sizes(of_size, rollup.table.rows), np.array(rest, np.int64)
+    keeps, order = _kept_sizes(of_size, rollup.table.rows), np.array(later, np.int64)
     done = 0
     for start in product(*(range(shape[j]) for j in first)):
         at = dict(zip(first, start, strict=True))

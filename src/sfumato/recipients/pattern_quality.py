@@ -135,69 +135,69 @@ def steps(name: str, heights: list[int], weights: list[Fraction]) -> tuple[list[
     return [[int(part * scale) for part in column] for column in parts], scale
 
 
-def _sum_of_steps(name: str, given: MetricInput) -> Counts:
+def _sum_of_steps(name: str, inputs: MetricInput) -> Counts:
     """Returns `height` or `precision`, times the scale of their steps."""
-    parts, _ = steps(name, given.heights, given.exact_weights)
-    total = np.zeros(len(given.s), np.int64)
+    parts, _ = steps(name, inputs.heights, inputs.exact_weights)
+    total = np.zeros(len(inputs.s), np.int64)
     for j, column in enumerate(parts):
-        total += np.array(column, np.int64)[given.levels[j]]
+        total += np.array(column, np.int64)[inputs.levels[j]]
     return total
 
 
-def height(given: MetricInput) -> Counts:
+def height(inputs: MetricInput) -> Counts:
     """Sum of the levels (Samarati 2001)."""
-    return _sum_of_steps("height", given)
+    return _sum_of_steps("height", inputs)
 
 
-def precision(given: MetricInput) -> Counts:
+def precision(inputs: MetricInput) -> Counts:
     """Sum over the columns of level/height, suppression aside (Schrittwieser et al. 2011)."""
-    return _sum_of_steps("precision", given)
+    return _sum_of_steps("precision", inputs)
 
 
-def sweeney(given: MetricInput) -> Reals:
+def sweeney(inputs: MetricInput) -> Reals:
     """One minus Sweeney's precision: the mean of level/height, 1 for a suppressed row (loss `precision`)."""
-    if given.n == 0:
-        return np.zeros(len(given.s))
-    published = given.n - given.s
+    if inputs.n == 0:
+        return np.zeros(len(inputs.s))
+    published = inputs.n - inputs.s
     columns = [
-        (given.levels[j].astype(np.int64) * published / max(1, h) + given.s) / given.n
-        for j, h in enumerate(given.heights)
+        (inputs.levels[j].astype(np.int64) * published / max(1, h) + inputs.s) / inputs.n
+        for j, h in enumerate(inputs.heights)
     ]
-    return given.mean(columns)
+    return inputs.mean(columns)
 
 
-def discernibility(given: MetricInput) -> Counts:
+def discernibility(inputs: MetricInput) -> Counts:
     """DM: Σ c² over published classes, n for every suppressed row (Bayardo and Agrawal 2005)."""
-    return np.asarray(given.figures.published_squares + given.s * given.n)
+    return np.asarray(inputs.figures.published_squares + inputs.s * inputs.n)
 
 
-def discernibility_star(given: MetricInput) -> Counts:
+def discernibility_star(inputs: MetricInput) -> Counts:
     """DM*: Σ c² over all classes (El Emam et al. 2009)."""
-    return np.asarray(given.figures.squares + given.table.dropped**2)
+    return np.asarray(inputs.figures.squares + inputs.table.dropped**2)
 
 
-def mean_loss(given: MetricInput) -> Reals:
+def mean_loss(inputs: MetricInput) -> Reals:
     """The share of the leaves that a published value stands for."""
-    return given.mean(given.shares())
+    return inputs.mean(inputs.shares())
 
 
-def geometric(given: MetricInput) -> Reals:
+def geometric(inputs: MetricInput) -> Reals:
     """The same, as a geometric mean over the columns."""
-    return np.asarray(np.expm1(given.mean([np.log1p(x) for x in given.shares()])))
+    return np.asarray(np.expm1(inputs.mean([np.log1p(x) for x in inputs.shares()])))
 
 
-def entropy(given: MetricInput) -> Reals:
+def entropy(inputs: MetricInput) -> Reals:
     """Bits lost, by how common each value is."""
-    cost, total = EntropyCost(given.table, given.weights), np.zeros(len(given.s))
-    for j, weight in enumerate(given.weights.tolist()):
-        total += weight * (np.array(cost.base[j])[given.levels[j]] + given.figures.bits[:, j])
+    cost, total = EntropyCost(inputs.table, inputs.weights), np.zeros(len(inputs.s))
+    for j, weight in enumerate(inputs.weights.tolist()):
+        total += weight * (np.array(cost.base[j])[inputs.levels[j]] + inputs.figures.bits[:, j])
     return total
 
 
-def class_size(given: MetricInput) -> Reals:
+def class_size(inputs: MetricInput) -> Reals:
     """Average rows per class; the suppressed rows are one class."""
-    classes = given.figures.published + (given.s > 0)
-    return np.asarray(given.n / np.maximum(classes, 1) * (classes > 0))
+    classes = inputs.figures.published + (inputs.s > 0)
+    return np.asarray(inputs.n / np.maximum(classes, 1) * (classes > 0))
 
 
 METRICS: Mapping[str, Callable[[MetricInput], Numbers]] = {
@@ -303,8 +303,8 @@ class PatternTable:
         """
         lines = []
         for column, levels in zip(self.table.keys, self.grid, strict=True):
-            shown = column.taxonomy.levels[:, np.unique(self.table.codes(column.name))]
-            new = np.any(shown[1:] != shown[:-1], axis=1)
+            nodes = column.taxonomy.levels[:, np.unique(self.table.codes(column.name))]
+            new = np.any(nodes[1:] != nodes[:-1], axis=1)
             lines.append(np.concatenate(([0], np.cumsum(new))).astype(np.int16)[levels])
         return np.array(lines, np.int16).reshape(self.grid.shape)
 
@@ -477,14 +477,20 @@ def card(patterns: PatternTable) -> Card:
         (pluralize(patterns.count, "pattern"), f"{shape} levels of {', '.join(patterns.names)}"),
         (f"{allowed:,} allowed", f"keep {promised}" if promised else "nothing is promised"),
         (),
-        *((f"{patterns.quality} {_range(one)}", *_counts(one)) for one in classes[:MOST_SHOWN]),
+        *(
+            (f"{patterns.quality} {_range(quality_class)}", *_counts(quality_class))
+            for quality_class in classes[:MOST_SHOWN]
+        ),
         *(
             [(f"{pluralize(len(classes) - MOST_SHOWN, 'more class', 'more classes')}",)]
             if len(classes) > MOST_SHOWN
             else []
         ),
         (),
-        *((f"within {share} % of the best", *_counts(one)) for share, one in _wider(patterns)),
+        *(
+            (f"within {share} % of the best", *_counts(quality_class))
+            for share, quality_class in _wider(patterns)
+        ),
     ]
     most = expected_capacity(patterns.shape)
     apart = f"apart: none can be made from another; of all patterns at most {most:,} are"
@@ -504,8 +510,8 @@ def as_dict(patterns: PatternTable) -> JsonObject:
         "quality": patterns.quality,
         "tolerance": json_ready(patterns.tolerance),
         "class_count": len(classes),
-        "classes": [_document(one) for one in classes[:MOST_LISTED]],
-        "within": {f"{share}%": _document(one) for share, one in _wider(patterns)},
+        "classes": [_document(quality_class) for quality_class in classes[:MOST_LISTED]],
+        "within": {f"{share}%": _document(quality_class) for share, quality_class in _wider(patterns)},
         "apart": [patterns.named(at) for at in apart],
     }
 
@@ -517,31 +523,31 @@ def _classes(patterns: PatternTable) -> tuple[QualityClass, ...]:
 def _wider(patterns: PatternTable) -> Iterator[tuple[int, QualityClass]]:
     for percent in WIDER_TOLERANCES:
         share = Fraction(percent, 100)
-        if share > patterns.tolerance and (one := best_class(patterns, patterns.quality, tolerance=share)):
-            yield percent, one
+        if share > patterns.tolerance and (wider := best_class(patterns, patterns.quality, tolerance=share)):
+            yield percent, wider
 
 
-def _apart(one: QualityClass) -> int | None:
+def _apart(quality_class: QualityClass) -> int | None:
     """Returns how many members none of which can be made from another; `None` where they are too many."""
-    return len(one.antichain()) if len(one) <= MOST_COMPARED else None
+    return len(quality_class.antichain()) if len(quality_class) <= MOST_COMPARED else None
 
 
-def _range(one: QualityClass) -> str:
+def _range(quality_class: QualityClass) -> str:
     return (
-        format_number(one.quality)
-        if one.quality == one.worst
-        else f"{format_number(one.quality)} to {format_number(one.worst)}"
+        format_number(quality_class.quality)
+        if quality_class.quality == quality_class.worst
+        else f"{format_number(quality_class.quality)} to {format_number(quality_class.worst)}"
     )
 
 
-def _counts(one: QualityClass) -> tuple[str, str]:
-    return pluralize(len(one), "pattern"), f"{format_number(_apart(one))} apart"
+def _counts(quality_class: QualityClass) -> tuple[str, str]:
+    return pluralize(len(quality_class), "pattern"), f"{format_number(_apart(quality_class))} apart"
 
 
-def _document(one: QualityClass) -> JsonObject:
+def _document(quality_class: QualityClass) -> JsonObject:
     return {
-        "best": float(one.quality),
-        "worst": float(one.worst),
-        "patterns": len(one),
-        "apart": _apart(one),
+        "best": float(quality_class.quality),
+        "worst": float(quality_class.worst),
+        "patterns": len(quality_class),
+        "apart": _apart(quality_class),
     }

@@ -78,10 +78,10 @@ def with_other_readings(
     options = columns_that_fit(leak, issued, evidence.unchanged.exchangeable)
     options = {j: (*names, COPY) if j in copies else names for j, names in options.items()}
     called = (*leak.names, *leak.unchanged)
-    found = list(islice(_assignments(options), MOST_READINGS + 2))
+    assignments = list(islice(_assignments(options), MOST_READINGS + 2))
     others = [
         names
-        for names in found
+        for names in assignments
         if any(name != called[j] for j, name in names.items()) and set(names.values()) & set(issued.columns)
     ]
     if len(others) > MOST_READINGS:
@@ -89,7 +89,7 @@ def with_other_readings(
         return replace(evidence, uncounted=frozenset(several))
     most = max(1, MOST_COMPARISONS // max(1, len(others)))
     read = (_read(leak, rows, names, copies, issued, imprints[:most], original) for names in others)
-    return replace(evidence, readings=tuple(one for one in read if (one.ours & rows).any()))
+    return replace(evidence, readings=tuple(reading for reading in read if (reading.ours & rows).any()))
 
 
 def columns_that_fit(
@@ -108,7 +108,7 @@ def columns_that_fit(
             unchanged = () if fixed else (name for k, name in sorted(exchangeable) if k == j)
             options[j] = (own, *others, *unchanged)
     for place, (name, (texts, _)) in enumerate(leak.unchanged.items(), len(leak.names)):
-        if any(name == other for _, other in exchangeable):
+        if any(name == second for _, second in exchangeable):
             options[place] = (name, *_names_that_read(texts, issued, name))
     return options
 
@@ -140,22 +140,24 @@ def _copies(leak: Leak) -> dict[int, Flags]:
     """
     numbers: dict[Label, int] = {}
     every = [*zip(leak.texts, leak.codes, strict=True), *leak.unchanged.values()]
-    shown = [
+    columns = [
         np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.intp)[codes]
         for texts, codes in every
     ]
     copies = {}
     for j, own in enumerate(leak.names):
         says_something = np.any([leak.nodes(j, tree) != ROOT for tree in leak.trees[own]], axis=0)
-        same = np.logical_or.reduce([shown[j] == other for i, other in enumerate(shown) if i != j] or [False])
-        rows = np.asarray(says_something[leak.codes[j]] & same)
+        equal = np.logical_or.reduce(
+            [columns[j] == column for i, column in enumerate(columns) if i != j] or [False]
+        )
+        rows = np.asarray(says_something[leak.codes[j]] & equal)
         if rows.any() and own not in leak.fixed:
             copies[j] = rows
-    trees = [tree for some in leak.trees.values() for tree in some]
+    trees = [tree for group in leak.trees.values() for tree in group]
     for j, (texts, codes) in enumerate(leak.unchanged.values(), len(leak.names)):
         silent = np.any([tree.read(texts) == ROOT for tree in trees], axis=0)[codes]
         copies[j] = np.logical_or.reduce(
-            [silent, *(shown[j] == shown[i] for i in range(len(shown)) if i != j)]
+            [silent, *(columns[j] == columns[i] for i in range(len(columns)) if i != j)]
         )
     return copies
 
@@ -164,13 +166,13 @@ def _names_that_read(texts: Sequence[Label], issued: IssuedVersions, own: str) -
     """Returns the other key columns whose trees find something said in some of the texts."""
     marks = text_marks(texts)
     missing = np.array([text is None for text in texts], dtype=bool)
-    found = []
+    readable = []
     for name, trees in issued.columns.items():
         read = [tree.read_marks(marks) for tree in trees]
         says_something = np.any([(nodes != UNKNOWN) & (nodes != ROOT) for nodes in read], axis=0)
         if (says_something & ~missing).any() and name != own:
-            found.append(name)
-    return tuple(found)
+            readable.append(name)
+    return tuple(readable)
 
 
 def _assignments(options: dict[int, tuple[str, ...]]) -> Iterator[dict[int, str]]:
@@ -178,9 +180,9 @@ def _assignments(options: dict[int, tuple[str, ...]]) -> Iterator[dict[int, str]
     if not options:
         yield {}
         return
-    (j, names), *rest = options.items()
+    (j, names), *remaining = options.items()
     for name in names:
-        left = {i: tuple(n for n in some if n != name or n == COPY) for i, some in rest}
+        left = {i: tuple(n for n in choices if n != name or n == COPY) for i, choices in remaining}
         if all(left.values()):
             yield from ({j: name, **more} for more in _assignments(left))
 
@@ -199,38 +201,40 @@ def _read(
     called = (*leak.names, *leak.unchanged)
     copied = [j for j, name in names.items() if name == COPY]
     rows = np.logical_and.reduce([rows, *(copies[j] for j in copied)])
-    other = leak.read_as({j: name for j, name in names.items() if name != COPY}, trees)
-    other = replace(other, exchanged=(*other.exchanged, *((called[j], COPY) for j in copied)))
-    relevant = issued.of_columns(other.names)
-    real = None if original is None else rows_in_original(other, original, other.legible & rows)
-    evidence = LeakEvidence.of(other, relevant, real=real)
+    reread = leak.read_as({j: name for j, name in names.items() if name != COPY}, trees)
+    reread = replace(reread, exchanged=(*reread.exchanged, *((called[j], COPY) for j in copied)))
+    relevant = issued.of_columns(reread.names)
+    real = None if original is None else rows_in_original(reread, original, reread.legible & rows)
+    evidence = LeakEvidence.of(reread, relevant, real=real)
     place = {version.release: v for v, version in enumerate(relevant.versions)}
-    held: dict[int, Flags] = {}
+    rows_by_version: dict[int, Flags] = {}
     absent: list[tuple[int, str]] = []
     for release, imprint in imprints:
         v = place.get(release)
         if v is not None:
-            flags = rows_held_by(other, relevant.versions[v], imprint, other.legible & ~evidence.finer & rows)
+            flags = rows_held_by(
+                reread, relevant.versions[v], imprint, reread.legible & ~evidence.finer & rows
+            )
             if flags is not None:
-                held[v] = _with_unchanged(other, relevant.versions[v], imprint, flags)
-                absent += [(v, name) for name in withheld_columns(other, relevant.versions[v], imprint)]
-    return evidence.learn(held, frozenset(absent)) if held else evidence
+                rows_by_version[v] = _with_unchanged(reread, relevant.versions[v], imprint, flags)
+                absent += [(v, name) for name in withheld_columns(reread, relevant.versions[v], imprint)]
+    return evidence.learn(rows_by_version, frozenset(absent)) if rows_by_version else evidence
 
 
 def _with_unchanged(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> Flags:
     """Returns the rows that a version holds with their texts in unchanged columns, if it is known which."""
-    shown = rows_shown_with(leak, imprint) if leak.exchanged else None
-    return rows if shown is None else rows_held_jointly(leak, version, imprint, rows & shown)
+    compared = rows_shown_with(leak, imprint) if leak.exchanged else None
+    return rows if compared is None else rows_held_jointly(leak, version, imprint, rows & compared)
 
 
 def described(evidence: LeakEvidence) -> tuple[OtherReading, ...]:
     """Returns the other readings in which some rows of ours are ours as well; most rows first."""
     names = evidence.leak.names
-    found = []
-    for other in evidence.readings:
-        pairs = zip(other.leak.places, other.leak.names, strict=True)
+    readings = []
+    for evidence_of_reading in evidence.readings:
+        pairs = zip(evidence_of_reading.leak.places, evidence_of_reading.leak.names, strict=True)
         called = (*names, *evidence.leak.unchanged)
         changed = [(called[j], name) for j, name in pairs if called[j] != name]
-        changed += other.leak.exchanged
-        found.append(OtherReading(tuple(changed), evidence.rows(other.ours & evidence.ours)))
-    return tuple(sorted(found, key=lambda one: (-one.rows, one.columns)))
+        changed += evidence_of_reading.leak.exchanged
+        readings.append(OtherReading(tuple(changed), evidence.rows(evidence_of_reading.ours & evidence.ours)))
+    return tuple(sorted(readings, key=lambda reading: (-reading.rows, reading.columns)))

@@ -97,7 +97,7 @@ class Suspect:
 
 def suspects(
     evidence: LeakEvidence,
-    found: Explanations,
+    explanations_found: Explanations,
     certain: Mapping[str, SmallestCoalition],
     *,
     imprints: Mapping[int, Imprint | None],
@@ -110,18 +110,18 @@ def suspects(
     """
     best: dict[str, tuple[LeakEvidence, tuple[int, int, tuple[ColumnMatch, ...]]]] = {}
     for read in (evidence, *evidence.readings):
-        comparison, own = _Comparison(read), _versions(read.knowledge.issued, found.involving)
+        comparison, own = _Comparison(read), _versions(read.knowledge.issued, explanations_found.involving)
         best |= {name: (read, comparison.best_version(own[name])) for name in own if name not in best}
     only = _exclusive_columns(evidence)
 
     def rank(name: str) -> tuple[bool, int, int]:
-        return name not in certain, found.involving[name][0], -best[name][1][0]
+        return name not in certain, explanations_found.involving[name][0], -best[name][1][0]
 
     ranked = []
     for position, name in enumerate(sorted(best, key=rank)):
         read, (_, v, columns) = best[name]
         issued = read.knowledge.issued
-        smallest, explanations = found.involving[name]
+        smallest, explanations = explanations_found.involving[name]
         framed = position < MOST_FRAMING_CHECKS or name in certain
         ranked.append(
             Suspect(
@@ -234,9 +234,9 @@ def framed_by(
     trees: list[ReadingTree] = [
         issued.trees[pair] for pair in zip(version.columns, version.digests, strict=True)
     ]
-    shown = dict(zip(version.columns, map(list, version.cuts), strict=True))
+    cuts = dict(zip(version.columns, map(list, version.cuts), strict=True))
     if imprint is not None:
-        shown |= {key.name: np.unique(imprint.nodes[:, j]).tolist() for j, key in enumerate(imprint.keys)}
-    marks = [tree.marks[shown[tree.name]] for tree in trees]
+        cuts |= {key.name: np.unique(imprint.nodes[:, j]).tolist() for j, key in enumerate(imprint.keys)}
+    marks = [tree.marks[cuts[tree.name]] for tree in trees]
     knowledge = RecipientKnowledge(issued, MarkedTexts(version.columns, marks))
     return Coalitions(issued.recipients, knowledge.demands()).smallest(without=version.recipient)

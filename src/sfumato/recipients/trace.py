@@ -78,8 +78,8 @@ def trace(
             f"max_coalition_size is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual."
         )
     issued, lookup = IssuedVersions.of(records, chain=chain), cache(memory)
-    some = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
-    unchanged = [name for imprint in some if imprint is not None for name in imprint.unchanged]
+    sample = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
+    unchanged = [name for imprint in sample if imprint is not None for name in imprint.unchanged]
     leak = read_leak(source, issued, columns=columns, unchanged=unchanged, progress=progress)
     return trace_leak(leak, issued, memory=lookup, original=original, max_coalition_size=max_coalition_size)
 
@@ -138,9 +138,9 @@ class _TraceSearch:
         self, as_called: Explanations, issued: IssuedVersions, original: Microdata | None
     ) -> tuple[Explanations, tuple[str, ...]]:
         """Returns the explanations in all readings of the leak, and whom only the names of columns charge."""
-        known = [(self._versions[v].release, i) for v, i in self.imprints.items() if i is not None]
+        pairs = [(self._versions[v].release, i) for v, i in self.imprints.items() if i is not None]
         as_read = self.coalitions
-        self.evidence = with_other_readings(self.evidence, issued, known, original)
+        self.evidence = with_other_readings(self.evidence, issued, pairs, original)
         if not self.evidence.readings and not self.evidence.uncounted:
             return as_called, ()
         explanations = self.coalitions.explanations(self.max_coalition_size)
@@ -159,7 +159,7 @@ class _TraceSearch:
 
     def _compare(self, versions: Iterable[int]) -> bool:
         """Compares some versions with the leak; returns whether that gave evidence."""
-        held: dict[int, Flags] = {}
+        rows_by_version: dict[int, Flags] = {}
         absent: list[tuple[int, str]] = []
         leak, readable = self.evidence.leak, self.evidence.leak.legible & ~self.evidence.finer
         unchanged = self.evidence.unchanged
@@ -169,12 +169,12 @@ class _TraceSearch:
             version = self._versions[v]
             imprint = self.imprints[v] = self.memory(version.release)
             if imprint is not None and (rows := rows_held_by(leak, version, imprint, readable)) is not None:
-                held[v] = rows
+                rows_by_version[v] = rows
                 unchanged = unchanged.learn(leak, version, imprint, rows)
                 absent += [(v, name) for name in withheld_columns(leak, version, imprint)]
-        if held:
-            self.evidence = self.evidence.learn(held, frozenset(absent), unchanged)
-        return bool(held)
+        if rows_by_version:
+            self.evidence = self.evidence.learn(rows_by_version, frozenset(absent), unchanged)
+        return bool(rows_by_version)
 
 
 def _spread(versions: Sequence[HeldVersion], most: int) -> list[int]:
@@ -185,13 +185,13 @@ def _spread(versions: Sequence[HeldVersion], most: int) -> list[int]:
 
 
 def _no_row_readable(leak: Leak) -> BadData:
-    known = ", ".join(
+    columns = ", ".join(
         f"{name} {int(np.count_nonzero(readable))} of {len(readable)}"
         for name, readable in zip(leak.names, leak.readable, strict=True)
         if not readable.all()
     )
     return BadData(
-        f"no row of the leak can be read: each holds a value that no version could show ({known} known)",
+        f"no row of the leak can be read: each holds a value that no version could show ({columns} known)",
         remedy="Leave out columns that were changed; if none was, it is not ours.",
         values=[text for texts in leak.unreadable_texts().values() for text in texts],
     )

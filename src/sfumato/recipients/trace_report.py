@@ -51,15 +51,15 @@ class TraceResult:
     def _guesses(self) -> Mapping[str, GuessChance]:
         """Per person in every explanation: the chance that others guessed."""
         versions = self.evidence.knowledge.issued.versions
-        held = self.evidence.held
-        known = [(versions[v], i) for v, i in self.imprints.items() if i is not None and v in held]
-        whole = {version.event for version, _ in known if version.whole}
-        known = [pair for pair in known if pair[0].whole or pair[0].event not in whole]
-        found = {
-            name: guess_chance(self.evidence, name, self.max_coalition_size, known, self.original)
+        rows_by_version = self.evidence.held
+        pairs = [(versions[v], i) for v, i in self.imprints.items() if i is not None and v in rows_by_version]
+        whole = {version.event for version, _ in pairs if version.whole}
+        pairs = [pair for pair in pairs if pair[0].whole or pair[0].event not in whole]
+        chances = {
+            name: guess_chance(self.evidence, name, self.max_coalition_size, pairs, self.original)
             for name in self._unless_guessed
         }
-        return {name: chance for name, chance in found.items() if chance is not None}
+        return {name: chance for name, chance in chances.items() if chance is not None}
 
     @property
     def perhaps_guessed(self) -> tuple[str, ...]:
@@ -227,10 +227,10 @@ def _doubt_of_guesses(trace: TraceResult) -> list[str]:
     chance = trace.false_charge.guessed if trace.false_charge else None
     if chance is None:
         return []
-    told = f"chance at most {format_number(chance.probability)}"
+    doubt = f"chance at most {format_number(chance.probability)}"
     if chance.probability >= 1:
-        told = "which these rows do not rule out"
-    return [f"others guessed what they did not hold ({told})"]
+        doubt = "which these rows do not rule out"
+    return [f"others guessed what they did not hold ({doubt})"]
 
 
 def _nobody_charged(trace: TraceResult) -> str:
@@ -238,14 +238,15 @@ def _nobody_charged(trace: TraceResult) -> str:
         how = "guessed, or made of other columns," if trace.evidence.unplaced else "guessed"
         return f"ours, and perhaps {how} in part: nobody is charged"
     if not trace.explanations.complete:
-        found = pluralize(len(trace.explanations), "explanation")
+        count = pluralize(len(trace.explanations), "explanation")
         return (
-            f"ours; {found} or more, and {_UNTRIED.format(most=trace.max_coalition_size)}: nobody is charged"
+            f"ours; {count} or more, and {_UNTRIED.format(most=trace.max_coalition_size)}: nobody is charged"
         )
-    rest = len(trace.explanations) - len(trace.alone)
+    coalitions = len(trace.explanations) - len(trace.alone)
     if len(trace.alone) == 1:
-        verb = "does" if rest == 1 else "do"
-        return f"{trace.alone[0]} alone explains it, and so {verb} {pluralize(rest, 'coalition')} of others"
+        verb = "does" if coalitions == 1 else "do"
+        others = pluralize(coalitions, "coalition")
+        return f"{trace.alone[0]} alone explains it, and so {verb} {others} of others"
     return f"ours; {pluralize(len(trace.explanations), 'explanation')}, nobody is in all of them"
 
 
@@ -266,7 +267,8 @@ def _rows(trace: TraceResult) -> list[tuple[str, ...]]:
         lines.append(("", ", ".join(trace.unchanged), "published unchanged, compared together"))
     lines += [("", f"{name} left aside", "next to nothing in it can be read") for name in leak.unknown]
     lines += [
-        ("", f"{one.rows:,} rows could also be read with", str(one)) for one in trace.readings[:MOST_READINGS]
+        ("", f"{reading.rows:,} rows could also be read with", str(reading))
+        for reading in trace.readings[:MOST_READINGS]
     ]
     if len(trace.readings) > MOST_READINGS:
         lines.append(("", f"and in {len(trace.readings) - MOST_READINGS:,} ways more"))
@@ -319,11 +321,11 @@ def _false_charge(trace: TraceResult) -> list[tuple[str, ...]]:
     if charge is None:
         return []
     outside = charge.outside
-    made = f"if recipients made it, at most {trace.max_coalition_size} together"
+    condition = f"if recipients made it, at most {trace.max_coalition_size} together"
     fits = f"{outside.fitting:,} of {pluralize(outside.rows, 'different row')} fit"
     return [
         (),
-        ("false charge", f"at most {format_number(charge.probability)}", made),
+        ("false charge", f"at most {format_number(charge.probability)}", condition),
         *_guessed(charge.guessed),
         ("", f"at most {format_number(outside.probability)}", f"if it is somebody else's table: {fits}"),
         ("", format_number(outside.as_coarse), "of the patterns as coarse as this one might charge somebody"),
@@ -409,7 +411,7 @@ def document(trace: TraceResult) -> JsonObject:
             "uncounted": list(trace.uncounted),
             "unchanged": list(trace.unchanged),
         },
-        "readings": [one.as_dict() for one in trace.readings],
+        "readings": [reading.as_dict() for reading in trace.readings],
         "recipients": len(trace.recipients),
         "unread": list(trace.unread),
     }
@@ -432,7 +434,7 @@ LEAK, KNEW, LESS, CERTAIN = "in the leak", "knew at least this", "knew less", "c
 def tracing_chart(
     columns: Sequence[str],
     leaked: Sequence[str],
-    held: Mapping[str, Sequence[tuple[str, bool]]],
+    cells_by_recipient: Mapping[str, Sequence[tuple[str, bool]]],
     verdicts: Mapping[str, str],
     *,
     title: str = "Whose version the leak can come from",
@@ -452,7 +454,7 @@ def tracing_chart(
     ('U1', 'level 1', 'level 1', 'cleared')
     """
     lines = [("leak", [*((text, LEAK) for text in leaked), ("", LEAK)])]
-    for name, cells in held.items():
+    for name, cells in cells_by_recipient.items():
         line = [(text, KNEW if fine else LESS) for text, fine in cells]
         word = verdicts.get(name, "")
         lines.append((name, [*line, (word, {"certain": CERTAIN, "suspect": KNEW}.get(word, LESS))]))
@@ -464,15 +466,17 @@ def charts(trace: TraceResult) -> tuple[Figure, ...]:
     """Returns the levels of the leak beside those of suspects' versions, and how much fits each suspect."""
     if not trace.suspects:
         return ()
-    shown, first = trace.suspects[:MOST_ROWS], trace.suspects[0].columns
-    held = {s.recipient: [(c.held_level, c.covers_leak) for c in s.columns] for s in shown}
-    verdicts = {s.recipient: "certain" if s.certain else "suspect" for s in shown}
+    suspects, first = trace.suspects[:MOST_ROWS], trace.suspects[0].columns
+    cells_by_recipient = {s.recipient: [(c.held_level, c.covers_leak) for c in s.columns] for s in suspects}
+    verdicts = {s.recipient: "certain" if s.certain else "suspect" for s in suspects}
     fits = [
         (s.recipient, sum(c.as_held for c in s.columns) / max(1, len(s.columns) * trace.rows["ours"]))
         for s in trace.suspects[:MOST_BARS]
     ]
     return (
-        tracing_chart([c.column for c in first], [c.leaked_level for c in first], held, verdicts),
+        tracing_chart(
+            [c.column for c in first], [c.leaked_level for c in first], cells_by_recipient, verdicts
+        ),
         Chart(
             "suspects",
             "Cells of the leak that are just as the suspect holds them",

@@ -63,11 +63,11 @@ class IssuedVersions:
     @classmethod
     def of(cls, records: Sequence[ReleaseRecord], *, chain: str | None = None) -> IssuedVersions:
         """Returns the releases of a ledger, or of one of its chains; raises where none can be traced."""
-        known = trees_in(record.trees for record in records)
+        trees_by_digest = trees_in(record.trees for record in records)
         trees = {
-            (name, digest): replace(known[digest], name=name)
+            (name, digest): replace(trees_by_digest[digest], name=name)
             for name, digest in {pair for record in records for pair in record.taxonomies.items()}
-            if digest in known
+            if digest in trees_by_digest
         }
         if chain is not None and not any(record.chain == chain for record in records):
             raise UsageError("the ledger has no such chain", remedy="See `sfumato history`.")
@@ -110,10 +110,10 @@ class IssuedVersions:
 
     def known_nodes(self, tree: ReadingTree) -> NDArray[np.bool_]:
         """Flags the nodes of a tree that some version shows, or shows in more detail."""
-        known = np.zeros(len(tree.parent), dtype=bool)
+        issued_nodes = np.zeros(len(tree.parent), dtype=bool)
         for cut in {v.cut_of(tree) for v in self.versions} - {None}:
-            known |= tree.knows(cut or ())
-        return known
+            issued_nodes |= tree.knows(cut or ())
+        return issued_nodes
 
     def of_columns(self, names: Sequence[str]) -> IssuedVersions:
         """Returns only the versions that have one of these columns: the others say nothing about them."""

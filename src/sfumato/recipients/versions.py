@@ -52,23 +52,23 @@ Truth = NDArray[np.bool_]
 Detail = NDArray[np.int64]
 
 
-def covers(known: Truth, size: int) -> bool:
+def covers(truth: Truth, size: int) -> bool:
     """Whether some `size` lines of a truth table have, together, every column.
 
     >>> covers(np.array([[True, False], [False, True]]), 1), covers(np.eye(2, dtype=bool), 2)
     (False, True)
     """
-    if not known.shape[1]:
+    if not truth.shape[1]:
         return True
-    if size == 0 or not known.any(axis=0).all():
+    if size == 0 or not truth.any(axis=0).all():
         return False
-    if bool(known.all(axis=1).any()):
+    if bool(truth.all(axis=1).any()):
         return True
     if size == 1:
         return False
-    rarest = int(np.argmin(known.sum(axis=0)))
-    lines = np.flatnonzero(known[:, rarest])
-    return any(covers(known[:, ~known[line]], size - 1) for line in lines.tolist())
+    rarest = int(np.argmin(truth.sum(axis=0)))
+    lines = np.flatnonzero(truth[:, rarest])
+    return any(covers(truth[:, ~truth[line]], size - 1) for line in lines.tolist())
 
 
 class ShownDetail:
@@ -93,16 +93,16 @@ class ShownDetail:
 
     def detail_ranks(self) -> list[NDArray[np.int64]]:
         """Returns, per column, less for every level that shows something else than the level below it."""
-        found = []
+        ranks = []
         for detail in self.details_of_levels():
             new = np.any(detail[1:] != detail[:-1], axis=1)
-            found.append(-np.concatenate(([0], np.cumsum(new))).astype(np.int64))
-        return found
+            ranks.append(-np.concatenate(([0], np.cumsum(new))).astype(np.int64))
+        return ranks
 
     def builds(self, coalition: Sequence[Cuts], version: Cuts) -> bool:
         """Whether a coalition can build a version."""
-        held = np.array([self.detail(cuts) for cuts in coalition])
-        return bool(np.all(held.max(axis=0) >= self.detail(version)))
+        details = np.array([self.detail(cuts) for cuts in coalition])
+        return bool(np.all(details.max(axis=0) >= self.detail(version)))
 
 
 class FrameProofFamily:
@@ -130,11 +130,11 @@ class FrameProofFamily:
         others = np.arange(len(holdings)) != mine
         if covers(holdings[others] >= detail, self.size):
             return False
-        held = detail if mine < 0 else np.maximum(detail, holdings[mine])
-        known = held >= versions
+        joined = detail if mine < 0 else np.maximum(detail, holdings[mine])
+        reached = joined >= versions
         for v in np.flatnonzero(of != mine).tolist():
-            rest = others & (np.arange(len(holdings)) != of[v])
-            if covers(holdings[rest][:, ~known[v]] >= versions[v, ~known[v]], self.size - 1):
+            accomplices = others & (np.arange(len(holdings)) != of[v])
+            if covers(holdings[accomplices][:, ~reached[v]] >= versions[v, ~reached[v]], self.size - 1):
                 return False
         return True
 
@@ -249,8 +249,8 @@ class Families:
         """Returns these patterns, none that shows the same as another or as one that is held."""
         _, first = np.unique(self.ranks[indices], axis=0, return_index=True)
         distinct = indices[np.sort(first)]
-        for held in self._held_details:
-            distinct = distinct[~(self._finer(held, distinct) & self._coarser(held, distinct))]
+        for detail in self._held_details:
+            distinct = distinct[~(self._finer(detail, distinct) & self._coarser(detail, distinct))]
         return distinct
 
     def is_safe(self, cuts: Cuts, others: Sequence[EarlierVersion]) -> bool:
@@ -265,15 +265,15 @@ class Families:
             group = [v.cuts for v in others if v.k is None or (k is not None and v.k >= k)]
             pool = self._pool_of(k)
             together = [cuts, *group]
-            kept = pool.keeps_pairs if self.rule.coalition is Coalition.PAIRS else pool.keeps_all
-            if not kept(together):
+            is_kept = pool.keeps_pairs if self.rule.coalition is Coalition.PAIRS else pool.keeps_all
+            if not is_kept(together):
                 return False
         return True
 
     def _frame_proof(self, window: Indices) -> Indices:
         """Returns a family of the window beside what is held."""
-        for held in self._held_details:
-            window = window[~(self._finer(held, window) | self._coarser(held, window))]
+        for detail in self._held_details:
+            window = window[~(self._finer(detail, window) | self._coarser(detail, window))]
         if not len(window):
             return window
         antichain = window[largest_antichain(-self.ranks[window])]
@@ -293,8 +293,8 @@ class Families:
     def family_of_held(self) -> FrameProofFamily:
         """Returns the family of the versions that are held."""
         family = FrameProofFamily(self.rule.frame_proof)
-        for held, detail in zip(self.held, self._held_details, strict=True):
-            family.add(detail, held.recipient)
+        for version, detail in zip(self.held, self._held_details, strict=True):
+            family.add(detail, version.recipient)
         return family
 
     def _greedy(self, order: Indices) -> Indices:
@@ -329,8 +329,8 @@ class Families:
     def _above_a_base(self, window: Indices) -> Indices:
         """Returns the largest family that lies, with what is held, above one allowed pattern."""
         bases = self._bases()
-        for held in self._held_details:
-            bases = bases[self._finer(held, bases)]
+        for detail in self._held_details:
+            bases = bases[self._finer(detail, bases)]
         levels = self.patterns.grid.T
         above = [np.all(levels[window] >= levels[b], axis=1) for b in bases.tolist()]
         largest = window[:0]
@@ -466,11 +466,11 @@ class AvailableVersions:
 
         A wider tolerance never has fewer.
         """
-        asked = self.rule.tolerance if tolerance is None else tolerance
+        largest = self.rule.tolerance if tolerance is None else tolerance
         narrower = (
-            [] if self.families.exact else [len(self._window(t)) for t in TOLERANCE_STEPS if t <= asked]
+            [] if self.families.exact else [len(self._window(t)) for t in TOLERANCE_STEPS if t <= largest]
         )
-        return self._best_first(self.families.largest(self._window(asked), narrower))
+        return self._best_first(self.families.largest(self._window(largest), narrower))
 
     def choose(self, count: int) -> list[PlannedVersion]:
         """Returns versions for so many new recipients, or as many as there are."""

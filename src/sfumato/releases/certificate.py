@@ -50,8 +50,8 @@ def _describe(file: Path, *, below: Path, form: Mapping[str, str]) -> JsonObject
     }
     if file.suffix in DOCUMENTS:
         return described
-    told = FileForm.of(form)
-    counted = {"rows": rows(file, form=told), "columns": list(header(file, form=told))}
+    file_form = FileForm.of(form)
+    counted = {"rows": rows(file, form=file_form), "columns": list(header(file, form=file_form))}
     return {**described, **(form if file.suffix == ".csv" else {}), **counted}
 
 
@@ -63,14 +63,14 @@ def manifest_bytes(manifest: JsonObject) -> bytes:
 def read_manifest(path: Path) -> JsonObject:
     """Reads a manifest file; raises where it is none."""
     try:
-        found = read_json(read_document(path))
+        content = read_json(read_document(path))
     except FileNotFoundError:
         raise BadData("there is no manifest: this is no published release", where=path.name) from None
     except (OSError, ValueError):
         raise BadData("the manifest cannot be read", where=path.name) from None
-    if not isinstance(found, dict) or not isinstance(found.get("files"), list):
+    if not isinstance(content, dict) or not isinstance(content.get("files"), list):
         raise BadData("this is no manifest", where=path.name)
-    return found
+    return content
 
 
 def manifest_faults(folder: Path, manifest: JsonObject) -> list[str]:
@@ -90,13 +90,13 @@ def manifest_faults(folder: Path, manifest: JsonObject) -> list[str]:
     return wrong + _unnamed_files(folder, [str(file.get("name", "")) for file in manifest["files"]])
 
 
-def strange_files(folder: Path, manifest: JsonObject, known: Collection[str]) -> list[str]:
+def strange_files(folder: Path, manifest: JsonObject, expected: Collection[str]) -> list[str]:
     """Returns a fault per file or folder beside a manifest that it does not name, apart from `known` ones.
 
     Whoever finds such a file beside a certificate may take it for one that was judged.
     """
     named = {str(file.get("name", "")).partition("/")[0] for file in manifest["files"]}
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in named | set(known))
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in named | set(expected))
     return [f"{name} was not published with it" for name in strange]
 
 
@@ -122,8 +122,8 @@ CERTIFICATE = "certificate.json"
 
 def certificate(entry: Entry) -> JsonObject:
     """Returns what may be shown of a sealed entry; the same entry gives the same bytes."""
-    shown = {**entry.public, "body": json.loads(entry.body)}
-    return {"sfumato": VERSION, "entry": shown, "hash": entry.hash, "signature": entry.signature}
+    entry_words = {**entry.public, "body": json.loads(entry.body)}
+    return {"sfumato": VERSION, "entry": entry_words, "hash": entry.hash, "signature": entry.signature}
 
 
 def certificate_bytes(content: JsonMapping) -> bytes:
@@ -255,14 +255,14 @@ def _signer_faults(entry: JsonMapping, keys: Sequence[DatedKey]) -> Iterator[str
 def read_notice(path: Path) -> JsonObject:
     """Reads a notice of withdrawal; refuses one that its own key did not sign."""
     try:
-        found = read_json(read_document(path, most=LARGEST_NOTE))
-        body = found["entry"]["body"]
+        notice = read_json(read_document(path, most=LARGEST_NOTE))
+        body = notice["entry"]["body"]
         texts = [body[name] for name in ("ledger", "release", "hash", "reason", "at")]
-        if found["entry"]["kind"] != WITHDRAWAL or type(found["entry"]["number"]) is not int:
+        if notice["entry"]["kind"] != WITHDRAWAL or type(notice["entry"]["number"]) is not int:
             raise TypeError
         if not all(isinstance(text, str) for text in texts):
             raise TypeError
-        wrong = seal_fault(found)
+        wrong = seal_fault(notice)
     except OSError as error:
         raise BadData(f"the notice cannot be read ({error.strerror})", where=str(path)) from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -273,7 +273,7 @@ def read_notice(path: Path) -> JsonObject:
         ) from None
     if wrong:
         raise BadData(wrong.replace("certificate", "notice"), where=path.name)
-    return dict(found)
+    return dict(notice)
 
 
 def _withdrawal_faults(
@@ -281,13 +281,13 @@ def _withdrawal_faults(
 ) -> Iterator[str]:
     """Yields that the release was withdrawn, where one of the notices says so and may."""
     for notice in notices:
-        said, entry = notice["entry"]["body"], content["entry"]
-        if (said["release"], said["hash"]) != (entry["release"], content["hash"]):
+        body, entry = notice["entry"]["body"], content["entry"]
+        if (body["release"], body["hash"]) != (entry["release"], content["hash"]):
             continue
         if wrong := list(_signer_faults(notice["entry"], keys)) if keys else []:
             yield wrong[0].replace("the certificate", "the notice of withdrawal")
         else:
-            yield f"the release was withdrawn on {said['at'][:10]}: {said['reason']}"
+            yield f"the release was withdrawn on {body['at'][:10]}: {body['reason']}"
 
 
 def examine(
@@ -368,11 +368,13 @@ class OverrideDocument:
     def from_words(cls, words: Mapping[str, object], *, where: str) -> Self:
         """Returns the override that a file holds; raises `BadData` where it is none of this kind."""
         kinds = get_type_hints(cls)
-        told = {field.name: words.get(field.name) for field in fields(cls)}
+        content = {field.name: words.get(field.name) for field in fields(cls)}
         named = words.get("sfumato-override"), words.get("kind", "")
-        if named != (VERSION, cls.kind) or any(type(word) is not kinds[name] for name, word in told.items()):
+        if named != (VERSION, cls.kind) or any(
+            type(word) is not kinds[name] for name, word in content.items()
+        ):
             raise BadData("this is no override", where=where)
-        return cls(**told)
+        return cls(**content)
 
 
 def read_words(path: str | Path) -> Mapping[str, object]:
@@ -398,7 +400,7 @@ def check_day(until: str) -> None:
 
 
 def check_author(
-    given: OverrideDocument,
+    override: OverrideDocument,
     *,
     overriders: Collection[str],
     ledger_keys: Collection[str],
@@ -408,20 +410,20 @@ def check_author(
 
     `unlisted` is what to raise where they are not listed.
     """
-    if not signed(given.message, given.signature, given.public_key):
+    if not signed(override.message, override.signature, override.public_key):
         raise BadData("the override was changed after it was signed, or signed by another key")
-    if given.public_key in ledger_keys:
+    if override.public_key in ledger_keys:
         raise UsageError(
             "the override is signed by the key of the ledger",
             remedy="It takes a second person, with a key of their own.",
         )
-    if given.public_key not in overriders:
+    if override.public_key not in overriders:
         raise unlisted
 
 
-def check_purpose(given: OverrideDocument, *, policy: str, chain: str, now: datetime) -> None:
+def check_purpose(override: OverrideDocument, *, policy: str, chain: str, now: datetime) -> None:
     """Raises unless the document is for this policy and chain, and has not ended."""
-    if given.policy != policy or given.chain != chain:
+    if override.policy != policy or override.chain != chain:
         raise UsageError("the override is for another policy or chain", remedy="Have a new one signed.")
-    if now.date() > date.fromisoformat(given.until):
-        raise UsageError(f"the override ended on {given.until}", remedy="Have a new one signed.")
+    if now.date() > date.fromisoformat(override.until):
+        raise UsageError(f"the override ended on {override.until}", remedy="Have a new one signed.")

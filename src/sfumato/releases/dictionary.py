@@ -110,22 +110,22 @@ def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None
     rows, and the promises in words: nothing of columns that are dropped, and nothing of the original table.
     `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas.
     """
-    said = {"encoding": "utf-8", "delimiter": ",", **(form or {})}
-    written = {name: said[name] for name in ("encoding", "delimiter")}
+    dialect = {"encoding": "utf-8", "delimiter": ",", **(form or {})}
+    written = {name: dialect[name] for name in ("encoding", "delimiter")}
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    shown = file_texts(file, keys, most=MOST_TEXTS, form=form)
+    texts = file_texts(file, keys, most=MOST_TEXTS, form=form)
     return {
         "@context": "http://www.w3.org/ns/csvw",
         "url": file.name,
         **({"dialect": written} if file.suffix == ".csv" else {}),
-        "tableSchema": {"columns": [_schema_of(column) for column in shown.columns]},
+        "tableSchema": {"columns": [_schema_of(column) for column in texts.columns]},
         "notes": [
             {
                 "sfumato": VERSION,
-                "rows": shown.rows,
+                "rows": texts.rows,
                 "rows_are": PER_PERSON if policy.person is None else SEVERAL_ROWS,
                 "promises": [_promise(p) for p in _promises(policy)],
-                "columns": list(_columns(shown, policy)),
+                "columns": list(_columns(texts, policy)),
             }
         ],
     }
@@ -155,8 +155,8 @@ def _promises(policy: Policy) -> list[tuple[str, str, str]]:
     return [(str(promise), promise.in_words(), promise.silent_on) for promise in stated]
 
 
-def _promise(said: tuple[str, str, str]) -> JsonObject:
-    return dict(zip(("promise", "in_words", "leaves_open"), said, strict=True))
+def _promise(texts: tuple[str, str, str]) -> JsonObject:
+    return dict(zip(("promise", "in_words", "leaves_open"), texts, strict=True))
 
 
 def _schema_of(column: ColumnTexts) -> JsonObject:
@@ -167,8 +167,8 @@ def _schema_of(column: ColumnTexts) -> JsonObject:
     return {"titles": column.name, "datatype": datatype, "required": not column.empty, "null": ""}
 
 
-def _columns(shown: FileTexts, policy: Policy) -> Iterator[JsonObject]:
-    for column in shown.columns:
+def _columns(table: FileTexts, policy: Policy) -> Iterator[JsonObject]:
+    for column in table.columns:
         rule = policy.columns.get(column.name)
         entry: JsonObject = {
             "column": column.name,
@@ -359,9 +359,9 @@ def dictionary_files(
 
 def _known(policy: Policy) -> frozenset[str]:
     """Returns the sentences that a dictionary may hold, whatever is in the table."""
-    said = {PER_PERSON, SEVERAL_ROWS, GENERALIZED, UNCHANGED}
-    said |= {TERMS_REMOVED, *READINGS.values(), *(rule.rewritten for rule in policy.columns.values())}
-    said |= {f"{GENERALIZED}; {rule.rewritten}" for rule in policy.columns.values() if rule.rewritten}
+    sentences = {PER_PERSON, SEVERAL_ROWS, GENERALIZED, UNCHANGED}
+    sentences |= {TERMS_REMOVED, *READINGS.values(), *(rule.rewritten for rule in policy.columns.values())}
+    sentences |= {f"{GENERALIZED}; {rule.rewritten}" for rule in policy.columns.values() if rule.rewritten}
     for promise in policy.promises:
-        said |= {str(promise), promise.in_words(), promise.silent_on}
-    return frozenset(said)
+        sentences |= {str(promise), promise.in_words(), promise.silent_on}
+    return frozenset(sentences)

@@ -76,11 +76,11 @@ def check_not_needed(path: Path, needed: Mapping[Path, str]) -> None:
                 raise UsageError(f"the output would replace {what}", remedy="Name another file.")
 
 
-def _is_same(path: Path, other: Path) -> bool:
+def _is_same(path: Path, file: Path) -> bool:
     try:
-        return path.samefile(other)
+        return path.samefile(file)
     except OSError:  # one of them is not there
-        return path.absolute() == other.absolute()
+        return path.absolute() == file.absolute()
 
 
 def publish(
@@ -193,12 +193,12 @@ def kept_on_success(path: Path) -> Iterator[StageText]:
 
     def stage(text: str) -> None:
         handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600)
-        held = fcntl is not None
-        if held:
+        locked = fcntl is not None
+        if locked:
             handles.append(handle)
             with suppress(OSError):  # a file system without locks: nobody removes it there either
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with os.fdopen(handle, "w", encoding="utf-8", closefd=not held) as file:
+        with os.fdopen(handle, "w", encoding="utf-8", closefd=not locked) as file:
             file.write(text)
             file.flush()
             os.fsync(handle)
@@ -285,25 +285,25 @@ OURS = (manifest.MANIFEST, certificate.CERTIFICATE, NOTE_NAME)
 
 
 @contextmanager
-def local_copy(given: Given, *, spill: Path | None = None, whole: bool = True) -> Iterator[Given | Path]:
+def local_copy(source: Given, *, spill: Path | None = None, whole: bool = True) -> Iterator[Given | Path]:
     """Yields what was given; in place of an address in a store, the path of a copy, gone afterwards.
 
     The address is that of a release, of its table, or of its certificate. Files that the manifest does not
     name are no part of it. Where the copy is not `whole`, that is for the caller to find out.
     """
-    if not is_address(given):
-        yield given
+    if not is_address(source):
+        yield source
         return
-    asked = Address.of(given)
+    address = Address.of(source)
     with private_folder(spill) as private:
-        release, name = _release_of(asked) if whole else (asked.parent, asked.name)
+        release, name = _release_of(address) if whole else (address.parent, address.name)
         folder = private / "release"
         folder.mkdir()
         listed = _fetch(Store(release), folder, strangers=not whole)
         if whole and (wrong := manifest.manifest_faults(folder, listed)):
             raise BadData(f"the release in the store is not whole: {wrong[0]}", where=release.name)
         if not whole and not (folder / name).exists():
-            raise certificate.missing(str(asked))
+            raise certificate.missing(str(address))
         yield folder / (name or _table_of(listed, release))
 
 
@@ -311,20 +311,20 @@ def certificate_at(place: str) -> JsonObject:
     """Returns the certificate at a path or an address; fetches no more of the release."""
     if not is_address(place):
         return certificate.read_certificate(Path(place))
-    asked = Address.of(place)
-    content = Store(asked.parent).get(asked.name)
+    address = Address.of(place)
+    content = Store(address.parent).get(address.name)
     if content is None:
-        raise certificate.missing(str(asked))
-    return certificate.parse(content, asked.name)
+        raise certificate.missing(str(address))
+    return certificate.parse(content, address.name)
 
 
-def _release_of(asked: Address) -> tuple[Address, str]:
+def _release_of(address: Address) -> tuple[Address, str]:
     """Returns the release that an address belongs to, and the name below it; none for the release itself."""
-    if Store(asked).get(manifest.MANIFEST) is not None:
-        return asked, ""
-    if asked.parent.path and Store(asked.parent).get(manifest.MANIFEST) is not None:
-        return asked.parent, asked.name
-    raise BadData("there is no manifest: this is no published release", where=asked.name)
+    if Store(address).get(manifest.MANIFEST) is not None:
+        return address, ""
+    if address.parent.path and Store(address.parent).get(manifest.MANIFEST) is not None:
+        return address.parent, address.name
+    raise BadData("there is no manifest: this is no published release", where=address.name)
 
 
 def _table_of(listed: JsonObject, release: Address) -> str:

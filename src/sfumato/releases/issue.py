@@ -100,9 +100,9 @@ def _clean(ledger: Ledger) -> Iterator[RecoveredRelease]:
 
 def recover_into(ledger: Ledger, release: str, into: str | Path) -> RecoveredRelease:
     """Puts a release that is in the ledger and staged in another folder than it was meant for."""
-    row, given = _row(ledger, release), Path(into)
+    row, folder = _row(ledger, release), Path(into)
     if not target_of(row.target).shared and row.folder.is_dir():
-        target = FolderTarget(given.absolute(), given, staged=row.folder)
+        target = FolderTarget(folder.absolute(), folder, staged=row.folder)
         target.check()
         outcome = _recover(ledger, row, target, roll_back=False)
         return RecoveredRelease(row.release, outcome, str(target.place))

@@ -180,17 +180,17 @@ def weaker_releases(records: Sequence[ReleaseRecord]) -> list[WeakerRelease]:
     chains: dict[str, list[ReleaseRecord]] = {}
     for record in records:
         chains.setdefault(record.chain, []).append(record)
-    found = [weaker for chain in chains.values() for weaker in _below(chain)]
-    return sorted(found, key=lambda release: release.number)
+    releases = [weaker for chain in chains.values() for weaker in _below(chain)]
+    return sorted(releases, key=lambda release: release.number)
 
 
 def _below(chain: Sequence[ReleaseRecord]) -> Iterator[WeakerRelease]:
     chain, baseline = judged_releases(chain), baseline_policy_of(chain)
     for record in chain[1:]:
         if baseline is not None and (parts := weaker_parts(record.statement, baseline.statement)):
-            told = tuple(str(part) for part in parts)
+            sentences = tuple(str(part) for part in parts)
             by = _signed_by(record, baseline)
-            yield WeakerRelease(record.number, record.chain, record.sequence, told, by)
+            yield WeakerRelease(record.number, record.chain, record.sequence, sentences, by)
 
 
 def _signed_by(record: ReleaseRecord, baseline: BaselinePolicy) -> str | None:
@@ -219,8 +219,8 @@ def recipients_of(to: str | Sequence[str] | None) -> tuple[str, ...]:
     >>> recipients_of(["registry", "Ärzte"]), recipients_of(None)
     (('registry', 'Ärzte'), ())
     """
-    given = (to,) if isinstance(to, str) else tuple(to or ())
-    names = tuple(checked_name(name, "recipient") for name in given)
+    listed = (to,) if isinstance(to, str) else tuple(to or ())
+    names = tuple(checked_name(name, "recipient") for name in listed)
     if len(set(names)) < len(names):
         raise UsageError("a recipient is named twice", remedy="Everybody gets one version: name each once.")
     return names
@@ -236,7 +236,7 @@ def folders_of(names: Sequence[str]) -> dict[str, str]:
     """
     if len(names) == 1:
         return {names[0]: ""}
-    seen: dict[str, str] = {}
+    name_by_look: dict[str, str] = {}
     for name in names:
         if why := _folder_name_fault(name):
             raise UsageError(
@@ -244,12 +244,12 @@ def folders_of(names: Sequence[str]) -> dict[str, str]:
                 remedy="Name the recipient in letters and digits.",
             )
         folded = look_of(name)
-        if folded in seen:
+        if folded in name_by_look:
             raise UsageError(
                 "two recipients have names that some systems do not tell apart",
                 remedy="Names must differ in more than case.",
             )
-        seen[folded] = name
+        name_by_look[folded] = name
     return {name: name for name in names}
 
 

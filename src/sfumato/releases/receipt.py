@@ -93,9 +93,9 @@ class Receipt(Printable):
         return Card(title, lines, [*_remarks(record), *notes])
 
 
-def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) -> Receipt:
+def with_identifying_rows(receipt: Receipt, by_recipient: Mapping[str, JsonMapping]) -> Receipt:
     """Returns the receipt with how many leaked rows identify its recipient, if that is known."""
-    rows = found.get(receipt.record.recipient or "")
+    rows = by_recipient.get(receipt.record.recipient or "")
     return receipt if rows is None else replace(receipt, identifying_rows=rows)
 
 
@@ -149,8 +149,8 @@ def beside_lines(figures: JsonMapping) -> list[str]:
 
 def _ordered(figures: JsonMapping) -> list[str]:
     """Returns the names of figures in the order they are shown; unknown ones come last."""
-    known = FIGURES_IN_ORDER
-    return sorted(figures, key=lambda name: (known.index(name) if name in known else len(known), name))
+    order = FIGURES_IN_ORDER
+    return sorted(figures, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
 def _verdict_line(verdict: JsonMapping) -> tuple[str, ...]:
@@ -180,8 +180,8 @@ def history_card(
 
     `erased` says how many people were erased from the entry of each number.
     """
-    told = {name for record in records for name in BESIDE if record.figures.get(name) is not None}
-    beside = [name for name in BESIDE if name in told]
+    present = {name for record in records for name in BESIDE if record.figures.get(name) is not None}
+    beside = [name for name in BESIDE if name in present]
     names = ["rows", "k", *beside, "loss"]
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
     head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
@@ -205,10 +205,10 @@ def history_card(
         for remark in _remarks(record)
     ]
     notes += [
-        f"release {record.sequence} of chain {record.chain} was WITHDRAWN on {said['at'][:10]}, and still "
-        f"counts: {said['reason']}"
+        f"release {record.sequence} of chain {record.chain} was WITHDRAWN on {notice['at'][:10]}, and still "
+        f"counts: {notice['reason']}"
         for record in records
-        if (said := withdrawn.get(record.release)) is not None
+        if (notice := withdrawn.get(record.release)) is not None
     ]
     notes += [
         f"{pluralize(count, 'person was', 'people were')} erased from release {record.sequence} of chain"
@@ -239,14 +239,14 @@ class Event(Printable):
     @property
     def folder(self) -> Path | Address | None:
         """Where the versions are."""
-        one = self.receipts[0].folder
-        return one.parent if one is not None and self.receipts[0].record.place else one
+        folder = self.receipts[0].folder
+        return folder.parent if folder is not None and self.receipts[0].record.place else folder
 
     @property
     def named(self) -> Path | Address | None:
         """The same, as the caller named it."""
-        one = self.receipts[0].named
-        return one.parent if one is not None and self.receipts[0].record.place else one
+        folder = self.receipts[0].named
+        return folder.parent if folder is not None and self.receipts[0].record.place else folder
 
     def __getitem__(self, recipient: str) -> Receipt:
         return next(r for r in self.receipts if r.record.recipient == recipient)
@@ -288,10 +288,16 @@ def _line(receipt: Receipt) -> tuple[str, ...]:
         if name in record.figures
     )
     broken = [v["promise"] for v in record.verdicts if v["holds"] is not True]
-    held = "every promise holds" if not broken else f"BROKEN: {', '.join(broken)}"
+    result = "every promise holds" if not broken else f"BROKEN: {', '.join(broken)}"
     why = "" if record.override is None else f"by override of {record.override['by']}"
-    told = receipt.identifying_rows
-    return (record.recipient or "–", held, figures, why, "" if told is None else str(told["sentence"]))
+    identifying = receipt.identifying_rows
+    return (
+        record.recipient or "–",
+        result,
+        figures,
+        why,
+        "" if identifying is None else str(identifying["sentence"]),
+    )
 
 
 # What an erasure did, and what the owner of the table has to delete: nothing of it names anybody.
@@ -315,8 +321,8 @@ class Erasure(Printable):
     ) -> Erasure:
         """Returns the report of an erasure; `rows` are those of the table to delete, where it was given."""
         counts: dict[str, int] = {}
-        for one in erased.records:
-            counts[one.chain] = counts.get(one.chain, 0) + 1
+        for entry_record in erased.records:
+            counts[entry_record.chain] = counts.get(entry_record.chain, 0) + 1
         remains = [_table_sentence(rows), *_copies(erased), *_database(postgresql)]
         return cls(entry.number, erased.request.people, tuple(sorted(counts.items())), tuple(remains))
 
@@ -324,10 +330,12 @@ class Erasure(Printable):
         """Returns the same, where so many releases were under way: what they staged may hold people."""
         if not releases:
             return self
-        told = (
+        under_way = (
             f"{pluralize(releases, 'release is', 'releases are')} under way or blocked, and may hold them in"
         )
-        return replace(self, remains=(*self.remains, f"{told} staged files: run `sfumato ledger recover`"))
+        return replace(
+            self, remains=(*self.remains, f"{under_way} staged files: run `sfumato ledger recover`")
+        )
 
     def as_dict(self) -> JsonObject:
         """Returns the report as JSON."""
@@ -365,7 +373,7 @@ def _copies(erased: ErasedEntries) -> list[str]:
     holders = {json.loads(entry.body)["recipient"] for entry in erased.records}
     named = ", ".join(sorted(name for name in holders if name is not None))
     whom = "anybody" if None in holders else named
-    told = [
+    sentences = [
         f"released tables hold their row, recoded, in the hands of {whom or 'nobody'}: ask for deletion, and"
         " count on copies",
         "delete backups of the ledger from before: whoever restores one brings the marks back",
@@ -373,11 +381,11 @@ def _copies(erased: ErasedEntries) -> list[str]:
         " candidates; nothing is kept by which they would be known again, if they came back",
     ]
     others = sorted(erased.uncounted - {erased.request.chain})
-    told += [
+    sentences += [
         f"chain {chain} tells by batches which rows it released: run this with its table, too"
         for chain in others
     ]
-    return told
+    return sentences
 
 
 def _database(postgresql: bool) -> list[str]:

@@ -149,8 +149,8 @@ def uninterrupted() -> Iterator[None]:
             before[number] = signal.signal(number, _note)
         yield
     finally:
-        for held, handler in before.items():
-            signal.signal(held, signal.SIG_DFL if handler is None else handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, signal.SIG_DFL if handler is None else handler)
 
 
 def _note(number: int, frame: object) -> None:  # noqa: ARG001  # the shape of a signal handler

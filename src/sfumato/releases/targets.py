@@ -322,10 +322,10 @@ class Store:
         """Returns the sizes of the objects below the address, by name; marks of empty folders are none."""
         before = f"{self.address.path}/"
         with self._our_errors():
-            found = [meta for batch in self._objects.list(self.address.path) for meta in batch]
+            objects = [meta for batch in self._objects.list(self.address.path) for meta in batch]
         return {
             meta["path"].removeprefix(before): meta["size"]
-            for meta in found
+            for meta in objects
             if meta["path"].startswith(before)
         }
 

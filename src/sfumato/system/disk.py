@@ -258,14 +258,14 @@ NAMES_A_CONTAINER = ("abfs", "abfss")
 """Where what stands before the @ is no user, but a container."""
 
 
-def is_address(given: object) -> TypeGuard[str | Address]:
+def is_address(place: object) -> TypeGuard[str | Address]:
     """Whether a text names a place by a URI, and not a path.
 
     >>> is_address("s3://bucket/2026-11"), is_address("releases/2026-11"), is_address(None)
     (True, False, False)
     """
-    return isinstance(given, Address) or (
-        isinstance(given, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", given) is not None
+    return isinstance(place, Address) or (
+        isinstance(place, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place) is not None
     )
 
 
@@ -282,20 +282,20 @@ class Address:
     path: str
 
     @classmethod
-    def of(cls, given: str | Address) -> Address:
+    def of(cls, place: str | Address) -> Address:
         """Read an address; what is wrong with it is said without repeating it."""
-        if isinstance(given, Address):
-            return given
-        scheme, _, rest = given.partition("://")
+        if isinstance(place, Address):
+            return place
+        scheme, _, below = place.partition("://")
         scheme = scheme.lower()
         if scheme not in SCHEMES:
             raise UsageError(
                 "this is no address of a store that is known",
                 remedy=f"Begin it with one of {', '.join(f'{s}://' for s in SCHEMES)}, or name a path.",
             )
-        authority, _, path = rest.partition("/")
+        authority, _, path = below.partition("/")
         before, at, _ = authority.rpartition("@")
-        if (at and scheme not in NAMES_A_CONTAINER) or ":" in before or set("?#") & set(rest):
+        if (at and scheme not in NAMES_A_CONTAINER) or ":" in before or set("?#") & set(below):
             raise UsageError(
                 "an address may hold neither a user, nor a password, nor options",
                 where=f"{scheme}://…",

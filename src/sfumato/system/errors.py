@@ -42,8 +42,8 @@ def bounded(text: str, most: int) -> str:
     >>> bounded("abcdefghij", 9), bounded("abcdefghij", 10)
     ('abcd…ghij', 'abcdefghij')
     """
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+    side = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:side]}…{text[-side:]}"
 
 
 class SfumatoError(Exception):
@@ -227,9 +227,9 @@ def refuse(problems: Sequence[Problem], origin: Origin) -> None:
     listed = _first_sentences(ordered, lines)
     if len(ordered) > len(listed):
         listed.append(f"and {len(ordered) - len(listed)} more")
-    said = "".join(f"\n  {sentence}" for sentence in listed)
+    lines_below = "".join(f"\n  {sentence}" for sentence in listed)
     values = [value for problem in ordered for value in problem.values]
-    raise BadPolicy(f"{len(ordered)} problems{said}", where=name, problems=documents, values=values)
+    raise BadPolicy(f"{len(ordered)} problems{lines_below}", where=name, problems=documents, values=values)
 
 
 def _first_sentences(problems: Sequence[Problem], lines: Lines) -> list[str]:

@@ -26,14 +26,14 @@ def read_json(content: str | bytes) -> Any:  # whatever JSON may hold: whoever a
     """
     text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
     try:
-        found = json.loads(
+        document = json.loads(
             text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_without_repetition
         )
         if "\\u" in text or not text.isascii():
-            json.dumps(found, ensure_ascii=False).encode("utf-8")
+            json.dumps(document, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return found
+    return document
 
 
 def _no_number(word: str) -> None:
@@ -48,10 +48,10 @@ def _finite(word: str) -> float:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    names = dict(pairs)
+    if len(names) < len(pairs):
         raise ValueError("a name comes twice")
-    return found
+    return names
 
 
 # Promises in plain words, for people who never read a paper.

@@ -53,18 +53,18 @@ class Memory:
             )
 
     @classmethod
-    def of(cls, given: Memory | str | int | None, *, spill: str | Path | None = None) -> Memory:
+    def of(cls, limit: Memory | str | int | None, *, spill: str | Path | None = None) -> Memory:
         """Memory from 4GB, 512MiB, a number of bytes, or `None` for no limit."""
-        if isinstance(given, Memory):
-            return given
+        if isinstance(limit, Memory):
+            return limit
         folder = None if spill is None else Path(spill)
-        return cls(_bytes(given) if isinstance(given, str) else given, folder)
+        return cls(_bytes(limit) if isinstance(limit, str) else limit, folder)
 
     @property
     def left(self) -> int:
         """Bytes that may still be taken: of the limit, or of what the machine or its container has."""
-        held = (self.limit or machine_memory()) - resident()
-        return max(0, min(held, address_space_left()))
+        unused = (self.limit or machine_memory()) - resident()
+        return max(0, min(unused, address_space_left()))
 
     @property
     def room(self) -> int:
@@ -117,14 +117,14 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("can't start new thread"))
     (True, True)
     """
-    seen: list[BaseException] = []
-    while error is not None and error not in seen and len(seen) < 20:
-        told = "" if isinstance(error, SfumatoError) else str(error).lower()
-        if isinstance(error, MemoryError) or any(words in told for words in NO_ROOM):
+    causes: list[BaseException] = []
+    while error is not None and error not in causes and len(causes) < 20:
+        message = "" if isinstance(error, SfumatoError) else str(error).lower()
+        if isinstance(error, MemoryError) or any(words in message for words in NO_ROOM):
             return True
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:
             return True
-        seen.append(error)
+        causes.append(error)
         error = error.__cause__ or error.__context__
     return False
 

@@ -236,17 +236,17 @@ class PromiseStrength:
         """Returns the strength of a promise whose parameters have no order: only equal ones will do."""
         return cls(name, kind, {"parameters": fingerprint(parameters)}, sentence=sentence)
 
-    def covers(self, asked: PromiseStrength) -> bool:
+    def covers(self, wanted: PromiseStrength) -> bool:
         """Whether whoever keeps this one keeps the one that was asked.
 
         >>> five, two = (PromiseStrength("k-anonymity", at_least={"k": Fraction(k)}) for k in (5, 2))
         >>> five.covers(two), two.covers(five)
         (True, False)
         """
-        if (self.promise, self.kind, dict(self.same)) != (asked.promise, asked.kind, dict(asked.same)):
+        if (self.promise, self.kind, dict(self.same)) != (wanted.promise, wanted.kind, dict(wanted.same)):
             return False
-        return _ordered(self.at_least, asked.at_least, larger=True) and _ordered(
-            self.at_most, asked.at_most, larger=False
+        return _ordered(self.at_least, wanted.at_least, larger=True) and _ordered(
+            self.at_most, wanted.at_most, larger=False
         )
 
     def as_dict(self) -> JsonObject:
@@ -283,16 +283,16 @@ def fingerprint(value: object) -> str:
 
 
 def missing_strengths(
-    given: Iterable[Sequence[PromiseStrength]], asked: Iterable[Sequence[PromiseStrength]]
+    stated: Iterable[Sequence[PromiseStrength]], wanted_strengths: Iterable[Sequence[PromiseStrength]]
 ) -> list[tuple[PromiseStrength, tuple[PromiseStrength, ...]]]:
     """Returns every strength that was asked for and that nothing given covers, with those that come nearest.
 
     A promise is a sequence: what it asks, then what follows from that.
     """
-    offers = [tuple(strengths) for strengths in given]
+    offers = [tuple(strengths) for strengths in stated]
     every = [strength for strengths in offers for strength in strengths]
     lacking = []
-    for strengths in asked:
+    for strengths in wanted_strengths:
         wanted = strengths[0]
         if not any(strength.covers(wanted) for strength in every):
             near = tuple(o[0] for o in offers if (o[0].promise, o[0].kind) == (wanted.promise, wanted.kind))
@@ -300,11 +300,11 @@ def missing_strengths(
     return lacking
 
 
-def _ordered(given: Mapping[str, Fraction], asked: Mapping[str, Fraction], *, larger: bool) -> bool:
+def _ordered(stated: Mapping[str, Fraction], wanted: Mapping[str, Fraction], *, larger: bool) -> bool:
     """Whether every number that was asked is given, and on the right side."""
-    if given.keys() != asked.keys():
+    if stated.keys() != wanted.keys():
         return False
-    return all(given[name] >= asked[name] if larger else given[name] <= asked[name] for name in asked)
+    return all(stated[name] >= wanted[name] if larger else stated[name] <= wanted[name] for name in wanted)
 
 
 def _plain_text(value: object) -> str:

@@ -109,14 +109,16 @@ def levels_of(rows: Sequence[Row], *, lines: Sequence[int] | None = None) -> lis
     return [Level.of(labels) for labels in zip(*padded, strict=True)]
 
 
-def _two_paths(one: Row, other: Row, lines: tuple[int, int] | None) -> BadTaxonomy:
-    here, there = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), (one[0], other[-1]))
+def _two_paths(first: Row, second: Row, lines: tuple[int, int] | None) -> BadTaxonomy:
+    here, there = next(
+        ((a, b) for a, b in zip(first, second, strict=False) if a != b), (first[0], second[-1])
+    )
     what = "can become one label or another" if here != there else "has two paths of different length"
     place = f" (lines {lines[0]} and {lines[1]})" if lines else ""
     return BadTaxonomy(
         f"not a hierarchy: a value {what}{place}",
         remedy=f"Keep one of the two ({NAMED}).",
-        values=(one[0], here, there) if here != there else (one[0],),
+        values=(first[0], here, there) if here != there else (first[0],),
     )
 
 
@@ -428,7 +430,9 @@ class TreeNode:
 
     @classmethod
     def of(cls, branch: Branch) -> TreeNode:
-        return cls(branch) if isinstance(branch, str) else cls(branch[0], [cls.of(one) for one in branch[1]])
+        return (
+            cls(branch) if isinstance(branch, str) else cls(branch[0], [cls.of(child) for child in branch[1]])
+        )
 
     @property
     def branch(self) -> Branch:
@@ -521,11 +525,11 @@ class TreeChange:
 
     def _outermost(self, paths: Sequence[NodePath]) -> list[TreeNode]:
         """Returns the nodes of these paths, without those below others of them."""
-        asked = sorted(set(paths))
-        if not asked or ROOT in asked:
+        chosen = sorted(set(paths))
+        if not chosen or ROOT in chosen:
             raise UsageError("no node is chosen", remedy="Choose at least one.")
-        inside = [p for p in asked if any(p[: len(other)] == other for other in asked if other != p)]
-        return [self._node(path) for path in asked if path not in inside]
+        inside = [p for p in chosen if any(p[: len(outer)] == outer for outer in chosen if outer != p)]
+        return [self._node(path) for path in chosen if path not in inside]
 
     def _siblings(self, paths: Sequence[NodePath]) -> tuple[TreeNode, list[TreeNode]]:
         """Returns the group in which all these nodes are, and the nodes in order."""
@@ -540,11 +544,11 @@ class TreeChange:
                 return above.children
         raise UsageError("the tree has no such node", remedy="Open the page again.")
 
-    def _put(self, parent: TreeNode, chosen: Sequence[TreeNode], made: TreeNode) -> None:
+    def _put(self, parent: TreeNode, chosen: Sequence[TreeNode], node: TreeNode) -> None:
         """Puts a node where the first of the chosen is; the chosen go."""
         below = parent.children or []
         position = below.index(chosen[0])
-        parent.children = [*below[:position], made, *(c for c in below[position:] if c not in chosen)]
+        parent.children = [*below[:position], node, *(c for c in below[position:] if c not in chosen)]
 
     def _new(self, name: str) -> str:
         plain = " ".join(name.split())
@@ -577,11 +581,13 @@ def with_values(rule: NestedTree, paths: Sequence[Sequence[str]]) -> NestedTree:
         place = top
         for group in reversed([name for name in above if name != "*"]):
             below = [] if place.children is None else place.children
-            known = next((node for node in below if node.label == group and node.children is not None), None)
-            if known is None:
-                known = TreeNode(group, [])
-                below.append(known)
-            place = known
+            group_node = next(
+                (node for node in below if node.label == group and node.children is not None), None
+            )
+            if group_node is None:
+                group_node = TreeNode(group, [])
+                below.append(group_node)
+            place = group_node
         if place.children is not None:
             place.children.append(TreeNode(leaf))
     return replace(rule, branches=tuple(child.branch for child in top.children or ()))

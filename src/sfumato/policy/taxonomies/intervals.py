@@ -96,8 +96,8 @@ def without_currency(text: str) -> tuple[str | None, str]:
     signs = ["-"] if inside != text else []
     before = inside[:1] if inside[:1] in ("+", "-") else ""
     body = inside.removeprefix(before).strip(_GAPS)
-    front = next((one for one in CURRENCIES if body.startswith(one)), "")
-    back = next((one for one in CURRENCIES if body.endswith(one)), "")
+    front = next((currency for currency in CURRENCIES if body.startswith(currency)), "")
+    back = next((currency for currency in CURRENCIES if body.endswith(currency)), "")
     bare = body.removeprefix(front) if front else body.removesuffix(back)
     bare = bare.strip(_GAPS)
     within = bare[:1] if bare[:1] in ("+", "-") else ""
@@ -146,12 +146,12 @@ def form_of(texts: Iterable[str], *, decimal: str | None = None) -> NumberForm |
     (None, NumberForm(written='1234,5'), NumberForm(written='1.234,5'))
     """
     listed = list(texts)
-    found = _basic_form_of(listed, decimal)
-    if found is not None:
-        return found
+    form = _basic_form_of(listed, decimal)
+    if form is not None:
+        return form
     amounts = _amounts(listed)
-    found = None if amounts is None or amounts == listed else _basic_form_of(amounts, decimal)
-    return None if found is None else NumberForm(MONEY + found.written)
+    form = None if amounts is None or amounts == listed else _basic_form_of(amounts, decimal)
+    return None if form is None else NumberForm(MONEY + form.written)
 
 
 def _basic_form_of(listed: Sequence[str], decimal: str | None) -> NumberForm | None:
@@ -261,8 +261,8 @@ class Intervals:
             raise BadPolicy("the range is empty: its lower end is not below its upper end", where="from")
 
     def _check_whole(self) -> None:
-        given = (*self.widths, self.start, self.stop, self.top, self.bottom)
-        if any(x is not None and x != int(x) for x in given):
+        numbers = (*self.widths, self.start, self.stop, self.top, self.bottom)
+        if any(x is not None and x != int(x) for x in numbers):
             raise BadPolicy("not all numbers are whole", remedy="Say `decimal: true` for decimal numbers.")
         if self._low is None or self._high is None:
             lacks = "from (or bottom)" if self._low is None else "to (or top)"

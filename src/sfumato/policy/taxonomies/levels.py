@@ -113,9 +113,9 @@ def is_lack(wrong: BadTaxonomy) -> bool:
 
 def unknown_values(unknown: Sequence[str]) -> BadTaxonomy:
     """Returns the error for values of the data that the taxonomy lacks."""
-    one = len(unknown) == 1
+    single = len(unknown) == 1
     return BadTaxonomy(
-        f"{len(unknown)} value{'' if one else 's'} {'occurs' if one else 'occur'} that the taxonomy lacks",
+        f"{len(unknown)} {'value occurs' if single else 'values occur'} that the taxonomy lacks",
         remedy="Add them to the taxonomy, or correct the data; `sfumato policy check` proposes how.",
         values=unknown,
     )
@@ -157,26 +157,26 @@ def _refuse_repeated_labels(labels: Sequence[Label], parent: Sequence[int]) -> N
     """Raises where a label stands at two places; a value below the group of its own name is allowed."""
     if len(set(labels)) == len(labels):
         return
-    seen: dict[Label, int] = {}
+    last_node: dict[Label, int] = {}
     for node, label in enumerate(labels):
-        earlier = seen.setdefault(label, node)
-        seen[label] = node
+        earlier = last_node.setdefault(label, node)
+        last_node[label] = node
         if earlier in (node, parent[node]):
             continue
         up = parent[node]
         while up > earlier:
             up = parent[up]
-        one, other = labels[parent[earlier]], labels[parent[node]]
+        first, second = labels[parent[earlier]], labels[parent[node]]
         if up == earlier:
             raise BadTaxonomy(
                 "the levels run in a circle: a label becomes another, which becomes the first again",
                 remedy=f"Rename one of the two ({NAMED}).",
-                values=_texts(label, other),
+                values=_texts(label, second),
             )
         raise BadTaxonomy(
             "not a hierarchy: a label stands below one label and below another",
             remedy=f"Rename it at one of the two places ({NAMED}).",
-            values=_texts(label, one, other),
+            values=_texts(label, first, second),
         )
 
 
@@ -221,8 +221,8 @@ def label(word: object) -> str:
     if isinstance(word, str):
         return word
     if isinstance(word, bool) or word is None:
-        shown = {True: "true", False: "false", None: "null"}[word]
-        raise BadPolicy(f"{shown} is no label", remedy=f'Put it in quotes: "{shown}".')
+        literal = {True: "true", False: "false", None: "null"}[word]
+        raise BadPolicy(f"{literal} is no label", remedy=f'Put it in quotes: "{literal}".')
     if isinstance(word, int | Decimal):
         return str(word)
     if isinstance(word, float):

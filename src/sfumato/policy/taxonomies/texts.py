@@ -266,14 +266,16 @@ def in_one_spelling(rule: TaxonomyRule, values: Sequence[Label]) -> Taxonomy:
     missing: list[Label] = [None] if None in values else []
     tree = rule.build([*dict.fromkeys(spelled.values()), *missing])
     aliases: dict[Label, int] = {
-        text: rank for text, one in spelled.items() if text != one and (rank := tree.rank(one)) is not None
+        text: rank
+        for text, spelling in spelled.items()
+        if text != spelling and (rank := tree.rank(spelling)) is not None
     }
     return replace(tree, aliases={**tree.aliases, **aliases}) if aliases else tree
 
 
 def _spelled(text: str, chosen: Mapping[str, str]) -> str:
-    said = meaning(text)
-    return text if said is None else chosen.get(said, text)
+    sense = meaning(text)
+    return text if sense is None else chosen.get(sense, text)
 
 
 def _one_each(labels: Iterable[str]) -> dict[str, str]:
@@ -281,14 +283,14 @@ def _one_each(labels: Iterable[str]) -> dict[str, str]:
     chosen: dict[str, str] = {}
     twins = set()
     for text in labels:
-        said = meaning(text)
-        if said is not None and chosen.setdefault(said, text) != text:
-            twins.add(said)
+        sense = meaning(text)
+        if sense is not None and chosen.setdefault(sense, text) != text:
+            twins.add(sense)
     if twins:
         raise BadTaxonomy(
             f"{len(twins)} of its labels are written in several ways, and the policy takes spellings for one",
             remedy="Write each in one way, or say spelling: exact if they differ.",
-            values=[chosen[said] for said in sorted(twins)],
+            values=[chosen[sense] for sense in sorted(twins)],
         )
     return chosen
 
@@ -297,9 +299,9 @@ def _best_each(texts: Iterable[str]) -> dict[str, str]:
     """Returns the spelling that is published of every value that occurs."""
     best: dict[str, str] = {}
     for text in texts:
-        said = meaning(text)
-        if said is not None:
-            best[said] = min(best.get(said, text), text, key=_untidiness)
+        sense = meaning(text)
+        if sense is not None:
+            best[sense] = min(best.get(sense, text), text, key=_untidiness)
     return best
 
 

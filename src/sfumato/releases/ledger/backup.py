@@ -96,8 +96,8 @@ def missing_in(
 ) -> MissingEntries:
     """Returns what a ledger lacks of what is known from outside, and from what was noted beside the key."""
     with ledger.database.reading() as connection:
-        seen = seen_head.last_seen(key_path)
-        return missing_entries(connection, certificates=certificates, anchors=anchors, seen=seen)
+        noted = seen_head.last_seen(key_path)
+        return missing_entries(connection, certificates=certificates, anchors=anchors, noted=noted)
 
 
 def _require_key(ledger: Ledger, key_path: Path | None) -> None:

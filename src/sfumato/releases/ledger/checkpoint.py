@@ -41,8 +41,8 @@ def last_seen(key: Path | None) -> Head | None:
     if key is None:
         return None
     try:
-        found = read_json(read_document(seen_head_path(key), most=LARGEST_NOTE))
-        return Head(int(found["number"]), str(found["hash"]))
+        note = read_json(read_document(seen_head_path(key), most=LARGEST_NOTE))
+        return Head(int(note["number"]), str(note["hash"]))
     except (OSError, BadInput, ValueError, KeyError, TypeError):
         return None
 
@@ -52,8 +52,8 @@ def note_seen_head(key: Path | None, head: Head, *, instead: bool = False) -> No
 
     It is noted `instead`, however far, where the one noted before is known to be lost.
     """
-    known = last_seen(key)
-    if key is None or (known is not None and known.number >= head.number and not instead):
+    before = last_seen(key)
+    if key is None or (before is not None and before.number >= head.number and not instead):
         return
     with contextlib.suppress(OSError):
         replace_note(seen_head_path(key), {"number": head.number, "hash": head.hash})
@@ -145,8 +145,8 @@ def last_checkpoint(key: Path | None) -> Checkpoint:
     if key is None:
         return NOWHERE
     try:
-        found = read_json(read_document(checkpoint_path(key), most=LARGEST_NOTE))
-        return Checkpoint(int(found["number"]), str(found["digest"]), str(found["signature"]))
+        note = read_json(read_document(checkpoint_path(key), most=LARGEST_NOTE))
+        return Checkpoint(int(note["number"]), str(note["digest"]), str(note["signature"]))
     except (OSError, BadInput, ValueError, KeyError, TypeError):
         return NOWHERE
 
@@ -159,7 +159,7 @@ def note_checkpoint(path: Path | None, followed: FollowedEntries, key: Key, keys
     if path is None or len(followed.others) < NOTED_EVERY:
         return
     if all(seal.is_signed(keys) for seal in followed.others):
-        made = Checkpoint(followed.number, followed.digest)
-        made = Checkpoint(made.number, made.digest, key.sign(made.message))
+        checkpoint = Checkpoint(followed.number, followed.digest)
+        checkpoint = Checkpoint(checkpoint.number, checkpoint.digest, key.sign(checkpoint.message))
         with contextlib.suppress(OSError):
-            replace_note(checkpoint_path(path), asdict(made))
+            replace_note(checkpoint_path(path), asdict(checkpoint))

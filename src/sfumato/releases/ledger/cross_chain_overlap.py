@@ -63,8 +63,8 @@ def closed_chains(connection: Connection) -> list[ClosedChain]:
 def check_open(connection: Connection, chain: str) -> None:
     """Raises `RefusedByHistory` where nothing may be released in a chain any more."""
     for number, body in entries.notices(connection, LOSS):
-        known = sum(lost.get("chain") is not None for lost in body["lost"])
-        if unknown := body["to"] - body["after"] - known:
+        described = sum(lost.get("chain") is not None for lost in body["lost"])
+        if unknown := body["to"] - body["after"] - described:
             raise RefusedByHistory(
                 f"entry {number} of the ledger says that {pluralize(unknown, 'entry', 'entries')} of it got "
                 "lost, and nobody knows what was released by them",
@@ -87,12 +87,12 @@ def check_beside(connection: Connection, records: Sequence[ReleaseRecord]) -> No
     closed = closed_chains(connection)
     for record in records:
         check_open(connection, record.chain)
-        for other in closed:
-            if other.chain not in record.ignore_chains and other.concerns(record):
+        for chain in closed:
+            if chain.chain not in record.ignore_chains and chain.concerns(record):
                 raise RefusedByHistory(
-                    f"chain {other.chain} of this ledger is closed ({other.why}): whether it has people of "
+                    f"chain {chain.chain} of this ledger is closed ({chain.why}): whether it has people of "
                     "this table for the same recipient cannot be told any more",
-                    remedy=f"With --ignore-chain {other.chain} this is released all the same, and neither"
+                    remedy=f"With --ignore-chain {chain.chain} this is released all the same, and neither"
                     " promises anything of what both tell together; ledger and certificate will say so.",
                 )
 
@@ -178,18 +178,20 @@ def check_elsewhere(connection: Connection, records: Sequence[ReleaseRecord]) ->
         others, people = list(_same_recipient(connection, record)), KnownMarks(marks_of(record.people))
         for page in _pages(others):
             sealed = {
-                one.number: redactions.people.get(one.number, one.people)
-                for one in page
-                if one.people and one.number not in retired
+                release.number: redactions.people.get(release.number, release.people)
+                for release in page
+                if release.people and release.number not in retired
             }
             shared = _shared_people(connection, people, sealed) if record.people else {}
-            salted = [-one.number for one in page if one.salt and record.table]
+            salted = [-release.number for release in page if release.salt and record.table]
             salts = dict(_stored(connection, salted))
-            for one in page:
-                if record.table and _is_same_table(record, one, salts, redactions):
-                    raise _refusal(record, one, "the same table")
-                if met := shared.get(one.number):
-                    raise _refusal(record, one, f"{pluralize(met, 'person', 'people')} of this table")
+            for release in page:
+                if record.table and _is_same_table(record, release, salts, redactions):
+                    raise _refusal(record, release, "the same table")
+                if shared_count := shared.get(release.number):
+                    raise _refusal(
+                        record, release, f"{pluralize(shared_count, 'person', 'people')} of this table"
+                    )
 
 
 def enter_people(connection: Connection, number: int, record: ReleaseRecord) -> None:
@@ -208,12 +210,14 @@ def people_faults(
     Those of the entries in `gone` may be missing. Negative numbers are those of salts of tables.
     """
     stored = set(connection.execute(select(PEOPLE.c.number)).scalars())
-    for page in _pages(sorted(stored | {number for number, told in sealed.items() if told})):
-        found = {number: digest(marks) for number, marks in _stored(connection, page) if marks}
+    for page in _pages(
+        sorted(stored | {number for number, sealed_digest in sealed.items() if sealed_digest})
+    ):
+        digests = {number: digest(marks) for number, marks in _stored(connection, page) if marks}
         for number in page:
-            if number not in found and number in gone:
+            if number not in digests and number in gone:
                 continue
-            if found.get(number, "") != sealed.get(number, ""):
+            if digests.get(number, "") != sealed.get(number, ""):
                 yield abs(number)
 
 
@@ -228,37 +232,37 @@ def _same_recipient(connection: Connection, record: ReleaseRecord) -> Iterator[R
         may_meet = _may_meet(record, text, salts.get(-row.number, b""))
         if not may_meet or row.chain in record.ignore_chains:
             continue
-        other = json.loads(row.body)["recipient"]
-        if other is None or record.recipient is None or other == record.recipient:
-            kept = json.loads(text)
-            digests = (kept.get(name) or "" for name in ("table", "people", "table_salt"))
+        recipient = json.loads(row.body)["recipient"]
+        if recipient is None or record.recipient is None or recipient == record.recipient:
+            words = json.loads(text)
+            digests = (words.get(name) or "" for name in ("table", "people", "table_salt"))
             yield ReleaseElsewhere(row.number, row.chain, row.sequence, *digests)
 
 
 def _is_same_table(
-    record: ReleaseRecord, one: ReleaseElsewhere, salts: Mapping[int, bytes], redactions: Redactions
+    record: ReleaseRecord, release: ReleaseElsewhere, salts: Mapping[int, bytes], redactions: Redactions
 ) -> bool:
     """Whether a release is of the same table; not known where somebody was erased from it."""
-    salt = salts.get(-one.number, b"")
-    if one.salt and digest(salt) != one.salt:
-        if salt or one.number not in redactions.tables:
-            raise damaged(one.number)
+    salt = salts.get(-release.number, b"")
+    if release.salt and digest(salt) != release.salt:
+        if salt or release.number not in redactions.tables:
+            raise damaged(release.number)
         return False
-    return one.table == salted_table(record.table, salt)
+    return release.table == salted_table(record.table, salt)
 
 
-def _may_meet(record: ReleaseRecord, kept: str, salt: bytes) -> bool:
+def _may_meet(record: ReleaseRecord, text: str, salt: bytes) -> bool:
     """Whether what is kept of a release can name a record's table, or people; if not, it is not parsed.
 
     A digest that holds salt is made again with it; where the salt is gone, or another, that is looked into.
     """
-    if record.people and NAMES_PEOPLE.search(kept):
+    if record.people and NAMES_PEOPLE.search(text):
         return True
     if not record.table:
         return False
-    if HAS_SALT.search(kept) and (not salt or digest(salt) not in kept):
+    if HAS_SALT.search(text) and (not salt or digest(salt) not in text):
         return True
-    return salted_table(record.table, salt) in kept
+    return salted_table(record.table, salt) in text
 
 
 def _shared_people(connection: Connection, people: KnownMarks, sealed: Mapping[int, str]) -> dict[int, int]:
@@ -299,11 +303,11 @@ def _salts(connection: Connection) -> dict[int, bytes]:
     return dict(_bytes_of(connection, PEOPLE.c.number < 0))
 
 
-def _refusal(record: ReleaseRecord, other: ReleaseElsewhere, what: str) -> RefusedByHistory:
+def _refusal(record: ReleaseRecord, release: ReleaseElsewhere, what: str) -> RefusedByHistory:
     whom = "a recipient who has" if record.recipient is None else f"{record.recipient}, who may have"
-    chain = other.chain
+    chain = release.chain
     return RefusedByHistory(
-        f"chain {chain} of this ledger has {what} for {whom} its release {other.sequence}: nothing was held"
+        f"chain {chain} of this ledger has {what} for {whom} its release {release.sequence}: nothing was held"
         " against it",
         remedy=f"Continue chain {chain}. With --ignore-chain {chain} this is released all the same, and"
         " neither promises anything of what both tell together; ledger and certificate will say so.",

@@ -288,16 +288,16 @@ class LedgerDatabase:
 
 def _parsed(url: str) -> URL:
     try:
-        found = make_url(url)
+        parsed = make_url(url)
     except (ArgumentError, ValueError):  # such as a port that is no number
         raise UsageError(
             "the ledger is named by a URL", remedy="Such as sqlite:///ledger.db or postgresql://host/db."
         ) from None
-    backend = found.get_backend_name()
+    backend = parsed.get_backend_name()
     if backend == "postgresql":
-        return found.set(drivername="postgresql+psycopg")
-    if backend == "sqlite" and Path(found.database or "").name and found.database != ":memory:":
-        return found
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend == "sqlite" and Path(parsed.database or "").name and parsed.database != ":memory:":
+        return parsed
     raise UsageError(
         "a ledger is a SQLite file or a PostgreSQL database",
         remedy="Such as sqlite:///ledger.db or postgresql://host/db.",

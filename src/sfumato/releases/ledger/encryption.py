@@ -48,19 +48,19 @@ def rows(connection: Connection) -> list[JsonObject]:
 
 def staged(connection: Connection) -> list[Staged]:
     """Returns the releases under way, on any machine; raises where what is said of one was changed."""
-    found = [row for row in checked_rows(connection) if row["state"] != CLEANING]
-    return [Staged(row["release"], row["host"], Path(row["folder"]), row["target"]) for row in found]
+    releases = [row for row in checked_rows(connection) if row["state"] != CLEANING]
+    return [Staged(row["release"], row["host"], Path(row["folder"]), row["target"]) for row in releases]
 
 
 def checked_rows(connection: Connection) -> list[JsonObject]:
     """Returns everything that is under way; raises where a row was changed."""
-    found = rows(connection)
-    keys = entries.keys(connection) if found else ()
-    if not all(is_sealed(row, keys) for row in found):
+    staged_rows = rows(connection)
+    keys = entries.keys(connection) if staged_rows else ()
+    if not all(is_sealed(row, keys) for row in staged_rows):
         raise BadLedger(
             "what the ledger says of a release under way was changed", remedy="Run `sfumato ledger verify`."
         )
-    return found
+    return staged_rows
 
 
 def give_up(connection: Connection, release: str, key: Key) -> None:

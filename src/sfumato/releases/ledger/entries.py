@@ -87,11 +87,11 @@ def releases(connection: Connection, chain: str | None, *, memory: bool = True) 
     wanted = select(*read).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
     if chain is not None:
         wanted = wanted.where(ENTRIES.c.chain == same_name(chain))
-    found = [opened(connection, {"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
-    closed = any(entry.is_closed for entry in found)
+    releases = [opened(connection, {"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
+    closed = any(entry.is_closed for entry in releases)
     if closed and (why := vault_of(connection).why_closed(connection)) is not None:
         raise why
-    return found
+    return releases
 
 
 def key_in_force(connection: Connection) -> str:
@@ -142,22 +142,22 @@ def identity(connection: Connection) -> str:
     )
 
 
-def holds(connection: Connection, seen: Head) -> bool:
+def holds(connection: Connection, head: Head) -> bool:
     """Whether the entry that was the head once is still there."""
     return (
-        connection.execute(select(ENTRIES.c.hash).where(ENTRIES.c.number == seen.number)).scalar()
-        == seen.hash
+        connection.execute(select(ENTRIES.c.hash).where(ENTRIES.c.number == head.number)).scalar()
+        == head.hash
     )
 
 
 def _body(text: object) -> JsonObject:
     try:
-        found = read_json(str(text))
+        body = read_json(str(text))
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        body = None
+    if not isinstance(body, dict):
         raise BadLedger("an entry of the ledger is damaged", remedy="Run `sfumato ledger verify`.")
-    return found
+    return body
 
 
 # Moments of a ledger: no entry is dated before the one it follows, whatever a clock says.

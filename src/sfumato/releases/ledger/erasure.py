@@ -79,12 +79,12 @@ class ErasedEntries:
     found: Marks = field(default_factory=lambda: np.zeros((0, 2), np.uint64), repr=False)
     tables: list[int] = field(default_factory=list)
 
-    def add(self, entry: Entry, memory: str, people: str, erased: int, found: Sequence[Marks]) -> None:
+    def add(self, entry: Entry, memory: str, people: str, erased: int, erased_marks: Sequence[Marks]) -> None:
         """Notes what became of an entry."""
-        told = {"number": entry.number, "memory": memory, "people": people, "erased": erased}
-        self.changed.append(told)
+        change = {"number": entry.number, "memory": memory, "people": people, "erased": erased}
+        self.changed.append(change)
         self.records.append(entry)
-        self.found = np.concatenate([self.found, *found])
+        self.found = np.concatenate([self.found, *erased_marks])
 
     def check(self, in_table: int) -> None:
         """Raises where somebody is in no entry and not in the table, or where rows could not be counted."""
@@ -121,8 +121,8 @@ def erase_people(
         tried[-1].check(in_table)
         underway.note_cleaning(connection, uuid.uuid4().hex, ledger.signing_key)
         at("redacted")
-        told = {"people": request.people, "entries": tried[-1].changed, "tables": tried[-1].tables}
-        return {"ledger": entries.identity(connection), **told}
+        changes = {"people": request.people, "entries": tried[-1].changed, "tables": tried[-1].tables}
+        return {"ledger": entries.identity(connection), **changes}
 
     entry = ledger.enter_notice(ERASURE, compose)
     at("committed")
@@ -141,11 +141,11 @@ def erase_people(
 def erased_people(ledger: Ledger) -> dict[int, int]:
     """Returns how many people were erased from each entry."""
     with ledger.database.reading() as connection:
-        found = entries.notices(connection, ERASURE)
+        notices = entries.notices(connection, ERASURE)
     counts: dict[int, int] = {}
-    for _, body in found:
-        for one in body["entries"]:
-            counts[int(one["number"])] = counts.get(int(one["number"]), 0) + int(one["erased"])
+    for _, body in notices:
+        for entry in body["entries"]:
+            counts[int(entry["number"])] = counts.get(int(entry["number"]), 0) + int(entry["erased"])
     return counts
 
 
@@ -172,7 +172,7 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
         if extra := request.rows.get(entry.number, 0):
             memory, count = with_erased(memory, extra), count + extra
         stored = _stored(connection, entry, redactions)
-        people, held = marks_without(stored, request.marks)
+        people, removed = marks_without(stored, request.marks)
         if memory != entry.memory:
             mine = ENTRIES.c.number == entry.number
             stored_now = stored_memory(connection, entry.number, memory)
@@ -181,7 +181,7 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
             marks = stored_marks(connection, entry.number, people)
             connection.execute(update(PEOPLE).where(PEOPLE.c.number == entry.number).values(marks=marks))
         if memory != entry.memory or people != stored:
-            _note(erased, entry, (memory, people, stored), count, (marked, held))
+            _note(erased, entry, (memory, people, stored), count, (marked, removed))
     erased.tables = _forget_tables(connection, {entry.chain for entry in erased.records})
     return erased
 
@@ -205,23 +205,23 @@ def _note(
     entry: Entry,
     texts: tuple[bytes, bytes, bytes],
     count: int,
-    found: tuple[Marks, Marks],
+    removed: tuple[Marks, Marks],
 ) -> None:
     memory, people, stored = texts
     words = imprint_words(entry.memory) or {}
-    told_by_batch = words.get("since") is not None and not len(found[0])
+    told_by_batch = words.get("since") is not None and not len(removed[0])
     counted = erased.request.after is not None and entry.chain == erased.request.chain
     if told_by_batch and not counted:
         erased.uncounted.add(entry.chain)
     new_memory = digest(memory) if memory != entry.memory else ""
-    erased.add(entry, new_memory, digest(people) if people != stored else "", count, found)
+    erased.add(entry, new_memory, digest(people) if people != stored else "", count, removed)
 
 
 def _stored(connection: Connection, entry: Entry, redactions: Redactions) -> bytes:
     """Returns the marks of the people of an entry; raises where they are not what was sealed."""
     mine = PEOPLE.c.number == entry.number
-    found = connection.execute(select(PEOPLE.c.marks).where(mine)).scalar()
-    stored = opened_marks(connection, entry.number, found)
+    cell = connection.execute(select(PEOPLE.c.marks).where(mine)).scalar()
+    stored = opened_marks(connection, entry.number, cell)
     sealed = redactions.people.get(entry.number) or entry.kept_words.get("people", "")
     if stored and digest(stored) != sealed:
         raise damaged(entry.number)
@@ -271,17 +271,17 @@ def retire(ledger: Ledger, chain: str) -> Retirement:
 
     Deletion and notice are one transaction. Entries can be verified afterwards, and are listed.
     """
-    name, found = checked_name(chain, "chain"), list[ReleaseRecord]()
+    name, records = checked_name(chain, "chain"), list[ReleaseRecord]()
 
     def compose(connection: Connection) -> JsonMapping:
-        found[:] = map(ReleaseRecord.of, entries.releases(connection, name, memory=False))
-        if not found:
+        records[:] = map(ReleaseRecord.of, entries.releases(connection, name, memory=False))
+        if not records:
             raise UsageError(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
         if any(closed.chain == name for closed in closed_chains(connection)):
             raise UsageError(f"chain {name} is closed already", remedy="`sfumato ledger verify` says why.")
-        numbers = [record.number for record in found]
+        numbers = [record.number for record in records]
         marked = _forget(connection, numbers)
-        recipients = {record.recipient for record in found if record.number in marked}
+        recipients = {record.recipient for record in records if record.number in marked}
         return {
             "ledger": entries.identity(connection),
             "chain": name,
@@ -290,8 +290,8 @@ def retire(ledger: Ledger, chain: str) -> Retirement:
         }
 
     entry = ledger.enter_notice(RETIREMENT, compose)
-    recipients = sorted({record.recipient or "–" for record in found})
-    return Retirement(name, entry.number, len(found), tuple(recipients))
+    recipients = sorted({record.recipient or "–" for record in records})
+    return Retirement(name, entry.number, len(records), tuple(recipients))
 
 
 def _forget(connection: Connection, numbers: list[int]) -> set[int]:
@@ -399,28 +399,34 @@ def remaining_dangers(record: ReleaseRecord, records: Sequence[ReleaseRecord]) -
     """Says what stays as dangerous as it was, given all releases of the ledger."""
     whom = record.recipient or "anybody: it was released to nobody in particular"
     rows = record.figures.get("rows")
-    told = [f"whoever has the files keeps them: {whom}{f' ({rows} rows)' if rows is not None else ''}"]
-    told.append("files, copies and caches are not removed: delete them where they are")
-    later = [other for other in records if other.chain == record.chain and other.number > record.number]
-    after = [other for other in later if other.event != record.event]
-    held = f"; so far {pluralize(len(after), 'later release')} beside it" if after else ""
-    told.append(f"it stays in chain {record.chain}: later releases are held against it as before{held}")
+    sentences = [f"whoever has the files keeps them: {whom}{f' ({rows} rows)' if rows is not None else ''}"]
+    sentences.append("files, copies and caches are not removed: delete them where they are")
+    later = [
+        release for release in records if release.chain == record.chain and release.number > record.number
+    ]
+    after = [release for release in later if release.event != record.event]
+    so_far = f"; so far {pluralize(len(after), 'later release')} beside it" if after else ""
+    sentences.append(
+        f"it stays in chain {record.chain}: later releases are held against it as before{so_far}"
+    )
     if event := [o for o in records if record.event and o.event == record.event and o is not record]:
-        names = ", ".join(sorted(other.recipient or "–" for other in event))
-        told.append(f"other versions of the same table are out there, and count where put together: {names}")
+        names = ", ".join(sorted(release.recipient or "–" for release in event))
+        sentences.append(
+            f"other versions of the same table are out there, and count where put together: {names}"
+        )
     if together := _same_hands(record, records):
-        told.append(f"its recipient may also hold {pluralize(together, 'other release')} of this ledger")
+        sentences.append(f"its recipient may also hold {pluralize(together, 'other release')} of this ledger")
     if broken := [str(v["promise"]) for v in record.verdicts if v["holds"] is not True]:
-        told.append(f"what it did not keep, it does not keep now: {', '.join(broken)}")
-    told.append("its certificate still verifies: hand out the notice of withdrawal (--out)")
-    return told
+        sentences.append(f"what it did not keep, it does not keep now: {', '.join(broken)}")
+    sentences.append("its certificate still verifies: hand out the notice of withdrawal (--out)")
+    return sentences
 
 
 def _same_hands(record: ReleaseRecord, records: Sequence[ReleaseRecord]) -> int:
     """Returns how many other releases whoever holds this one may hold."""
     return sum(
-        other is not record and (record.recipient is None or other.recipient in (None, record.recipient))
-        for other in records
+        release is not record and (record.recipient is None or release.recipient in (None, record.recipient))
+        for release in records
     )
 
 

@@ -285,8 +285,8 @@ class Secret:
         """Returns the secret as the database may hold it, signed: it takes the private key to use it."""
         nonce = os.urandom(NONCE_BYTES)
         content = AESGCM(key.derived(WRAPPING)).encrypt(nonce, self.value, _wrapped_place(self.number))
-        rest = self.check + nonce + content
-        return bytes.fromhex(key.sign(_wrapped_place(self.number) + rest)) + rest
+        sealed = self.check + nonce + content
+        return bytes.fromhex(key.sign(_wrapped_place(self.number) + sealed)) + sealed
 
     @classmethod
     def unwrapped(cls, number: int, wrapped: bytes, key: Key) -> Secret:
@@ -353,23 +353,23 @@ def is_signed(cell: bytes, place: str, keys: Collection[str]) -> bool:
 
 def enclosed_text(text: str, place: str, secret: Secret, key: Key) -> str:
     """Returns the envelope of a text, which shows the text's digest."""
-    told = digest(text)
-    cell = enclosed(text.encode(), f"{place} {told}", secret, key)
-    return f"{KEPT_MARK}{told}:{base64.b64encode(cell).decode('ascii')}"
+    text_digest = digest(text)
+    cell = enclosed(text.encode(), f"{place} {text_digest}", secret, key)
+    return f"{KEPT_MARK}{text_digest}:{base64.b64encode(cell).decode('ascii')}"
 
 
 def shown_digest(text: str) -> str | None:
     """Returns the digest that the envelope of a text shows; `None` where it is no envelope."""
-    found = KEPT.fullmatch(text)
-    return None if found is None else found[1]
+    match = KEPT.fullmatch(text)
+    return None if match is None else match[1]
 
 
 def text_cell(text: str, place: str) -> tuple[bytes, str]:
     """Returns the envelope in that of a text, and the place it is bound to; raises `Unopened` if damaged."""
-    if (found := KEPT.fullmatch(text)) is None:
+    if (match := KEPT.fullmatch(text)) is None:
         raise Unopened
     try:
-        return base64.b64decode(found[2], validate=True), f"{place} {found[1]}"
+        return base64.b64decode(match[2], validate=True), f"{place} {match[1]}"
     except binascii.Error:
         raise Unopened from None
 
@@ -446,13 +446,13 @@ class ReadingKey:
 
         Raises `Unopened` where they are those of another ledger.
         """
-        if any(wrapped_check(wrapped.get(one.number, b"")) != one.check for one in self.secrets):
+        if any(wrapped_check(wrapped.get(secret.number, b"")) != secret.check for secret in self.secrets):
             raise Unopened
-        return {one.number: one for one in self.secrets}
+        return {secret.number: secret for secret in self.secrets}
 
     def write(self, path: Path) -> None:
         """Writes the key to a new file that only its owner can read."""
-        secrets = {str(one.number): one.value.hex() for one in self.secrets}
+        secrets = {str(secret.number): secret.value.hex() for secret in self.secrets}
         try:
             write_private(path, json.dumps({FORMAT: VERSION, "secrets": secrets}, indent=1).encode() + b"\n")
         except FileExistsError:
@@ -468,7 +468,7 @@ class ReadingKey:
             if words[FORMAT] != VERSION:
                 raise ValueError
             secrets = [Secret(int(n), binascii.unhexlify(value)) for n, value in words["secrets"].items()]
-            if not secrets or any(len(one.value) != SECRET_BYTES for one in secrets):
+            if not secrets or any(len(secret.value) != SECRET_BYTES for secret in secrets):
                 raise ValueError
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BadLedger("this is no key", where=name, remedy="Name an Ed25519 key.") from None

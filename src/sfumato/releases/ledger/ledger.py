@@ -196,7 +196,7 @@ class Ledger:
     def chains(self) -> frozenset[str]:
         """The names of all chains, also of those whose releases are lost."""
         with self.database.reading() as connection:
-            closed = {one.chain for one in cross_chain_overlap.closed_chains(connection)}
+            closed = {chain.chain for chain in cross_chain_overlap.closed_chains(connection)}
         return frozenset(closed | {record.chain for record in self.history(memory=False)})
 
     def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[ReleaseRecord, ...]:
@@ -312,7 +312,7 @@ class Ledger:
             identity, sealed = entries.identity(connection), list[Entry]()
             at = entries.not_before_last(connection, self.clock()).isoformat()
             before = entries.last_entry(connection, chain)
-            for i, record in enumerate(made.salted(at) for made in records):
+            for i, record in enumerate(bare.salted(at) for bare in records):
                 entry = record.entry(
                     number=head.number + 1 + i,
                     sequence=(before.sequence if before else 0) + 1 + i,

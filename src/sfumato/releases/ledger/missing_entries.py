@@ -75,9 +75,9 @@ def anchor(ledger: Ledger) -> Anchor:
 def read_anchor(path: Path) -> Anchor:
     """Reads an anchor; refuses one that its own key did not sign."""
     try:
-        found = read_json(read_document(path, most=LARGEST_NOTE))
-        texts = [found[name] for name in ("ledger", "hash", "public_key", "signature")]
-        if found["sfumato_anchor"] != VERSION or type(found["number"]) is not int:
+        words = read_json(read_document(path, most=LARGEST_NOTE))
+        texts = [words[name] for name in ("ledger", "hash", "public_key", "signature")]
+        if words["sfumato_anchor"] != VERSION or type(words["number"]) is not int:
             raise TypeError
         if not all(isinstance(text, str) for text in texts):
             raise TypeError
@@ -87,10 +87,10 @@ def read_anchor(path: Path) -> Anchor:
         raise BadData(
             "this is no anchor", where=path.name, remedy="`sfumato ledger anchor` makes them."
         ) from None
-    made = Anchor(texts[0], Head(found["number"], texts[1]), texts[2], texts[3])
-    if not made.is_signed:
+    anchor = Anchor(texts[0], Head(words["number"], texts[1]), texts[2], texts[3])
+    if not anchor.is_signed:
         raise BadData("the anchor is not signed by the key it names", where=path.name)
-    return made
+    return anchor
 
 
 @dataclass(frozen=True)
@@ -122,19 +122,19 @@ class MissingEntries:
     @property
     def unknown(self) -> list[tuple[int, int]]:
         """The first and the last number of every run of entries of which nobody has a certificate."""
-        known = [self.after, *(int(lost["number"]) for lost in self.releases), self.to + 1]
-        return [(one + 1, other - 1) for one, other in pairwise(known) if other - one > 1]
+        bounds = [self.after, *(int(lost["number"]) for lost in self.releases), self.to + 1]
+        return [(begin + 1, end - 1) for begin, end in pairwise(bounds) if end - begin > 1]
 
     @property
     def sentences(self) -> list[str]:
         """Says what is missing."""
-        told = [
+        sentences = [
             f"entry {lost['number']}: release {lost['sequence']} of chain {lost['chain']}, to "
             f"{lost['recipient'] or 'nobody in particular'}"
             for lost in self.releases
         ]
-        told += [f"{_run(*run)}: not known, no certificate was given" for run in self.unknown]
-        return told + [f"entry {number} is here, and was another one" for number in self.contradicted]
+        sentences += [f"{_run(*run)}: not known, no certificate was given" for run in self.unknown]
+        return sentences + [f"entry {number} is here, and was another one" for number in self.contradicted]
 
     def as_dict(self) -> JsonObject:
         """Returns the result as JSON; a notice of loss says the same."""
@@ -152,7 +152,7 @@ def missing_entries(
     *,
     certificates: Sequence[JsonMapping] = (),
     anchors: Sequence[Anchor] = (),
-    seen: Head | None = None,
+    noted: Head | None = None,
 ) -> MissingEntries:
     """Returns what a ledger lacks of what certificates, anchors and the head `seen` last tell of it.
 
@@ -162,18 +162,18 @@ def missing_entries(
     rows = connection.execute(select(ENTRIES.c.number, ENTRIES.c.hash))
     hashes: dict[int, str] = {row.number: row.hash for row in rows}
     accounted, last = lost_heads(connection), max(hashes, default=0)
-    told = [(Head(c["entry"]["number"], c["hash"]), c) for c in certificates]
-    heads = [(head, None) for head in (*(anchor.head for anchor in anchors), *([seen] if seen else ()))]
-    found: dict[int, JsonObject] = {}
+    certified = [(Head(c["entry"]["number"], c["hash"]), c) for c in certificates]
+    heads = [(head, None) for head in (*(anchor.head for anchor in anchors), *([noted] if noted else ()))]
+    absent: dict[int, JsonObject] = {}
     contradicted = set[int]()
-    for head, certificate in [*heads, *told]:
+    for head, certificate in [*heads, *certified]:
         if head in accounted or hashes.get(head.number) == head.hash:
             continue
-        if head.number in hashes or found.get(head.number, {}).get("hash", head.hash) != head.hash:
+        if head.number in hashes or absent.get(head.number, {}).get("hash", head.hash) != head.hash:
             contradicted.add(head.number)
-        found[head.number] = {"number": head.number, "hash": head.hash, **_release(certificate)}
-    lost = tuple(found[number] for number in sorted(found) if number > last)
-    return MissingEntries(last, max([last, *found]), lost, tuple(sorted(contradicted)))
+        absent[head.number] = {"number": head.number, "hash": head.hash, **_release(certificate)}
+    lost = tuple(absent[number] for number in sorted(absent) if number > last)
+    return MissingEntries(last, max([last, *absent]), lost, tuple(sorted(contradicted)))
 
 
 def _check_origin(

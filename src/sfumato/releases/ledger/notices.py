@@ -137,7 +137,7 @@ def lasting_digest(memory: bytes) -> str:
     words = imprint_words(memory)
     if words is None:
         return ""
-    lasting = {name: said for name, said in words.items() if name not in PERSONAL}
+    lasting = {name: value for name, value in words.items() if name not in PERSONAL}
     return digest(json.dumps(lasting, sort_keys=True, separators=(",", ":")))
 
 
@@ -171,12 +171,12 @@ def with_erased(memory: bytes, count: int) -> bytes:
 
 def marks_without(stored: bytes, marks: Marks) -> tuple[bytes, Marks]:
     """Returns stored marks without those of some people, and those that were among them."""
-    held = marks_of(stored)
-    gone = are_known(held, marks)
+    stored_marks = marks_of(stored)
+    gone = are_known(stored_marks, marks)
     if not gone.any():
         return stored, marks[:0]
-    left = mark_bytes(held[~gone])
-    return SALTED + secrets.token_bytes(SALT_BYTES) + left, held[gone]
+    left = mark_bytes(stored_marks[~gone])
+    return SALTED + secrets.token_bytes(SALT_BYTES) + left, stored_marks[gone]
 
 
 @dataclass(frozen=True)
@@ -194,18 +194,18 @@ class Redactions:
     @classmethod
     def of(cls, connection: Connection) -> Redactions:
         """Returns what the notices of a ledger say; the newest counts."""
-        found = entries.notices(connection, ERASURE)
-        told = [entry for _, body in found for entry in body["entries"]]
+        erasures = entries.notices(connection, ERASURE)
+        changes = [entry for _, body in erasures for entry in body["entries"]]
         return cls(
-            {int(one["number"]): str(one["memory"]) for one in told if one.get("memory")},
-            {int(one["number"]): str(one["people"]) for one in told if one.get("people")},
-            frozenset(int(number) for _, body in found for number in body.get("tables", ())),
-            len(found),
+            {int(change["number"]): str(change["memory"]) for change in changes if change.get("memory")},
+            {int(change["number"]): str(change["people"]) for change in changes if change.get("people")},
+            frozenset(int(number) for _, body in erasures for number in body.get("tables", ())),
+            len(erasures),
         )
 
     def is_whole(self, entry: Entry) -> bool:
         """Whether what an entry remembers is what was sealed, but for people who were erased from it."""
-        told = self.memory.get(entry.number)
-        if told is None:
+        redacted = self.memory.get(entry.number)
+        if redacted is None:
             return digest(entry.memory) == entry.sealed_memory
-        return digest(entry.memory) == told and lasting_digest(entry.memory) == entry.sealed_counts
+        return digest(entry.memory) == redacted and lasting_digest(entry.memory) == entry.sealed_counts

@@ -82,14 +82,14 @@ class ReleaseRecord:
     @classmethod
     def of(cls, entry: Entry) -> ReleaseRecord:
         """Returns the record that a sealed entry holds."""
-        body, kept = json.loads(entry.body), entry.kept_words
+        body, private = json.loads(entry.body), entry.kept_words
         public = {name: body[name] for name in PUBLIC}
         return cls(
             release=entry.release,
             chain=entry.chain,
             **public,
             **{name: body[key] for name, key in REMARKS.items() if key in body},
-            **{name: kept[name] for name in KEPT},
+            **{name: private[name] for name in KEPT},
             memory=entry.memory,
             number=entry.number,
             sequence=entry.sequence,
@@ -108,7 +108,7 @@ class ReleaseRecord:
         fields = vars(self)
         body = {name: fields[name] for name in PUBLIC}
         body |= {key: fields[name] for name, key in REMARKS.items() if fields[name]}
-        kept = {name: fields[name] for name in KEPT}
+        private = {name: fields[name] for name in KEPT}
         digests = {"memory": digest(self.memory), "people": digest(self.people) if self.people else ""}
         if lasting := lasting_digest(self.memory):
             digests["lasting"] = lasting
@@ -122,7 +122,7 @@ class ReleaseRecord:
             kind=RELEASE,
             previous=previous,
             body=canonical({**body, "ledger": ledger}),
-            kept=canonical({**kept, **digests, "salt": secrets.token_hex(16)}),
+            kept=canonical({**private, **digests, "salt": secrets.token_hex(16)}),
             memory=self.memory,
             signer="",
         )
@@ -251,13 +251,13 @@ def _known_recipients(connection: Connection) -> Iterator[str]:
     return (json.loads(text) for text in written)
 
 
-def _check(what: str, given: set[str], written: Iterator[str]) -> None:
-    known = {same_name(str(name)) for name in written}
-    looks = {look_of(name): name for name in known}
-    for name in sorted(given - known):
-        if (other := looks.get(look_of(name))) is not None:
+def _check(what: str, new: set[str], written: Iterator[str]) -> None:
+    names = {same_name(str(name)) for name in written}
+    looks = {look_of(name): name for name in names}
+    for name in sorted(new - names):
+        if (twin := looks.get(look_of(name))) is not None:
             raise RefusedByHistory(
-                f"the ledger has a {what} {other}, and {name} differs from it in case or width alone: people"
+                f"the ledger has a {what} {twin}, and {name} differs from it in case or width alone: people"
                 " take both for one, and nothing would be held against the other",
-                remedy=f"Write {other}, or choose a name that differs in more than that.",
+                remedy=f"Write {twin}, or choose a name that differs in more than that.",
             )

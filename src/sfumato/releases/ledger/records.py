@@ -82,8 +82,8 @@ class Entry:
     @property
     def public(self) -> JsonObject:
         """The fields that are hashed: everything but the secrets, which are there as a digest."""
-        shown = {name: value for name, value in self.row.items() if name not in NOT_HASHED}
-        return {**shown, "kept": shown_digest(self.kept) or digest(self.kept)}
+        fields = {name: value for name, value in self.row.items() if name not in NOT_HASHED}
+        return {**fields, "kept": shown_digest(self.kept) or digest(self.kept)}
 
     @property
     def computed_hash(self) -> str:
@@ -113,8 +113,8 @@ class Entry:
                 f"entry {self.number} of the ledger is missing or was changed",
                 remedy="Run `sfumato ledger verify`.",
             )
-        found: JsonObject = json.loads(self.kept)
-        return found
+        words: JsonObject = json.loads(self.kept)
+        return words
 
     @property
     def row(self) -> JsonObject:
@@ -151,10 +151,12 @@ class Entry:
         return str(self.kept_words.get("lasting", ""))
 
 
-def seal_fault(shown: JsonMapping) -> str:
+def seal_fault(document: JsonMapping) -> str:
     """Returns what is wrong with the seal of what is shown of an entry; nothing if it is as it was sealed."""
-    entry = shown["entry"]
+    entry = document["entry"]
     hashed = digest(canonical({**entry, "body": canonical(entry["body"])}))
-    if hashed != shown["hash"]:
+    if hashed != document["hash"]:
         return CHANGED
-    return "" if signed(entry_message(hashed), str(shown["signature"]), str(entry["signer"])) else NOT_SIGNED
+    return (
+        "" if signed(entry_message(hashed), str(document["signature"]), str(entry["signer"])) else NOT_SIGNED
+    )

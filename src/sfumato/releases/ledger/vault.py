@@ -171,10 +171,10 @@ class Vault:
 
 def vault_of(connection: Connection) -> Vault:
     """Returns the vault of the ledger that a connection reads."""
-    found = connection.get_execution_options().get(VAULT)
-    if not isinstance(found, Vault):
+    vault = connection.get_execution_options().get(VAULT)
+    if not isinstance(vault, Vault):
         raise AssertionError
-    return found
+    return vault
 
 
 def unsigned_secrets(connection: Connection, public: str) -> bool:
@@ -204,10 +204,10 @@ def opened_entry(connection: Connection, row: JsonMapping) -> JsonObject:
     return cells
 
 
-def opened_kept(connection: Connection, number: int, kept: str) -> str:
+def opened_kept(connection: Connection, number: int, text: str) -> str:
     """Returns what an entry keeps in plain; raises `EncryptedLedger` without the key."""
     try:
-        return vault_of(connection).opened_text(connection, kept, f"kept {number}")
+        return vault_of(connection).opened_text(connection, text, f"kept {number}")
     except (Unopened, AttributeError):  # bytes in a column of texts
         return UNREADABLE_KEPT
 
@@ -216,8 +216,8 @@ def stored_entry(connection: Connection, row: JsonMapping) -> JsonObject:
     """Returns a row of entries as it is stored; notices keep nothing that tells of people."""
     if row["kind"] != RELEASE:
         return dict(row)
-    kept = vault_of(connection).enclosed_text(connection, row["kept"], f"kept {row['number']}")
-    return {**row, "kept": kept, "memory": stored_memory(connection, row["number"], row["memory"])}
+    enclosed = vault_of(connection).enclosed_text(connection, row["kept"], f"kept {row['number']}")
+    return {**row, "kept": enclosed, "memory": stored_memory(connection, row["number"], row["memory"])}
 
 
 def stored_memory(connection: Connection, number: int, memory: bytes) -> bytes:

@@ -94,7 +94,7 @@ class Verification:
             "pinned": self.pinned,
             "certificates": self.certificates,
             "faults": [{"entry": fault.number, "what": fault.what} for fault in self.faults],
-            **{name: told for name, told in more.items() if told},
+            **{name: value for name, value in more.items() if value},
         }
 
     def card(self) -> Card:
@@ -162,11 +162,11 @@ def verify(
         raise
     except BadLedger:
         faults.append(Fault(len(hashes) + 1, "it cannot be read"))
-    known = [(before, SEEN)] if before else []
-    known += [(Head(int(c["entry"]["number"]), c["hash"]), CERTIFIED) for c in certificates]
-    known += [(anchor, ANCHORED) for anchor in anchors]
-    faults += _outside_faults(known, hashes, lost)
-    if any(given not in keys for given in pinned):
+    outside = [(before, SEEN)] if before else []
+    outside += [(Head(int(c["entry"]["number"]), c["hash"]), CERTIFIED) for c in certificates]
+    outside += [(anchor, ANCHORED) for anchor in anchors]
+    faults += _outside_faults(outside, hashes, lost)
+    if any(public not in keys for public in pinned):
         faults.append(Fault(1, "no entry was made with the key that was given"))
     faults.sort(key=lambda fault: (fault.number is None, fault.number or 0))
     force = keys[-1] if keys else ""
@@ -206,15 +206,16 @@ def _redactions(connection: Connection) -> Redactions:
 def _remarks(connection: Connection, *, closed: bool) -> tuple[str, ...]:
     """Says what notices tell: what was withdrawn, and which chains are closed; and what was not opened."""
     withdrawn = len(entries.notices(connection, WITHDRAWAL))
-    told = [f"{pluralize(withdrawn, 'release')} withdrawn, and still counted"] if withdrawn else []
+    remarks = [f"{pluralize(withdrawn, 'release')} withdrawn, and still counted"] if withdrawn else []
     if erased := sum(int(body["people"]) for _, body in entries.notices(connection, ERASURE)):
-        told.append(
+        remarks.append(
             f"{pluralize(erased, 'person', 'people')} erased from what is kept; published counts stay"
         )
-    told += [
-        f"chain {one.chain} is closed: {one.why}" for one in cross_chain_overlap.closed_chains(connection)
+    remarks += [
+        f"chain {chain.chain} is closed: {chain.why}"
+        for chain in cross_chain_overlap.closed_chains(connection)
     ]
-    return (*told, *((NOT_OPENED,) if closed else ()))
+    return (*remarks, *((NOT_OPENED,) if closed else ()))
 
 
 def _secret_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]:
@@ -256,8 +257,8 @@ def _entry_faults(
 def _sealed_people(entry: Entry) -> tuple[str, str]:
     """Returns the digests of the marks of people and of the salt of its table, as the entry has them."""
     with contextlib.suppress(*UNREADABLE):
-        kept = entry.kept_words
-        return str(kept.get("people", "")), str(kept.get("table_salt", ""))
+        words = entry.kept_words
+        return str(words.get("people", "")), str(words.get("table_salt", ""))
     return "", ""
 
 
@@ -327,9 +328,9 @@ def _underway_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]
 
 
 def _outside_faults(
-    known: Sequence[tuple[Head, str]], hashes: list[str], lost: frozenset[Head]
+    outside: Sequence[tuple[Head, str]], hashes: list[str], lost: frozenset[Head]
 ) -> Iterator[Fault]:
     """Yields the entries that are known from outside, and are neither here nor named by a notice of loss."""
-    for head, whence in known:
+    for head, whence in outside:
         if hashes[head.number - 1 : head.number] != [head.hash] and head not in lost:
             yield Fault(head.number, f"{whence}: an older state was put back, or it was replaced")

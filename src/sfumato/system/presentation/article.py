@@ -34,8 +34,8 @@ class Phrase:
     def pieces(self) -> tuple[tuple[str, bool], ...]:
         """The text in parts, each with whether it was filled in."""
         parts = _PLACE.split(self.template)
-        found = [(self.values[part], True) if i % 2 else (part, False) for i, part in enumerate(parts)]
-        return tuple((text, filled) for text, filled in found if text)
+        pieces = [(self.values[part], True) if i % 2 else (part, False) for i, part in enumerate(parts)]
+        return tuple((text, filled) for text, filled in pieces if text)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Phrase) and self.pieces == other.pieces

@@ -53,14 +53,14 @@ def verdict_of(blocks: Sequence[Lines]) -> tuple[CardMood, str]:
     (('open', 'an attack gets further'), ('plain', ''))
     """
     cells = {cell for block in blocks for line in block for cell in line}
-    kept = bool(cells & {"holds", "sealed", "every promise holds"})
+    holds = bool(cells & {"holds", "sealed", "every promise holds"})
     if any(_mood(cell) == "bad" for cell in cells - {"BREACH"}):
         return "bad", "a promise is BROKEN"
     if "BREACH" in cells:
-        return "open" if kept else "bad", "an attack gets further"
+        return "open" if holds else "bad", "an attack gets further"
     if "not decidable" in cells:
         return "open", "not all is decided"
-    if kept:
+    if holds:
         return "good", "all hold"
     if WITHSTOOD_IN_PART in cells:
         return "open", WITHSTOOD_IN_PART
@@ -80,10 +80,10 @@ def card_html(title: str, blocks: Sequence[Lines], notes: Sequence[str]) -> str:
         f"<tbody>{''.join(_row(line) for line in block)}</tbody></table>"
         for block in blocks
     )
-    said = "".join(f'<p style="margin:.25em 0">{escape(note)}</p>' for note in notes)
+    remarks = "".join(f'<p style="margin:.25em 0">{escape(note)}</p>' for note in notes)
     return (
         f'<div style="border-left:.3em solid {INK[mood]};padding:.5em 0 .5em 1.2em;margin:.6em 0">'
-        f'<p style="margin:0 0 .5em;font-size:1.1em"><b>{badge}{escape(title)}</b></p>{tables}{said}</div>'
+        f'<p style="margin:0 0 .5em;font-size:1.1em"><b>{badge}{escape(title)}</b></p>{tables}{remarks}</div>'
     )
 
 
@@ -209,13 +209,13 @@ def format_number(value: Measure | None) -> str:
     return f"{size:.4g}" if abs(size) < 10_000 else f"{size:,.0f}"
 
 
-def pluralize(count: int, one: str, many: str = "") -> str:
+def pluralize(count: int, singular: str, many: str = "") -> str:
     """A count with its noun.
 
     >>> pluralize(1, "row"), pluralize(2000, "class", "classes")
     ('1 row', '2,000 classes')
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else many or singular + 's'}"
 
 
 def verdict_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
@@ -268,9 +268,9 @@ def verdict_document(verdict: Verdict) -> JsonObject:
     >>> document["measured"], document["margin"], document["decimals"]
     ('1/8', '3/40', {'measured': 0.125, 'limit': 0.2, 'margin': 0.075})
     """
-    shown = replace(verdict, measured=None, worst=None) if verdict.holds is None else verdict
-    numbers = {"measured": shown.measured, "limit": shown.limit, "margin": shown.margin}
-    return {**json_ready(shown), "margin": json_ready(shown.margin), "decimals": decimals(numbers)}
+    decided = replace(verdict, measured=None, worst=None) if verdict.holds is None else verdict
+    numbers = {"measured": decided.measured, "limit": decided.limit, "margin": decided.margin}
+    return {**json_ready(decided), "margin": json_ready(decided.margin), "decimals": decimals(numbers)}
 
 
 def decimals(numbers: Mapping[str, object]) -> dict[str, float]:

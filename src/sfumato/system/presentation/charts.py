@@ -75,7 +75,7 @@ class PairedBars:
 
     def rows(self) -> Rows:
         heads = (self.axes[0], *self.kinds)
-        return [heads, *((label, f"{one:.1%}", f"{other:.1%}") for label, one, other in self.points)]
+        return [heads, *((label, f"{left:.1%}", f"{right:.1%}") for label, left, right in self.points)]
 
 
 Point = tuple[float, float]
@@ -128,11 +128,11 @@ class Scatter:
         across, up = self.axes
         lines = []
         for kind in self.kinds:
-            some = [m for m in self.marks if m.kind == kind]
-            if some:
-                wide = f"{min(m.x for m in some):,.4g} to {max(m.x for m in some):,.4g}"
-                high = f"{min(m.y for m in some):,.4g} to {max(m.y for m in some):,.4g}"
-                lines.append((kind, f"{sum(m.weight for m in some):,}", wide, high))
+            marks = [m for m in self.marks if m.kind == kind]
+            if marks:
+                wide = f"{min(m.x for m in marks):,.4g} to {max(m.x for m in marks):,.4g}"
+                high = f"{min(m.y for m in marks):,.4g} to {max(m.y for m in marks):,.4g}"
+                lines.append((kind, f"{sum(m.weight for m in marks):,}", wide, high))
         return [("kind", "number", across, up), *lines]
 
 
@@ -238,10 +238,10 @@ def scatter(altair: AltairModule, chart: Scatter) -> AltairChart:
     line = altair.Chart(_data(altair, [{"y": level, "words": words}]))
     y = altair.Y(field="y", type="quantitative", title=up)
     rule = line.mark_rule(color=QUIET, strokeDash=[5, 4]).encode(y=y)
-    said = line.mark_text(align="right", dy=-7, color=QUIET).encode(
+    label = line.mark_text(align="right", dy=-7, color=QUIET).encode(
         y=y, x=altair.value(556), text=altair.Text(field="words", type="nominal")
     )
-    layers = altair.layer(rule, points, said)
+    layers = altair.layer(rule, points, label)
     return layers.properties(title=chart.title, width=560, height=340)
 
 
@@ -268,10 +268,10 @@ def lines(altair: AltairModule, chart: Lines) -> AltairChart:
     edge = altair.Chart(_data(altair, [{"x": x, "y": y} for x, y in points]))
     broken = edge.mark_line(color=QUIET, strokeDash=[5, 4]).encode(x=x, y=y)
     last = altair.Chart(_data(altair, [{"x": points[-1][0], "y": points[-1][1], "words": words}]))
-    said = last.mark_text(align="right", dy=-7, color=QUIET).encode(
+    label = last.mark_text(align="right", dy=-7, color=QUIET).encode(
         x=x, y=y, text=altair.Text(field="words", type="nominal")
     )
-    return altair.layer(broken, drawn, said).properties(**size)
+    return altair.layer(broken, drawn, label).properties(**size)
 
 
 def diagram(altair: AltairModule, chart: Diagram) -> AltairChart:
@@ -362,9 +362,11 @@ def _data(altair: AltairModule, rows: list[JsonObject]) -> AltairChart:
 def _colour(altair: AltairModule, kinds: Mapping[str, Tone], used: Iterable[str]) -> AltairChart:
     """Colours by kind; the legend names those that occur, if there are several."""
     here = set(used)
-    shown = [kind for kind in kinds if kind in here]
-    legend = altair.Legend(title=None, orient="bottom", labelLimit=400, columns=4) if len(shown) > 1 else None
-    scale = altair.Scale(domain=shown, range=[COLOURS[kinds[kind]] for kind in shown])
+    present = [kind for kind in kinds if kind in here]
+    legend = (
+        altair.Legend(title=None, orient="bottom", labelLimit=400, columns=4) if len(present) > 1 else None
+    )
+    scale = altair.Scale(domain=present, range=[COLOURS[kinds[kind]] for kind in present])
     return altair.Color(field="kind", type="nominal", scale=scale, legend=legend)
 
 

@@ -141,13 +141,16 @@ def _bars(block: BarFigure) -> str:
     else:
         largest = max((max(pair) for _, *pair in chart.points), default=1.0)
         lines = [
-            (label, [one / (largest or 1.0), other / (largest or 1.0)]) for label, one, other in chart.points
+            (label, [left / (largest or 1.0), right / (largest or 1.0)])
+            for label, left, right in chart.points
         ]
         signs = ("<i></i>", '<i class="second"></i>')
         kinds = "".join(f"{s}{_marked(k)}" for s, k in zip(signs, chart.kinds, strict=True))
         key = f'<p class="key">{kinds}</p>'
-    said = [row[1:] for row in chart.rows()[1:]]
-    rows = "".join(_bar(label, shares, values) for (label, shares), values in zip(lines, said, strict=True))
+    figures = [row[1:] for row in chart.rows()[1:]]
+    rows = "".join(
+        _bar(label, shares, values) for (label, shares), values in zip(lines, figures, strict=True)
+    )
     caption = f"<figcaption>{_marked(block.heading)}</figcaption>"
     return f'<figure>{caption}{key}<table class="bars"><tbody>{rows}</tbody></table></figure>'
 
@@ -157,8 +160,8 @@ def _bar(label: str, shares: Sequence[float], values: Sequence[str]) -> str:
         f'<div class="fill{" second" if i else ""} w{_percent(share)}"></div>'
         for i, share in enumerate(shares)
     )
-    told = " → ".join(_marked(value) for value in values)
-    return f'<tr><td>{_marked(label)}</td><td><div class="track">{fills}</div></td><td>{told}</td></tr>'
+    numbers = " → ".join(_marked(value) for value in values)
+    return f'<tr><td>{_marked(label)}</td><td><div class="track">{fills}</div></td><td>{numbers}</td></tr>'
 
 
 def _percent(share: float) -> int:
@@ -221,27 +224,27 @@ class AllowList:
         reader = _PageReader()
         reader.feed(html)
         reader.close()
-        said = [
+        faults = [
             f"text {i} holds words that are not those of the program"
             for i, text in reader.fixed
             if text.strip() and not self._is_fixed(text)
         ]
-        said += [
+        faults += [
             f"text {i} was filled in with something that is not published"
             for i, text in reader.filled
             if text not in self.values
         ]
-        said += [
+        faults += [
             f"a heading beside text {i} is not one of the page"
             for i, text in reader.attributes
             if not self._is_heading(text)
         ]
-        said += [
+        faults += [
             f"the bar beside text {i} shows a share that is not published"
             for i, share in reader.shares
             if share not in self.shares
         ]
-        return said + reader.faults
+        return faults + reader.faults
 
     def _is_fixed(self, text: str) -> bool:
         bare = text.lstrip("✔✘? ") if text.lstrip() != text or text[:1] in "✔✘?" else text

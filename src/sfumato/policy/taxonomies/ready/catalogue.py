@@ -214,9 +214,9 @@ class ReadyTaxonomy:
     @cached_property
     def _folded(self) -> dict[str, str]:
         """The values that are meant, by what is left of a text without case, blanks and points."""
-        known = self._above if self.entry.kind is ReadyKind.CODES else self._spellings
+        listed = self._above if self.entry.kind is ReadyKind.CODES else self._spellings
         near = {_folded(name): leaf for name, leaf in self.entry.near.items()}
-        return near | {_folded(name): self._spellings.get(name, name) for name in known}
+        return near | {_folded(name): self._spellings.get(name, name) for name in listed}
 
     def _leaf(self, text: str) -> str:
         """Returns the value that is published for a known text; a code gets the point of its list."""
