@@ -14,7 +14,15 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.policy.taxonomies.levels import Level, label, sequence, tree_of_levels, unknown_values
+from sfumato.policy.taxonomies.levels import (
+    Level,
+    builder_schema,
+    label,
+    list_schema,
+    sequence,
+    tree_of_levels,
+    unknown_values,
+)
 from sfumato.system.errors import BadPolicy
 from sfumato.table.taxonomy import ANY, Label, Spec, Taxonomy
 
@@ -129,29 +137,25 @@ class Dates:
     """
 
     key: ClassVar[str] = "date"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "Calendar units, each longer than the one before.",
-        "properties": {
-            "date": {
-                "type": "array",
-                "minItems": 1,
-                "items": {"enum": list(UNITS)},
-                "description": "The unit of level 1, of level 2, and so on.",
-            },
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "Calendar units, each longer than the one before.",
+        {
+            "date": list_schema(
+                {"enum": list(UNITS)},
+                "The unit of level 1, of level 2, and so on.",
+            ),
             "written": {
                 "enum": list(DATE_FORMS),
                 "default": ISO,
                 "description": "How cells write a date.",
             },
         },
-        "required": ["date"],
-        "additionalProperties": False,
-    }
+    )
 
     units: tuple[str, ...]
     written: str = ISO
     ordered: ClassVar[bool] = True
+    digest: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         names = list(UNITS)
@@ -183,10 +187,6 @@ class Dates:
     def spec(self) -> Spec:
         form = {} if self.written == ISO else {"written": self.written}
         return {"date": list(self.units), **form}
-
-    @property
-    def digest(self) -> str:
-        return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = [v for v in values if v is not None]

@@ -11,7 +11,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
 
-from sfumato.policy.taxonomies.levels import NAMED, Level, label, require_known, sequence, tree_of_levels
+from sfumato.policy.taxonomies.levels import (
+    NAMED,
+    ORDERED,
+    Level,
+    builder_schema,
+    label,
+    list_schema,
+    require_known,
+    sequence,
+    tree_of_levels,
+)
 from sfumato.system.disk import read_start
 from sfumato.system.errors import BadPolicy, BadTaxonomy, UsageError
 from sfumato.table.taxonomy import ANY, Label, Spec, Taxonomy
@@ -32,28 +42,20 @@ class WrittenRows:
     """
 
     key: ClassVar[str] = "rows"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "A hierarchy row by row: the value first, then what it becomes at each level.",
-        "properties": {
-            "rows": {
-                "type": "array",
-                "minItems": 1,
-                "items": {"$ref": "#/$defs/labels"},
-                "description": "One list per value: the value, then what it becomes, the root last.",
-            },
-            "ordered": {
-                "type": "boolean",
-                "default": False,
-                "description": "The values have an order, and groups are neighbours in it.",
-            },
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "A hierarchy row by row: the value first, then what it becomes at each level.",
+        {
+            "rows": list_schema(
+                {"$ref": "#/$defs/labels"},
+                "One list per value: the value, then what it becomes, the root last.",
+            ),
+            "ordered": ORDERED,
         },
-        "required": ["rows"],
-        "additionalProperties": False,
-    }
+    )
 
     rows: tuple[Row, ...]
     ordered: bool = False
+    digest: ClassVar[str] = ""
 
     @classmethod
     def read(cls, spec: Spec, folder: Path | None = None) -> Self:
@@ -77,10 +79,6 @@ class WrittenRows:
     def spec(self) -> Spec:
         ordered = {"ordered": True} if self.ordered else {}
         return {"rows": [list(row) for row in self.rows], **ordered}
-
-    @property
-    def digest(self) -> str:
-        return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         missing = None in values
@@ -142,24 +140,17 @@ class HierarchyFile:
     """
 
     key: ClassVar[str] = "file"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "A hierarchy CSV without header: the value, then what it becomes at each level.",
-        "properties": {
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "A hierarchy CSV without header: the value, then what it becomes at each level.",
+        {
             "file": {
                 "type": "string",
                 "minLength": 1,
                 "description": "The file, relative to the policy; one line per value, the root last.",
             },
-            "ordered": {
-                "type": "boolean",
-                "default": False,
-                "description": "The values have an order, and groups are neighbours in it.",
-            },
+            "ordered": ORDERED,
         },
-        "required": ["file"],
-        "additionalProperties": False,
-    }
+    )
 
     name: str
     content: bytes = field(repr=False)
@@ -311,28 +302,22 @@ class NestedTree:
     """
 
     key: ClassVar[str] = "tree"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "A tree as nested mappings (groups) and lists (values).",
-        "properties": {
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "A tree as nested mappings (groups) and lists (values).",
+        {
             "tree": {
                 "type": ["object", "array"],
                 "description": "Groups as keys, values as lists below them; the root `*` is added."
                 " A single group that holds everything is the root.",
             },
-            "ordered": {
-                "type": "boolean",
-                "default": False,
-                "description": "The values have an order, and groups are neighbours in it.",
-            },
+            "ordered": ORDERED,
         },
-        "required": ["tree"],
-        "additionalProperties": False,
-    }
+    )
 
     branches: tuple[Branch, ...]
     ordered: bool = False
     starred: bool = False
+    digest: ClassVar[str] = ""
 
     @classmethod
     def read(cls, spec: Spec, folder: Path | None = None) -> Self:
@@ -354,10 +339,6 @@ class NestedTree:
         ordered = {"ordered": True} if self.ordered else {}
         tree = _written(self.branches)
         return {"tree": {"*": tree} if self.starred else tree, **ordered}
-
-    @property
-    def digest(self) -> str:
-        return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         return self._written_out.build(values)

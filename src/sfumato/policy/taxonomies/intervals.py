@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from sfumato.policy.taxonomies.dates import day
 from sfumato.policy.taxonomies.levels import (
     Level,
+    builder_schema,
     decimal,
     label,
+    list_schema,
     number,
     plain,
     sequence,
@@ -203,16 +205,13 @@ class Intervals:
     """
 
     key: ClassVar[str] = "intervals"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "Nested intervals; each width divides the next. `to` is excluded.",
-        "properties": {
-            "intervals": {
-                "type": "array",
-                "minItems": 1,
-                "items": {"$ref": "#/$defs/number"},
-                "description": "The width of an interval at level 1, at level 2, and so on.",
-            },
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "Nested intervals; each width divides the next. `to` is excluded.",
+        {
+            "intervals": list_schema(
+                {"$ref": "#/$defs/number"},
+                "The width of an interval at level 1, at level 2, and so on.",
+            ),
             "from": {"$ref": "#/$defs/number", "description": "Where the first interval starts."},
             "to": {"$ref": "#/$defs/number", "description": "The first number that is out of range."},
             "top": {"$ref": "#/$defs/number", "description": "All numbers from this one on are one value."},
@@ -228,9 +227,7 @@ class Intervals:
                 "description": "How cells write the number 1234.5.",
             },
         },
-        "required": ["intervals"],
-        "additionalProperties": False,
-    }
+    )
 
     widths: tuple[Decimal, ...]
     start: Decimal | None = None
@@ -240,6 +237,7 @@ class Intervals:
     decimal: bool = False
     written: str = PLAIN
     ordered: ClassVar[bool] = True
+    digest: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         NumberForm(self.written)
@@ -297,10 +295,6 @@ class Intervals:
             **({"decimal": True} if self.decimal else {}),
             **({} if self.written == PLAIN else {"written": self.written}),
         }
-
-    @property
-    def digest(self) -> str:
-        return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = [v for v in values if v is not None]

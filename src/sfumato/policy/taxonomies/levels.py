@@ -18,6 +18,30 @@ NAMED = "--show-values names them"
 """No message names a label: where it is what a cell holds, or reads like it, that would show the cell."""
 
 
+ORDERED: Mapping[str, object] = {
+    "type": "boolean",
+    "default": False,
+    "description": "The values have an order, and groups are neighbours in it.",
+}
+"""The schema of the key `ordered`."""
+
+
+def builder_schema(description: str, properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Returns the schema of a taxonomy; the first of its properties is the key that names it."""
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": [next(iter(properties))],
+        "additionalProperties": False,
+    }
+
+
+def list_schema(items: Mapping[str, object], description: str) -> Mapping[str, object]:
+    """Returns the schema of a list that is not empty."""
+    return {"type": "array", "minItems": 1, "items": items, "description": description}
+
+
 @dataclass(frozen=True, eq=False)
 class Level:
     """What every leaf becomes at one level: leaf j becomes `names[codes[j]]`."""

@@ -12,8 +12,11 @@ from typing import ClassVar, Self
 
 from sfumato.policy.taxonomies.files import HierarchyFile, NestedTree, WrittenRows
 from sfumato.policy.taxonomies.levels import (
+    ORDERED,
     Level,
+    builder_schema,
     label,
+    list_schema,
     number,
     require_known,
     sequence,
@@ -35,23 +38,19 @@ class Prefix:
     """
 
     key: ClassVar[str] = "prefix"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "How many leading characters stay at each level, from many to few.",
-        "properties": {
-            "prefix": {
-                "type": "array",
-                "minItems": 1,
-                "items": {"type": "integer", "minimum": 1},
-                "description": "So many characters stay at level 1, so many at level 2, and so on.",
-            }
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "How many leading characters stay at each level, from many to few.",
+        {
+            "prefix": list_schema(
+                {"type": "integer", "minimum": 1},
+                "So many characters stay at level 1, so many at level 2, and so on.",
+            ),
         },
-        "required": ["prefix"],
-        "additionalProperties": False,
-    }
+    )
 
     keep: tuple[int, ...]
     ordered: ClassVar[bool] = False
+    digest: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if not self.keep or any(finer <= coarser for finer, coarser in pairwise(self.keep)):
@@ -65,10 +64,6 @@ class Prefix:
     @property
     def spec(self) -> Spec:
         return {"prefix": list(self.keep)}
-
-    @property
-    def digest(self) -> str:
-        return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         leaves = sorted({v for v in values if v is not None})
@@ -95,25 +90,21 @@ class Mask:
     """
 
     key: ClassVar[str] = "mask"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "Mask characters from one end; `steps` says how many at each level.",
-        "properties": {
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "Mask characters from one end; `steps` says how many at each level.",
+        {
             "mask": {"enum": ["right", "left"], "description": "The end from which characters become `*`."},
-            "steps": {
-                "type": "array",
-                "minItems": 1,
-                "items": {"type": "integer", "minimum": 1},
-                "description": "So many characters are masked at each level; else one more each time.",
-            },
+            "steps": list_schema(
+                {"type": "integer", "minimum": 1},
+                "So many characters are masked at each level; else one more each time.",
+            ),
         },
-        "required": ["mask"],
-        "additionalProperties": False,
-    }
+    )
 
     end: str
     steps: tuple[int, ...] = ()
     ordered: ClassVar[bool] = False
+    digest: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if self.end not in ("right", "left"):
@@ -130,10 +121,6 @@ class Mask:
     @property
     def spec(self) -> Spec:
         return {"mask": self.end, **({"steps": list(self.steps)} if self.steps else {})}
-
-    @property
-    def digest(self) -> str:
-        return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = {v for v in values if v is not None}
@@ -171,26 +158,20 @@ class Flat:
     """
 
     key: ClassVar[str] = "flat"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "The value or `*`; `true` takes the values that occur, a list names the domain.",
-        "properties": {
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "The value or `*`; `true` takes the values that occur, a list names the domain.",
+        {
             "flat": {
                 "anyOf": [{"const": True}, {"$ref": "#/$defs/labels"}],
                 "description": "`true`: the values that occur; a list: all values that there are.",
             },
-            "ordered": {
-                "type": "boolean",
-                "default": False,
-                "description": "The values have an order, and groups are neighbours in it.",
-            },
+            "ordered": ORDERED,
         },
-        "required": ["flat"],
-        "additionalProperties": False,
-    }
+    )
 
     domain: tuple[str, ...] | None = None
     ordered: bool = False
+    digest: ClassVar[str] = ""
 
     @classmethod
     def read(cls, spec: Spec, folder: Path | None = None) -> Self:
@@ -203,10 +184,6 @@ class Flat:
     def spec(self) -> Spec:
         ordered = {"ordered": True} if self.ordered else {}
         return {"flat": True if self.domain is None else list(self.domain), **ordered}
-
-    @property
-    def digest(self) -> str:
-        return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         if self.domain:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sfumato.policy.taxonomies.files import levels_of
-from sfumato.policy.taxonomies.levels import Level, tree_of_levels, unknown_values
+from sfumato.policy.taxonomies.levels import Level, builder_schema, tree_of_levels, unknown_values
 from sfumato.system.errors import BadPolicy, did_you_mean
 from sfumato.table.taxonomy import Label, Spec, Taxonomy
 
@@ -120,18 +120,15 @@ class ReadyTaxonomy:
     """
 
     key: ClassVar[str] = "ready"
-    schema: ClassVar[Mapping[str, object]] = {
-        "type": "object",
-        "description": "A taxonomy that comes with Sfumato, by its name.",
-        "properties": {
+    schema: ClassVar[Mapping[str, object]] = builder_schema(
+        "A taxonomy that comes with Sfumato, by its name.",
+        {
             "ready": {
                 "enum": list(CATALOGUE),
                 "description": "Its name; ages, dates and truncated codes stand for other taxonomies.",
             }
         },
-        "required": ["ready"],
-        "additionalProperties": False,
-    }
+    )
 
     name: str
 
