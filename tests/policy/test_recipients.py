@@ -30,7 +30,9 @@ def test_what_is_said_is_read_and_written():
         "overriders": [KEY],
     }
     found = policy(**said)
-    assert found.recipients == RecipientRule("precision", Fraction(1, 20), 2, Coalition.PAIRS, (KEY,))
+    assert found.recipients == RecipientRule(
+        "precision", Fraction(1, 20), 2, Coalition.PAIRS, overriders=(KEY,)
+    )
     again = Policy.from_dict(found.to_dict())
     assert again == found
     assert again.digest == found.digest

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from pathlib import Path
 from typing import cast
@@ -63,16 +64,13 @@ class ColumnControls:
     @property
     def words(self) -> dict[str, object]:
         """The keys as a policy writes them."""
-        entries: dict[str, object] = {}
-        if self.weight is not None:
-            entries["weight"] = written(self.weight)
-        if self.at_most is not None:
-            entries["at-most"] = self.at_most
-        if self.fixed is not None:
-            entries["fixed"] = self.fixed
-        if self.never_suppress:
-            entries["never-suppress"] = list(self.never_suppress)
-        return entries
+        entries = {
+            "weight": None if self.weight is None else written(self.weight),
+            "at-most": self.at_most,
+            "fixed": self.fixed,
+            "never-suppress": list(self.never_suppress) or None,
+        }
+        return {key: value for key, value in entries.items() if value is not None}
 
     @property
     def ceiling(self) -> int | None:
@@ -84,28 +82,41 @@ def _level(word: object) -> int | None:
     return None if word is None else int(cast("int", word))
 
 
+def changed_words(rule: object, default: object) -> dict[str, object]:
+    """Returns what of a rule differs from its default, as a policy writes it: names of fields are keys."""
+    changed = {name: value for name, value in vars(rule).items() if value != vars(default)[name]}
+    return {name.replace("_", "-"): _plain_word(value) for name, value in changed.items()}
+
+
+def _plain_word(value: object) -> object:
+    if isinstance(value, Fraction):
+        return written(value)
+    return list(value) if isinstance(value, tuple) else value.value if isinstance(value, Enum) else value
+
+
 # Words in the names of columns that suggest what a column is.
 
 
-def _set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Returns the words of a text."""
     return frozenset(text.split())
 
 
-IDENTIFIERS = _set("""
+IDENTIFIERS = word_set("""
     id ids uid uuid guid name firstname forename surname lastname fullname email mail phone telephone mobile
     fax ssn nhs mrn iban bic passport address street url ip mac account username login license licence plate
     vin serial token
 """)
-PEOPLE = _set("id ids uid uuid guid ssn nhs mrn person patient subject participant member customer")
-ONE_PERSON = _set("ssn nhs mrn person patient subject participant member customer")
+PEOPLE = word_set("id ids uid uuid guid ssn nhs mrn person patient subject participant member customer")
+ONE_PERSON = word_set("ssn nhs mrn person patient subject participant member customer")
 """Words of columns in which equal values mean the same person, and different ones different people."""
-SENSITIVE = _set("""
+SENSITIVE = word_set("""
     diagnosis diagnoses disease illness condition icd icd9 icd10 income salary wage wages earnings pay debt
     credit hiv drug drugs medication treatment therapy symptom symptoms religion faith party offence offense
     conviction disability pregnancy result outcome
 """)
-PLACES = _set("zip zipcode postcode postal plz postalcode")
-AGES = _set("age ages")
+PLACES = word_set("zip zipcode postcode postal plz postalcode")
+AGES = word_set("age ages")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
 
 
@@ -154,29 +165,19 @@ SCOPES = {
 
 @dataclass(frozen=True)
 class TermRule:
-    """The method, the seconds all classes share, the cost, a share of terms to remove beyond need, and from
-    which rows a term goes."""
+    """The method, the seconds all classes share, the cost, from which rows a term goes, and a share of terms
+    to remove beyond need."""
 
     method: str = "exact"
     seconds: int = 60
     cost: str = "inverse"
-    margin: Fraction = Fraction(0)
     scope: str = "row"
+    margin: Fraction = Fraction(0)
 
     @property
     def words(self) -> dict[str, object]:
         """The rule as a policy file holds it; what stands at its default is left out."""
-        plain = TermRule()
-        words: dict[str, object] = {}
-        if self.method != plain.method:
-            words["method"] = self.method
-        if self.seconds != plain.seconds:
-            words["seconds"] = self.seconds
-        if self.cost != plain.cost:
-            words["cost"] = self.cost
-        if self.scope != plain.scope:
-            words["scope"] = self.scope
-        return {**words, "margin": written(self.margin)} if self.margin else words
+        return changed_words(self, TermRule())
 
 
 def schema() -> JsonObject:

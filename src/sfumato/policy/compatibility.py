@@ -162,16 +162,6 @@ def _no_common_level(policy: PolicyContent, place: Place, group: tuple[str, ...]
         )
 
 
-CONTROL_CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
-    weights,
-    of_keys,
-    levels,
-    never_suppressed,
-    for_recipients,
-    together,
-]
-
-
 # The searches that a policy can be followed by, with the reason for every other.
 #
 # `best` compares the searches that fit, and is refused only where none does.
@@ -185,8 +175,8 @@ def search_problems(policy: PolicyContent) -> Iterator[Problem]:
             yield from min(against.values(), key=len)
         return
     yield from of_search(policy.protect, policy.missing)
-    ability = _ability(policy.protect.search)
-    if ability is not None:
+    ability = searches.usable_ability(policy.protect.search)
+    if ability is not None:  # else `of_search` says so
         yield from _against(policy, policy.protect.search, ability)
 
 
@@ -350,13 +340,6 @@ def _unlisted_orders(policy: PolicyContent, search: str) -> Iterator[Problem]:
                 f"{search} would publish the least and the greatest value of every class of {short(name)}.",
                 "List the values in their order, or give intervals.",
             )
-
-
-def _ability(name: str) -> Ability | None:
-    try:
-        return searches.ability_of(name)
-    except UsageError:  # `of_search` says so
-        return None
 
 
 def _searches_that(fits: Callable[[Ability], bool]) -> str:
@@ -844,7 +827,12 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _folded_keys,
     search_problems,
     _limits,
-    *CONTROL_CHECKS,
+    weights,
+    of_keys,
+    levels,
+    never_suppressed,
+    for_recipients,
+    together,
     _named_patterns,
     _person,
     _knows,

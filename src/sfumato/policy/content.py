@@ -170,7 +170,8 @@ class PolicyContent:
     def codings(self) -> tuple[Coding, ...]:
         """The codings of the columns that promises read, in the order of the policy."""
         read = {name for promise in self.promises for name in (*promise.sensitive, *promise.reads)}
-        read.update(self._matched_by_colluders)
+        if self.recipients is not None:  # colluders match rows by all that is published unchanged
+            read.update(name for name, rule in self.columns.items() if rule.role is Role.INSENSITIVE)
         plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
@@ -181,13 +182,6 @@ class PolicyContent:
             Coding(name, Role.QUASI_SENSITIVE, Flat().build, form) for name, form in forms_of(self).items()
         )
         return plain + sets
-
-    @property
-    def _matched_by_colluders(self) -> tuple[str, ...]:
-        """The columns that are counted because colluders match rows by them: all published unchanged."""
-        if self.recipients is None:
-            return ()
-        return tuple(name for name, rule in self.columns.items() if rule.role is Role.INSENSITIVE)
 
     def rule_of(self, name: str) -> ColumnRule | None:
         """Returns the rule of a column, or of a set of 0/1 columns."""

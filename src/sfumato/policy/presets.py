@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sfumato.policy.columns import AGES, IDENTIFIERS, PLACES, words
+from sfumato.policy.columns import AGES, IDENTIFIERS, PLACES, word_set, words
 from sfumato.policy.content import ColumnRule, PolicyContent
 from sfumato.policy.header_lexicon import lexicon
 from sfumato.policy.taxonomies.dates import Dates
@@ -136,27 +136,23 @@ STATES = ("us-states", "countries")
 """Ready taxonomies of places that are no smaller than a state."""
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-NAMING = _set("""
+NAMING = word_set("""
     person_name person_number record_number contact account biometric contact_person id_word perhaps_id staff
 """)
 """Kinds of headers, as the lexicon calls them, of what names a person or is a number of one."""
-NUMBERS = _set("""
+NUMBERS = word_set("""
     beneficiary npi dea mbi hicn serial certificate mac imei udi uri url biometric retina voiceprint beeper
     employer company firm workplace arbeitgeber firma employeur empresa azienda school schule école escuela
     scuola university
 """)
 """Words of identifying numbers, and of firms and schools, whose names are those of employers or places."""
-NUMBER_ENDS = _set("number no nr num id ids")
-BELOW_STATE = _set("street address city town county district precinct parish ward hospital")
-POSTAL = PLACES | _set("zip3 zip4 zip5 zip9 pincode cp cap postcodes zipcodes")
-DATES = _set("date born birthday admitted admission discharge discharged death month week day")
-BIRTH_FIGURES = _set("weight order parity plurality plural birthweight bwt")
+NUMBER_ENDS = word_set("number no nr num id ids")
+BELOW_STATE = word_set("street address city town county district precinct parish ward hospital")
+POSTAL = PLACES | word_set("zip3 zip4 zip5 zip9 pincode cp cap postcodes zipcodes")
+DATES = word_set("date born birthday admitted admission discharge discharged death month week day")
+BIRTH_FIGURES = word_set("weight order parity plurality plural birthweight bwt")
 """What is told of a birth and is no date or place of it."""
-CODES = _set("code codes kode codice código")
+CODES = word_set("code codes kode codice código")
 _YEAR = re.compile(r"(1[0-9]|2[0-9])[0-9]{2}(-(1[0-9]|2[0-9])[0-9]{2})?")
 _ZIP3 = re.compile(r"[0-9]{3}\**")
 _NUMBER = re.compile(r"[0-9]+")
@@ -233,8 +229,7 @@ def broken_rules(policy: PolicyContent) -> Iterator[Problem]:
 
 def problem(name: str, rule: Rule, why: str = "") -> Problem:
     """Returns the breach of a rule by a column, with what to do; `why` says what of its cells breaks it."""
-    reason = f" ({why})" if why else ""
-    return Problem(("columns", name), f"Safe Harbor: {rule}{reason}.", REMEDIES[rule])
+    return Problem(("columns", name), f"Safe Harbor: {rule}{why and f' ({why})'}.", REMEDIES[rule])
 
 
 def objections(policy: PolicyContent) -> Iterator[Problem]:
@@ -272,10 +267,6 @@ def _is_age_group(label: str) -> bool:
     return bool(_OPEN.fullmatch(label)) or all(int(n) <= HIGHEST_AGE for n in _NUMBER.findall(label))
 
 
-def _postal(column: ColumnRule) -> bool:
-    return _all_are(column, lambda label: _ZIP3.fullmatch(label) is not None)
-
-
 def _place(column: ColumnRule) -> bool:
     if isinstance(column.taxonomy, ReadyTaxonomy):
         return column.taxonomy.name in STATES
@@ -298,7 +289,7 @@ def _date(column: ColumnRule) -> bool:
 
 _ALLOWED: Mapping[Rule, Callable[[ColumnRule], bool]] = {
     Rule.AGE: _age,
-    Rule.POSTAL: _postal,
+    Rule.POSTAL: lambda column: _all_are(column, lambda label: _ZIP3.fullmatch(label) is not None),
     Rule.PLACE: _place,
     Rule.DATE: _date,
 }

@@ -107,20 +107,16 @@ class PublishedForms:
 
     def _in_tree(self, text: str) -> PublishedForm:
         ordered = self._rule is not None and self._rule.ordered
-        level, height = self._levels.get(text), self._height
+        level = self._levels.get(text)
         if level is None:
             return PublishedForm(ValueForm.RANGE if ordered and RANGE in text else ValueForm.VALUE)
-        if level == 0:
+        if level == 0 or self._tree is None:
             return PublishedForm(ValueForm.VALUE)
-        return PublishedForm(ValueForm.GROUP, f"level {level} of {height}")
+        return PublishedForm(ValueForm.GROUP, f"level {level} of {self._tree.height}")
 
     @cached_property
     def _tree(self) -> Taxonomy | None:
         return None if self._rule is None else _written_tree(self._rule)
-
-    @property
-    def _height(self) -> int:
-        return 0 if self._tree is None else self._tree.height
 
     @cached_property
     def _levels(self) -> dict[Label, int]:

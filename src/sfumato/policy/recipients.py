@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from sfumato.models.contract import Adversary
+from sfumato.policy.columns import changed_words
 from sfumato.policy.searches import LOSSES, losses_with
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.table.arrays import written
@@ -43,29 +44,17 @@ class RecipientRule:
     tolerance: Fraction = Fraction(0)
     frame_proof: int = 1
     coalition: Coalition = Coalition.NONE
-    overriders: tuple[str, ...] = ()
     adversary: Adversary = Adversary.REGISTER
+    overriders: tuple[str, ...] = ()
     patterns: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
 
     @property
     def words(self) -> dict[str, object]:
         """The rule as a policy file holds it; what stands at its default is left out."""
-        default, written_out = RecipientRule(), dict[str, object]()
-        if self.quality is not None:
-            written_out["quality"] = self.quality
-        if self.tolerance != default.tolerance:
-            written_out["tolerance"] = written(self.tolerance)
-        if self.frame_proof != default.frame_proof:
-            written_out["frame-proof"] = self.frame_proof
-        if self.coalition is not default.coalition:
-            written_out["coalition"] = self.coalition.value
-        if self.adversary is not default.adversary:
-            written_out["adversary"] = self.adversary.value
-        if self.overriders:
-            written_out["overriders"] = list(self.overriders)
+        words = changed_words(self, RecipientRule())
         if self.patterns:
-            written_out["patterns"] = {name: dict(levels) for name, levels in self.patterns}
-        return written_out
+            words["patterns"] = {name: dict(levels) for name, levels in self.patterns}
+        return words
 
 
 def schema() -> JsonObject:

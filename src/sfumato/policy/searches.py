@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -137,14 +138,14 @@ def ability_of(name: str) -> Ability | None:
     return BUILT_IN.get(name) if search is None else search.ability
 
 
+def usable_ability(name: str) -> Ability | None:
+    """Returns what a search can do; `None` if there is none of this name, or if it cannot be used."""
+    with suppress(UsageError):
+        return ability_of(name)
+    return None
+
+
 def usable() -> dict[str, Ability]:
     """Returns the searches that can be used, with what they can do."""
-    abilities = {}
-    for name in known():
-        try:
-            ability = ability_of(name)
-        except UsageError:
-            continue
-        if ability is not None:
-            abilities[name] = ability
-    return abilities
+    abilities = {name: usable_ability(name) for name in known()}
+    return {name: ability for name, ability in abilities.items() if ability is not None}

@@ -162,11 +162,9 @@ def _compared_promises(later: Sequence[object], baseline: Sequence[object]) -> I
         ((_, near),) = lacking
         kind = Comparison.WEAKER if near else Comparison.INCOMPARABLE
         now = "; ".join(strength.sentence for strength in near) or "nothing of the kind"
-        yield ComparedPart("promises", kind, wanted.sentence, _told_apart(wanted, now))
-
-
-def _told_apart(wanted: PromiseStrength, now: str) -> str:
-    return f"{now}, with other parameters" if now == wanted.sentence else now
+        if now == wanted.sentence:
+            now += ", with other parameters"
+        yield ComparedPart("promises", kind, wanted.sentence, now)
 
 
 def _compared_columns(later: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:

@@ -7,46 +7,16 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from sfumato.policy.taxonomies.dates import Dates
-from sfumato.policy.taxonomies.files import HierarchyFile, NestedTree, WrittenRows, as_csv
+from sfumato.policy.taxonomies.files import HierarchyFile, NestedTree, WrittenRows
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyTaxonomy
 from sfumato.policy.taxonomies.texts import Flat, Mask, Prefix
 from sfumato.system.errors import BadPolicy
-from sfumato.table.taxonomy import Builder, Spec, Taxonomy, TaxonomyRule
+from sfumato.table.taxonomy import Builder, Taxonomy, TaxonomyRule
 
-BUILDERS: Mapping[str, type[Builder]] = {
-    builder.key: builder
-    for builder in (
-        NestedTree,
-        HierarchyFile,
-        WrittenRows,
-        Intervals,
-        Dates,
-        Prefix,
-        Mask,
-        Flat,
-        ReadyTaxonomy,
-    )
-}
+_CLASSES = (NestedTree, HierarchyFile, WrittenRows, Intervals, Dates, Prefix, Mask, Flat, ReadyTaxonomy)
+BUILDERS: Mapping[str, type[Builder]] = {builder.key: builder for builder in _CLASSES}
 """The builders, by the key that names them in a policy."""
-
-__all__ = [
-    "BUILDERS",
-    "Builder",
-    "Dates",
-    "Flat",
-    "HierarchyFile",
-    "Intervals",
-    "Mask",
-    "NestedTree",
-    "Prefix",
-    "ReadyTaxonomy",
-    "Spec",
-    "TaxonomyRule",
-    "WrittenRows",
-    "as_csv",
-    "rule_from",
-]
 
 
 def rule_from(spec: object, folder: Path | None = None) -> TaxonomyRule:

@@ -140,10 +140,7 @@ class Dates:
     schema: ClassVar[Mapping[str, object]] = builder_schema(
         "Calendar units, each longer than the one before.",
         {
-            "date": list_schema(
-                {"enum": list(UNITS)},
-                "The unit of level 1, of level 2, and so on.",
-            ),
+            "date": list_schema({"enum": list(UNITS)}, "The unit of level 1, of level 2, and so on."),
             "written": {
                 "enum": list(DATE_FORMS),
                 "default": ISO,

@@ -209,8 +209,7 @@ class Intervals:
         "Nested intervals; each width divides the next. `to` is excluded.",
         {
             "intervals": list_schema(
-                {"$ref": "#/$defs/number"},
-                "The width of an interval at level 1, at level 2, and so on.",
+                {"$ref": "#/$defs/number"}, "The width of an interval at level 1, at level 2, and so on."
             ),
             "from": {"$ref": "#/$defs/number", "description": "Where the first interval starts."},
             "to": {"$ref": "#/$defs/number", "description": "The first number that is out of range."},
