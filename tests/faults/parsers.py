@@ -27,10 +27,10 @@ from sfumato.policy.taxonomies.files import parse, read_bytes
 from sfumato.releases import certificate
 from sfumato.releases import certificate as manifest
 from sfumato.releases.ledger import backup
+from sfumato.releases.ledger.backup import anchor, read_anchor
 from sfumato.releases.ledger.checkpoint import last_seen
 from sfumato.releases.ledger.keys import Key, ReadingKey, Secret, load_key, public_key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.missing_entries import anchor, read_anchor
 from sfumato.releases.overrides import Override, read_override
 from sfumato.studio.state import PolicyFile
 from sfumato.system.errors import SfumatoError

@@ -53,17 +53,18 @@ def withdraw(
 
     Example:  sfumato ledger withdraw 3 --reason "two people asked to be left out" -o withdrawn.json
     """
-    from sfumato.releases import certificate
+    from sfumato.releases.certificate import certificate
     from sfumato.releases.files import check_target, write_new
     from sfumato.releases.ledger.erasure import withdraw as withdraw_
     from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.system.json_object import document_bytes
 
     if out is not None:
         check_target(out)
     withdrawal = withdraw_(Ledger(url, key=key), release, reason=reason, chain=chain)
     print_or_json(withdrawal, as_json=as_json)
     if out is not None:
-        write_new(out, certificate.certificate_bytes(certificate.certificate(withdrawal.entry)))
+        write_new(out, document_bytes(certificate(withdrawal.entry)))
         print_note(f"wrote {out}")
 
 
@@ -100,16 +101,16 @@ def anchor(url: LedgerUrl = DEFAULT, out: NewFile = None) -> None:
 
     Example:  sfumato ledger anchor -o anchor-2026-11.json
     """
-    from sfumato.releases import certificate
     from sfumato.releases.files import write_new
+    from sfumato.releases.ledger.backup import anchor as anchor_
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.ledger.missing_entries import anchor as anchor_
+    from sfumato.system.json_object import document_bytes
 
     made = anchor_(Ledger(url, readonly=True)).as_dict()
     if out is None:
         document(made)
         return
-    write_new(out, certificate.certificate_bytes(made))
+    write_new(out, document_bytes(made))
     print_note(f"wrote {out}; keep it away from the ledger")
 
 
@@ -131,9 +132,8 @@ def missing(
     Example:  sfumato ledger missing --ledger sqlite:///backup.db --certificate 2026-11/certificate.json
     """
     from sfumato.releases.files import certificate_at
-    from sfumato.releases.ledger.backup import missing_in
+    from sfumato.releases.ledger.backup import missing_in, read_anchor
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.ledger.missing_entries import read_anchor
 
     opened = Ledger(url, readonly=True)
     found = missing_in(
@@ -208,9 +208,9 @@ def verify(
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
     from sfumato.releases.files import certificate_at
+    from sfumato.releases.ledger.backup import read_anchor
     from sfumato.releases.ledger.keys import public_keys
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.ledger.missing_entries import read_anchor
     from sfumato.workflows.chain_check import ledger_baselines
 
     opened = Ledger(url, readonly=True)
@@ -398,8 +398,8 @@ def restore(
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
     from sfumato.releases.files import certificate_at
+    from sfumato.releases.ledger.backup import read_anchor
     from sfumato.releases.ledger.backup import restore as restore_
-    from sfumato.releases.ledger.missing_entries import read_anchor
 
     restored = restore_(
         file,

@@ -15,7 +15,7 @@ from sfumato.releases.ledger.records import WITHDRAWAL, Entry, seal_fault
 from sfumato.releases.receipt import remarks_on
 from sfumato.system.disk import LARGEST_NOTE, digest_of, read_document
 from sfumato.system.errors import BadData, UsageError
-from sfumato.system.json_object import JsonMapping, JsonObject, read_json
+from sfumato.system.json_object import JsonMapping, JsonObject, document_bytes, read_json
 from sfumato.system.presentation.cards import Card
 from sfumato.verify.tables import FileForm, header, rows
 
@@ -53,11 +53,6 @@ def _describe(file: Path, *, below: Path, form: Mapping[str, str]) -> JsonObject
     file_form = FileForm.of(form)
     counted = {"rows": rows(file, form=file_form), "columns": list(header(file, form=file_form))}
     return {**described, **(form if file.suffix == ".csv" else {}), **counted}
-
-
-def manifest_bytes(manifest: JsonObject) -> bytes:
-    """Returns the bytes of the manifest file."""
-    return (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def read_manifest(path: Path) -> JsonObject:
@@ -124,11 +119,6 @@ def certificate(entry: Entry) -> JsonObject:
     """Returns what may be shown of a sealed entry; the same entry gives the same bytes."""
     entry_words = {**entry.public, "body": json.loads(entry.body)}
     return {"sfumato": VERSION, "entry": entry_words, "hash": entry.hash, "signature": entry.signature}
-
-
-def certificate_bytes(content: JsonMapping) -> bytes:
-    """Returns the bytes of the certificate file."""
-    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def read_certificate(path: Path) -> JsonObject:
@@ -357,7 +347,7 @@ class OverrideDocument:
         return {"sfumato-override": VERSION, **named, **asdict(self)}
 
     def as_bytes(self) -> bytes:
-        return (json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n").encode()
+        return document_bytes(self.as_dict())
 
     @classmethod
     def read(cls, path: str | Path) -> Self:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.published_forms import READINGS, PublishedForm, PublishedForms
 from sfumato.system.errors import BadData
-from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.json_object import JsonMapping, JsonObject, document_bytes
 from sfumato.system.presentation.article import (
     Article,
     Cell,
@@ -90,7 +89,7 @@ DATATYPES = {
     "FLOAT": "number",
     "DOUBLE": "number",
 }
-WHOLE = (
+WHOLE = [
     "TINYINT",
     "SMALLINT",
     "INTEGER",
@@ -100,7 +99,7 @@ WHOLE = (
     "USMALLINT",
     "UINTEGER",
     "UBIGINT",
-)
+]
 
 
 def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None) -> JsonObject:
@@ -124,16 +123,14 @@ def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None
                 "sfumato": VERSION,
                 "rows": texts.rows,
                 "rows_are": PER_PERSON if policy.person is None else SEVERAL_ROWS,
-                "promises": [_promise(p) for p in _promises(policy)],
+                "promises": [
+                    {"promise": str(p), "in_words": p.in_words(), "leaves_open": p.silent_on}
+                    for p in policy.promises.stated
+                ],
                 "columns": list(_columns(texts, policy)),
             }
         ],
     }
-
-
-def as_bytes(document: JsonMapping) -> bytes:
-    """Returns the bytes of the dictionary's file."""
-    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -148,15 +145,6 @@ def texts_in(value: object) -> Iterator[str]:
         yield value
     elif isinstance(value, int) and not isinstance(value, bool):
         yield f"{value:,}"
-
-
-def _promises(policy: Policy) -> list[tuple[str, str, str]]:
-    stated = policy.promises.stated
-    return [(str(promise), promise.in_words(), promise.silent_on) for promise in stated]
-
-
-def _promise(texts: tuple[str, str, str]) -> JsonObject:
-    return dict(zip(("promise", "in_words", "leaves_open"), texts, strict=True))
 
 
 def _schema_of(column: ColumnTexts) -> JsonObject:
@@ -246,10 +234,11 @@ def _written(document: JsonMapping) -> list[ValuePairs]:
     dialect = document.get("dialect")
     if dialect is None:
         return []
-    pairs = [(Phrase(DictionaryWording.ENCODING), str(dialect["encoding"]))]
-    pairs.append(
-        (Phrase(DictionaryWording.DELIMITER), DELIMITERS.get(dialect["delimiter"], str(dialect["delimiter"])))
-    )
+    delimiter = str(dialect["delimiter"])
+    pairs = [
+        (Phrase(DictionaryWording.ENCODING), str(dialect["encoding"])),
+        (Phrase(DictionaryWording.DELIMITER), DELIMITERS.get(delimiter, delimiter)),
+    ]
     return [ValuePairs(pairs)]
 
 
@@ -259,6 +248,10 @@ def allow_list(document: JsonMapping) -> AllowList:
     counts = {str(len(notes["columns"])), str(len(notes["promises"])), "yes", "no"}
     counts.add(DELIMITERS.get(document.get("dialect", {}).get("delimiter", ","), ""))
     return AllowList({*fragments(list(DictionaryWording))}, {*texts_in(dict(document)), *counts})
+
+
+def _listing(lines: Sequence[Sequence[Cell]], *heads: DictionaryWording) -> Listing:
+    return Listing([Phrase(head) for head in heads], lines)
 
 
 def _page_columns(document: JsonMapping) -> Listing:
@@ -273,17 +266,12 @@ def _page_columns(document: JsonMapping) -> Listing:
         )
         for schema, column in zip(schemas, notes["columns"], strict=True)
     ]
-    return Listing(
-        [
-            Phrase(head)
-            for head in (
-                DictionaryWording.COLUMN,
-                DictionaryWording.TYPE,
-                DictionaryWording.PUBLISHED,
-                DictionaryWording.EMPTY,
-            )
-        ],
+    return _listing(
         lines,
+        DictionaryWording.COLUMN,
+        DictionaryWording.TYPE,
+        DictionaryWording.PUBLISHED,
+        DictionaryWording.EMPTY,
     )
 
 
@@ -299,17 +287,12 @@ def _values(columns: list[JsonMapping]) -> Iterator[Listing | Paragraph]:
         for form in column.get("forms") or ()
     ]
     if lines:
-        yield Listing(
-            [
-                Phrase(head)
-                for head in (
-                    DictionaryWording.COLUMN,
-                    DictionaryWording.FORM,
-                    DictionaryWording.READING,
-                    DictionaryWording.TEXTS,
-                )
-            ],
+        yield _listing(
             lines,
+            DictionaryWording.COLUMN,
+            DictionaryWording.FORM,
+            DictionaryWording.READING,
+            DictionaryWording.TEXTS,
         )
 
 
@@ -324,13 +307,7 @@ def _texts(texts: list[str] | None) -> Phrase:
 
 def _page_promises(promises: list[JsonMapping]) -> Listing:
     lines = [(Cell(p["promise"]), Cell(p["in_words"]), Cell(p["leaves_open"])) for p in promises]
-    return Listing(
-        [
-            Phrase(head)
-            for head in (DictionaryWording.PROMISE, DictionaryWording.IN_WORDS, DictionaryWording.LEFT_OPEN)
-        ],
-        lines,
-    )
+    return _listing(lines, DictionaryWording.PROMISE, DictionaryWording.IN_WORDS, DictionaryWording.LEFT_OPEN)
 
 
 # The files of a dictionary beside a published table, checked before anybody sees them.
@@ -354,7 +331,7 @@ def dictionary_files(
             where=file.name,
             remedy="Please report this; nothing was published.",
         )
-    return {DOCUMENT: as_bytes(document), PAGE: page.encode()}
+    return {DOCUMENT: document_bytes(document), PAGE: page.encode()}
 
 
 def _known(policy: Policy) -> frozenset[str]:

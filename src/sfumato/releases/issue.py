@@ -27,6 +27,7 @@ from sfumato.releases.staging import StepHook, no_hook, stopping_when_asked, uni
 from sfumato.releases.targets import FolderTarget, Target, target_of
 from sfumato.system.disk import Address, FolderLock, digest_of, is_address, remove_folder, write_to_disk
 from sfumato.system.errors import BadData, BadLedger, SfumatoError, StoreUnavailable, Unfinished, UsageError
+from sfumato.system.json_object import document_bytes
 from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress, silent, stop_request
 from sfumato.system.verdict import Verdict
@@ -355,7 +356,7 @@ def _judge_folder(version: PlannedRelease, record: ReleaseRecord, file: Path, at
     if faults := manifest.manifest_faults(file.parent, listed):
         raise BadData(f"a file changed while it was judged: {faults[0]}", where=file.name)
     listed["files"] += manifest.describe(described, release=record.release)["files"]
-    write_to_disk(file.parent / manifest.MANIFEST, manifest.manifest_bytes(listed))
+    write_to_disk(file.parent / manifest.MANIFEST, document_bytes(listed))
     at("judged")
     digest = digest_of(file.parent / manifest.MANIFEST)
     documents = list(map(verdict_document, verdicts))

@@ -32,7 +32,7 @@ from sfumato.system.disk import (
     write_to_disk,
 )
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, StoreUnavailable, Unfinished, UsageError
-from sfumato.system.json_object import JsonObject, read_json
+from sfumato.system.json_object import JsonObject, document_bytes, read_json
 from sfumato.system.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _reserve_certificate(folder: Path, record: ReleaseRecord) -> None:
     likely = record.entry(number=1, sequence=1, previous="0" * 64, ledger="0" * 32)
     write_to_disk(
         folder / certificate.CERTIFICATE,
-        b" " * (len(certificate.certificate_bytes(certificate.certificate(likely))) + CERTIFICATE_SLACK),
+        b" " * (len(document_bytes(certificate.certificate(likely))) + CERTIFICATE_SLACK),
     )
 
 
@@ -197,9 +197,7 @@ def _certify(entry: Entry, folder: Path) -> None:
     for parts in {name.split("/")[0] for name in named if "/" in name}:
         _keep_only(folder / parts, [name.split("/")[1] for name in named if name.startswith(f"{parts}/")])
         (folder / parts).chmod(0o777 & ~_umask())
-    write_to_disk(
-        folder / certificate.CERTIFICATE, certificate.certificate_bytes(certificate.certificate(entry))
-    )
+    write_to_disk(folder / certificate.CERTIFICATE, document_bytes(certificate.certificate(entry)))
     for name in listed:
         (folder / name).chmod(0o666 & ~_umask())
     folder.chmod(0o777 & ~_umask())
@@ -500,7 +498,7 @@ class StoreTarget:
         try:
             if note.event == entries[0].release:
                 for entry in entries:
-                    proof = certificate.certificate_bytes(certificate.certificate(entry))
+                    proof = document_bytes(certificate.certificate(entry))
                     self._store.put(_below(ReleaseRecord.of(entry).place, certificate.CERTIFICATE), proof)
                 at("certified")
                 for record in map(ReleaseRecord.of, entries):
@@ -584,45 +582,35 @@ class Target(Protocol):
     @property
     def place(self) -> Path | Address:
         """What the release becomes."""
-        ...
 
     @property
     def named(self) -> Path | Address:
         """The same, as the caller named it."""
-        ...
 
     @property
     def shared(self) -> bool:
         """Whether other machines reach it, and can complete what was begun here."""
-        ...
 
     def check(self) -> None:
         """Raises for what could not be published later."""
-        ...
 
     def staging(self, event: str) -> Path:
         """Returns the folder in which a release is written before it counts."""
-        ...
 
     def reserve(self, event: str) -> FolderLock:
         """Makes and locks the staging folder; raises if another release has the place."""
-        ...
 
     def bring(self, event: str, records: Sequence[ReleaseRecord], *, at: StepHook = no_hook) -> None:
         """Puts all that is needed after the commit where it will stay; raises if the place is taken."""
-        ...
 
     def withdraw(self, event: str) -> None:
         """Removes what was brought, since nothing was committed."""
-        ...
 
     def show(self, entries: Sequence[Entry], *, at: StepHook = no_hook) -> None:
         """Makes visible what the ledger holds."""
-        ...
 
     def complete(self, entries: Sequence[Entry]) -> bool:
         """Makes visible what the ledger holds; returns whether it was in place or brought before."""
-        ...
 
 
 def target_of(

@@ -36,6 +36,11 @@ def read_json(content: str | bytes) -> Any:  # whatever JSON may hold: whoever a
     return document
 
 
+def document_bytes(document: JsonMapping) -> bytes:
+    """Returns the bytes of a JSON file that people may open: indented, in UTF-8, with a line end."""
+    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
+
+
 def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 

@@ -15,7 +15,6 @@ from releases.ledger.tampering import change
 from sfumato.cli.main import run
 from sfumato.releases.certificate import (
     certificate,
-    certificate_bytes,
     examine,
     read_certificate,
     read_notice,
@@ -27,6 +26,7 @@ from sfumato.releases.ledger.keys import DatedKey, Key, as_text, public_key, pub
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, UsageError
+from sfumato.system.json_object import document_bytes
 
 SOMEBODY = bytes(range(16))
 """The mark of a person."""
@@ -67,7 +67,7 @@ def test_a_key_that_was_replaced_signs_nothing_more(url, tmp_path):
     old = Key.load(tmp_path / "ledger.db.key")
     ledger.rotate()
     entry = ledger.entry(release(ledger, tmp_path / "two").record.release)
-    forged = certificate_bytes(certificate(entry.seal(old)))
+    forged = document_bytes(certificate(entry.seal(old)))
     (tmp_path / "two" / "certificate.json").write_bytes(forged)
     (fault,) = examine(tmp_path / "two" / "certificate.json", key=ledger.dated_keys).faults
     assert "cannot have signed" in fault
@@ -200,7 +200,7 @@ def test_a_notice_that_was_changed(filled, tmp_path, harm):
     elif harm == "kind":
         notice["entry"]["kind"] = "release"
     if harm != "gone":
-        path.write_bytes(b"[]" if harm == "list" else certificate_bytes(notice))
+        path.write_bytes(b"[]" if harm == "list" else document_bytes(notice))
     with pytest.raises(BadData):
         read_notice(path)
 

@@ -12,10 +12,9 @@ from faults.made_up import release
 from sfumato.cli.main import run
 from sfumato.releases.certificate import read_certificate
 from sfumato.releases.ledger import checkpoint as seen_head
-from sfumato.releases.ledger.backup import backup, missing_in, restore
+from sfumato.releases.ledger.backup import anchor, backup, missing_in, read_anchor, restore
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.missing_entries import anchor, read_anchor
 from sfumato.system.errors import BadData, BadLedger, RefusedByHistory
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, select
 
 from sfumato.releases.ledger.checkpoint import Head
 from sfumato.releases.ledger.keys import DatedKey
@@ -40,21 +40,18 @@ def last_entry(connection: Connection, chain: str | None = None) -> Entry | None
     wanted = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
     if chain is not None:
         wanted = select(ENTRIES).where(ENTRIES.c.chain == chain).order_by(ENTRIES.c.sequence.desc()).limit(1)
-    row = connection.execute(wanted).mappings().first()
-    return None if row is None else opened(connection, dict(row))
+    return _first(connection, wanted)
 
 
 def last_of_chain(connection: Connection, chain: str) -> Entry | None:
     """Returns the last release of a chain."""
     wanted = select(ENTRIES).where(ENTRIES.c.chain == chain, ENTRIES.c.kind == RELEASE)
-    row = connection.execute(wanted.order_by(ENTRIES.c.number.desc()).limit(1)).mappings().first()
-    return None if row is None else opened(connection, dict(row))
+    return _first(connection, wanted.order_by(ENTRIES.c.number.desc()).limit(1))
 
 
 def find(connection: Connection, release: str) -> Entry | None:
     """Returns the entry of a release."""
-    row = connection.execute(select(ENTRIES).where(ENTRIES.c.release == release)).mappings().first()
-    return None if row is None else opened(connection, dict(row))
+    return _first(connection, select(ENTRIES).where(ENTRIES.c.release == release))
 
 
 def of_event(connection: Connection, event: str) -> tuple[Entry, ...]:
@@ -74,7 +71,11 @@ def opened(connection: Connection, row: JsonMapping) -> Entry:
 
 def at(connection: Connection, number: int) -> Entry | None:
     """Returns the entry with this number."""
-    row = connection.execute(select(ENTRIES).where(ENTRIES.c.number == number)).mappings().first()
+    return _first(connection, select(ENTRIES).where(ENTRIES.c.number == number))
+
+
+def _first(connection: Connection, wanted: Select[Any]) -> Entry | None:
+    row = connection.execute(wanted).mappings().first()
     return None if row is None else opened(connection, dict(row))
 
 
@@ -111,8 +112,7 @@ def dated_keys(connection: Connection) -> tuple[DatedKey, ...]:
 
     The key of the first entry signed that one, too.
     """
-    wanted = select(ENTRIES.c.number, ENTRIES.c.body).where(_of_kind(KEY)).order_by(ENTRIES.c.number)
-    named = [(row.number, public_key(row.body)) for row in connection.execute(wanted)]
+    named = [(number, str(body.get("public_key", ""))) for number, body in notices(connection, KEY)]
     ends = [number for number, _ in named[1:]] + [None]
     begins = [number + (i > 0) for i, (number, _) in enumerate(named)]
     dated = [DatedKey(key, begin, end) for (_, key), begin, end in zip(named, begins, ends, strict=True)]
