@@ -371,7 +371,12 @@ class DatabaseAddress:
     def of(cls, text: str) -> DatabaseAddress:
         """Returns what a text names; what is wrong with it is said without repeating it."""
         if text.lower().startswith(FROM_ENVIRONMENT):
-            return cls._named(_from_environment(text[len(FROM_ENVIRONMENT) :]))
+            name = text[len(FROM_ENVIRONMENT) :]
+            if address := os.environ.get(name):
+                return cls._named(address)
+            raise UsageError(
+                f"the environment variable {name} is empty", remedy="Put the address of the database there."
+            )
         if _PASSWORD.search(text):
             raise UsageError(
                 "an address with a password can be seen by everybody who lists processes",
@@ -395,12 +400,3 @@ class DatabaseAddress:
 
     def __repr__(self) -> str:
         return f"<{self.kind} database>"
-
-
-def _from_environment(name: str) -> str:
-    text = os.environ.get(name, "")
-    if not text:
-        raise UsageError(
-            f"the environment variable {name} is empty", remedy="Put the address of the database there."
-        )
-    return text

@@ -51,14 +51,12 @@ class Offer:
         except Exception as problem:
             module = (problem.name or "") if isinstance(problem, ImportError) else ""
             if module == PACKAGE or module.startswith(f"{PACKAGE}."):
-                raise self._written_for_another_version(module) from problem
+                raise self.refusal(
+                    f"cannot be loaded: what it imports from {module} is not there in this version",
+                    remedy="Let it import from sfumato.extend: the names that other packages use now live"
+                    " there.",
+                ) from problem
             raise self.refusal(f"cannot be loaded: {type(problem).__name__}") from problem
-
-    def _written_for_another_version(self, module: str) -> UsageError:
-        return self.refusal(
-            f"cannot be loaded: what it imports from {module} is not there in this version",
-            remedy="Let it import from sfumato.extend: the names that other packages use now live there.",
-        )
 
     def refusal(self, reason: str, *, remedy: str = "Mend that distribution, or uninstall it.") -> UsageError:
         """Why this part is not used."""

@@ -236,17 +236,17 @@ class PromiseStrength:
         """Returns the strength of a promise whose parameters have no order: only equal ones will do."""
         return cls(name, kind, {"parameters": fingerprint(parameters)}, sentence=sentence)
 
-    def covers(self, wanted: PromiseStrength) -> bool:
+    def covers(self, asked: PromiseStrength) -> bool:
         """Whether whoever keeps this one keeps the one that was asked.
 
         >>> five, two = (PromiseStrength("k-anonymity", at_least={"k": Fraction(k)}) for k in (5, 2))
         >>> five.covers(two), two.covers(five)
         (True, False)
         """
-        if (self.promise, self.kind, dict(self.same)) != (wanted.promise, wanted.kind, dict(wanted.same)):
+        if (self.promise, self.kind, dict(self.same)) != (asked.promise, asked.kind, dict(asked.same)):
             return False
-        return _ordered(self.at_least, wanted.at_least, larger=True) and _ordered(
-            self.at_most, wanted.at_most, larger=False
+        return _ordered(self.at_least, asked.at_least, larger=True) and _ordered(
+            self.at_most, asked.at_most, larger=False
         )
 
     def as_dict(self) -> JsonObject:

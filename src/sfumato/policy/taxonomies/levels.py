@@ -274,9 +274,9 @@ def decimal(word: object, *, key: str) -> Decimal:
     return value
 
 
-def whole(word: object, *, key: str, low: int = 1) -> int:
-    """Returns a whole number; raises where it is none, or below `low`."""
+def whole(word: object, *, key: str) -> int:
+    """Returns a whole number from 1; raises where it is none."""
     value = decimal(word, key=key)
-    if value != int(value) or value < low:
-        raise BadPolicy(f"must be a whole number from {low}", where=key)
+    if value != int(value) or value < 1:
+        raise BadPolicy("must be a whole number from 1", where=key)
     return int(value)

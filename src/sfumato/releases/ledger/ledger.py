@@ -74,6 +74,8 @@ def checked_head(connection: Connection, public: str, before: Head | None = None
 
 # Verification of a whole ledger: every entry is read, and whatever was changed is named.
 
+T = TypeVar("T")
+
 ENTRIES_PER_PAGE = 500
 """So many entries are read at a time."""
 
@@ -192,7 +194,8 @@ def verify(
         with database.reading() as connection:
             faults += _file_faults(connection, database.path is not None)
             closed = vault_of(connection).why_closed(connection) is not None
-            retired, redacted = _retired(connection), _redactions(connection)
+            retired = _readable(lambda: retired_entries(connection), frozenset[int]())
+            redacted = _readable(lambda: Redactions.of(connection), Redactions())
             faults += _entry_faults(connection, keys, hashes, people, (retired, redacted))
             head, wrong = _head_faults(connection, keys, hashes)
             faults += [*wrong, *_underway_faults(connection, keys), *_secret_faults(connection, keys)]
@@ -239,18 +242,11 @@ def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
         yield Fault(None, "the database file is damaged")
 
 
-def _retired(connection: Connection) -> frozenset[int]:
-    """Returns the entries whose memory may be gone, as notices say; their seals are looked at later."""
+def _readable(read: Callable[[], T], otherwise: T) -> T:
+    """Returns what is read of a ledger, or the other thing where it is damaged; seals are looked at later."""
     with contextlib.suppress(*UNREADABLE):
-        return retired_entries(connection)
-    return frozenset()
-
-
-def _redactions(connection: Connection) -> Redactions:
-    """Returns what erasures made of entries, as notices say; their seals are looked at later."""
-    with contextlib.suppress(*UNREADABLE):
-        return Redactions.of(connection)
-    return Redactions()
+        return read()
+    return otherwise
 
 
 def _remarks(connection: Connection, *, closed: bool) -> tuple[str, ...]:
@@ -386,7 +382,6 @@ def _outside_faults(
             yield Fault(head.number, f"{whence}: an older state was put back, or it was replaced")
 
 
-T = TypeVar("T")
 Clock = Callable[[], datetime]
 
 DEFAULT_URL = "sqlite:///ledger.db"
@@ -586,11 +581,10 @@ class Ledger:
         record: ReleaseRecord,
         *,
         after: str,
-        before_commit: Callable[[], object] = lambda: None,
         staged: bool = True,
     ) -> Entry:
         """Enters one release, an event of its own; see `commit_event`."""
-        return self.commit_event([record], after=after, before_commit=before_commit, staged=staged)[0]
+        return self.commit_event([record], after=after, staged=staged)[0]
 
     def commit_event(
         self,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from html import escape
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -112,14 +112,16 @@ def card_on_terminal(title: str, blocks: Sequence[Lines], notes: Sequence[str], 
 
 
 def _spaced(block: Lines, colour: bool) -> list[str]:
-    widths: dict[int, int] = {}
-    for line in block:
-        for i, cell in enumerate(line):
-            widths[i] = max(widths.get(i, 0), len(cell))
+    widths = _widths(block)
     return [
         ("  " + "   ".join(_padded(cell, widths[i], colour) for i, cell in enumerate(line))).rstrip()
         for line in block
     ]
+
+
+def _widths(lines: Lines) -> list[int]:
+    """Returns how wide the widest cell of every column is; lines need not have all columns."""
+    return [max(map(len, column)) for column in zip_longest(*lines, fillvalue="")]
 
 
 def _padded(cell: str, width: int, colour: bool) -> str:
@@ -171,10 +173,7 @@ class Card:
 
 def aligned(lines: Lines) -> list[str]:
     """The cells of every line joined, each column as wide as its widest cell."""
-    widths: dict[int, int] = {}
-    for line in lines:
-        for i, cell in enumerate(line):
-            widths[i] = max(widths.get(i, 0), len(cell))
+    widths = _widths(lines)
     return ["  ".join(cell.ljust(widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -29,7 +30,6 @@ class Figure(Protocol):
 
     def rows(self) -> Rows:
         """The figure as a table, its heads first."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -377,21 +377,11 @@ INK = COLOURS["ink"]
 
 def draw(chart: Figure) -> AltairChart:
     """The figure as an Altair chart, to be shown in a notebook or changed further."""
-    altair = _altair()
-    match chart:
-        case Chart():
-            return _bars_or_line(altair, chart)
-        case PairedBars():
-            return _paired_bars(altair, chart)
-        case Scatter():
-            return scatter(altair, chart)
-        case Lines():
-            return lines(altair, chart)
-        case Diagram():
-            return diagram(altair, chart)
-        case Grid():
-            return grid(altair, chart)
-    raise UsageError(f"nobody knows how to draw a {type(chart).__name__}")
+    altair = _installed("altair")
+    draw_with = DRAWN_BY.get(type(chart))
+    if draw_with is None:
+        raise UsageError(f"nobody knows how to draw a {type(chart).__name__}")
+    return draw_with(altair, chart)
 
 
 def _bars_or_line(altair: AltairModule, chart: Chart) -> AltairChart:
@@ -401,14 +391,13 @@ def _bars_or_line(altair: AltairModule, chart: Chart) -> AltairChart:
         {"label": label, "value": value, "detail": detail}
         for (label, value), detail in zip(chart.points, details, strict=True)
     ]
-    data = altair.InlineData(values=rows, format=altair.DataFormat(type="json"))
     labels = list(chart.labels)
     amount = altair.Axis(format="%", title=up) if chart.percent else altair.Axis(title=up)
     scale = altair.Scale(domain=[0, 1]) if chart.percent else altair.Undefined
     value = {"field": "value", "type": "quantitative", "axis": amount, "scale": scale}
     tips = [altair.Tooltip(field=name, type="nominal") for name in ("label", "detail")]
     tips.append(altair.Tooltip(field="value", type="quantitative", format=".1%" if chart.percent else ""))
-    base = altair.Chart(data, title=chart.title)
+    base = altair.Chart(_data(altair, rows), title=chart.title)
     if chart.kind == "bars":
         x, y = altair.X(**value), altair.Y(field="label", type="nominal", sort=labels, title=across)
         return base.mark_bar(color=INK).encode(x=x, y=y, tooltip=tips).properties(width=480)
@@ -424,11 +413,10 @@ def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
         for label, *values in chart.points
         for kind, value in zip(chart.kinds, values, strict=True)
     ]
-    data = altair.InlineData(values=rows, format=altair.DataFormat(type="json"))
     tones = altair.Scale(domain=list(chart.kinds), range=[COLOURS["faint"], INK])
     labels = [label for label, _, _ in chart.points]
     return (
-        altair.Chart(data, title=chart.title)
+        altair.Chart(_data(altair, rows), title=chart.title)
         .mark_bar()
         .encode(
             x=altair.X(field="label", type="nominal", sort=labels, title=across),
@@ -441,12 +429,23 @@ def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
     )
 
 
+DRAWN_BY: Mapping[type, Callable[[AltairModule, Any], AltairChart]] = {
+    Chart: _bars_or_line,
+    PairedBars: _paired_bars,
+    Scatter: scatter,
+    Lines: lines,
+    Diagram: diagram,
+    Grid: grid,
+}
+"""How each kind of figure is drawn."""
+
+
 def svg(chart: Figure, *, titled: bool = True) -> str:
     """The figure as the text of an SVG file; without its title where the page around it says that."""
     words = draw(chart).to_dict()
     if not titled:
         words.pop("title", None)
-    drawn: str = _converter().vegalite_to_svg(visible_in(words))
+    drawn: str = _installed("vl_convert").vegalite_to_svg(visible_in(words))
     return drawn
 
 
@@ -481,23 +480,11 @@ def _page(drawn: Sequence[tuple[Figure, str]]) -> str:
     )
 
 
-def _altair() -> AltairModule:
+def _installed(library: str) -> AltairModule | VlConvertModule:
+    """Returns an optional library that draws charts; raises `UsageError` where it is not installed."""
     try:
-        import altair  # noqa: PLC0415  # optional
+        return import_module(library)
     except ImportError:
-        raise _missing() from None
-    return altair
-
-
-def _converter() -> VlConvertModule:
-    try:
-        import vl_convert  # noqa: PLC0415  # optional
-    except ImportError:
-        raise _missing() from None
-    return vl_convert
-
-
-def _missing() -> UsageError:
-    return UsageError(
-        "charts need two more packages", remedy="Install them: python -m pip install 'sfumato[charts]'"
-    )
+        raise UsageError(
+            "charts need two more packages", remedy="Install them: python -m pip install 'sfumato[charts]'"
+        ) from None

@@ -184,25 +184,8 @@ def _plain(text: Text) -> str:
 
 _VOID = frozenset(["meta", "br", "hr", "i"])
 _ATTRIBUTES = frozenset(["class", "lang", "charset", "http-equiv", "content", "name", "data-head"])
-_CLASSES = frozenset(
-    [
-        "kicker",
-        "banner",
-        "verdict",
-        "lead",
-        "small",
-        "callout",
-        "mood",
-        "scroll",
-        "stack",
-        "bars",
-        "track",
-        "fill",
-        "second",
-        "key",
-        "sign",
-    ]
-) | {FILLED, *MOODS}
+_CLASS_NAMES = "kicker banner verdict lead small callout mood scroll stack bars track fill second key sign"
+_CLASSES = frozenset([*_CLASS_NAMES.split(), FILLED, *MOODS])
 _META = re.compile(
     r"|(utf-8|viewport|color-scheme|light dark|width=device-width, initial-scale=1|Content-Security-Policy"
     r"|default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; base-uri 'none'; form-action 'none')"
@@ -237,7 +220,7 @@ class AllowList:
         faults += [
             f"a heading beside text {i} is not one of the page"
             for i, text in reader.attributes
-            if not self._is_heading(text)
+            if text not in self.fixed and text not in self.values
         ]
         faults += [
             f"the bar beside text {i} shows a share that is not published"
@@ -249,9 +232,6 @@ class AllowList:
     def _is_fixed(self, text: str) -> bool:
         bare = text.lstrip("✔✘? ") if text.lstrip() != text or text[:1] in "✔✘?" else text
         return text in self.fixed or bare in self.fixed or text.strip() in _SIGNS
-
-    def _is_heading(self, text: str) -> bool:
-        return text in self.fixed or text in self.values
 
 
 class _PageReader(HTMLParser):
