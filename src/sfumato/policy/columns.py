@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -180,6 +180,12 @@ class TermRule:
         return changed_words(self, TermRule())
 
 
+def choice_schema(choices: Iterable[str], description: str, default: str | None = None) -> JsonObject:
+    """Returns the schema of a word that is one of several."""
+    by_default = {} if default is None else {"default": str(default)}
+    return {"enum": [str(choice) for choice in choices], **by_default, "description": description}
+
+
 def schema() -> JsonObject:
     """Returns the rule as a fragment of JSON Schema."""
     plain = TermRule()
@@ -187,11 +193,7 @@ def schema() -> JsonObject:
         "type": "object",
         "description": "How terms are removed where a quasi-sensitive promise asks for it.",
         "properties": {
-            "method": {
-                "enum": list(METHODS),
-                "default": plain.method,
-                "description": each_told(METHODS),
-            },
+            "method": choice_schema(METHODS, each_told(METHODS), plain.method),
             "seconds": {
                 "type": "integer",
                 "minimum": 1,
@@ -199,13 +201,13 @@ def schema() -> JsonObject:
                 "default": plain.seconds,
                 "description": "How long all classes together may take.",
             },
-            "cost": {"enum": list(COSTS), "default": plain.cost, "description": each_told(COSTS)},
+            "cost": choice_schema(COSTS, each_told(COSTS), plain.cost),
             "margin": {
                 "$ref": "#/$defs/fraction",
                 "default": written(plain.margin),
                 "description": "A share of the remaining terms to remove at random, beyond need.",
             },
-            "scope": {"enum": list(SCOPES), "default": plain.scope, "description": each_told(SCOPES)},
+            "scope": choice_schema(SCOPES, each_told(SCOPES), plain.scope),
         },
         "additionalProperties": False,
     }

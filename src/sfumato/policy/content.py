@@ -221,26 +221,24 @@ class PolicyContent:
 
     def to_dict(self) -> dict[str, object]:
         """Returns the policy in the shape of its file, plain data only."""
-        words: dict[str, object] = {
+        person: object = self.person
+        if self.person is not None and self.knows is not None:
+            person = {"column": self.person, "knows": self.knows.value}
+        where_said: dict[str, object] = {
+            "person": person,
+            "confirm": dict(self.confirm) or None,
+            "source": self.source.words if self.source else None,
+            "formulas": None if self.formulas is Formulas.REFUSE else self.formulas.value,
+            "preset": self.preset,
+            "recipients": None if self.recipients is None else self.recipients.words,
+        }
+        return {
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
             "promises": [{p.name: p.parameters()} for p in self.promises.stated],
             "protect": _protect(self.protect),
             "missing": self.missing.value,
+            **{key: word for key, word in where_said.items() if word is not None},
         }
-        if self.person is not None:
-            with_knowledge = (
-                None if self.knows is None else {"column": self.person, "knows": self.knows.value}
-            )
-            words["person"] = with_knowledge or self.person
-        if self.confirm:
-            words["confirm"] = dict(self.confirm)
-        if self.source:
-            words["source"] = self.source.words
-        if self.formulas is not Formulas.REFUSE:
-            words["formulas"] = self.formulas.value
-        if self.preset is not None:
-            words["preset"] = self.preset
-        return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property
     def digest(self) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from sfumato.models.contract import Adversary
-from sfumato.policy.columns import changed_words
+from sfumato.policy.columns import changed_words, choice_schema
 from sfumato.policy.searches import LOSSES, losses_with
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.table.arrays import written
@@ -64,10 +64,9 @@ def schema() -> JsonObject:
         "type": "object",
         "description": "How versions for several recipients are chosen.",
         "properties": {
-            "quality": {
-                "enum": list(QUALITIES),
-                "description": "The loss in which all versions are alike; else that of protect.loss.",
-            },
+            "quality": choice_schema(
+                QUALITIES, "The loss in which all versions are alike; else that of protect.loss."
+            ),
             "tolerance": {
                 "$ref": "#/$defs/fraction",
                 "default": written(plain.tolerance),
@@ -80,18 +79,16 @@ def schema() -> JsonObject:
                 "default": plain.frame_proof,
                 "description": "So many recipients together cannot build the version of another.",
             },
-            "coalition": {
-                "enum": [c.value for c in Coalition],
-                "default": plain.coalition.value,
-                "description": "Whose versions, put together, keep every promise.",
-            },
-            "adversary": {
-                "enum": [a.value for a in Adversary],
-                "default": plain.adversary.value,
-                "description": "Who puts versions together: register holds these tables and everybody's key"
+            "coalition": choice_schema(
+                Coalition, "Whose versions, put together, keep every promise.", plain.coalition
+            ),
+            "adversary": choice_schema(
+                Adversary,
+                "Who puts versions together: register holds these tables and everybody's key"
                 " values (every promise can be kept); target holds these tables and the key values of one"
                 " person, nobody else's (k-anonymity and distinct l-diversity alone).",
-            },
+                plain.adversary,
+            ),
             "overriders": {
                 "type": "array",
                 "items": {"type": "string", "pattern": "^[0-9a-f]{64}$"},

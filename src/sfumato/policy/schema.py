@@ -11,7 +11,7 @@ from typing import SupportsIndex
 from sfumato.models import registry as promises
 from sfumato.policy import columns as column_controls
 from sfumato.policy import searches
-from sfumato.policy.columns import each_told
+from sfumato.policy.columns import choice_schema, each_told
 from sfumato.policy.columns import schema as term_rule
 from sfumato.policy.compatibility import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
@@ -34,32 +34,28 @@ from sfumato.table.spelling import Spelling
 KEY = "source"
 
 
+def _text(description: str) -> JsonObject:
+    return {"type": "string", "minLength": 1, "description": description}
+
+
 def source_schema() -> JsonObject:
     """Returns the schema of the key."""
     return {
         "type": "object",
         "properties": {
-            "encoding": {"type": "string", "minLength": 1, "description": "Of a text file: windows-1252."},
-            "delimiter": {"type": "string", "minLength": 1, "description": "What separates cells: ;"},
-            "decimal": {"enum": list(DECIMAL_MARKS), "description": "The decimal mark of numbers in texts."},
-            "date-format": {"enum": list(DATE_FORMS), "description": "How texts write a date."},
-            "sheet": {"type": "string", "minLength": 1, "description": "The sheet of a spreadsheet."},
-            "query": {"type": "string", "minLength": 1, "description": "What is asked of a database."},
+            "encoding": _text("Of a text file: windows-1252."),
+            "delimiter": _text("What separates cells: ;"),
+            "decimal": choice_schema(DECIMAL_MARKS, "The decimal mark of numbers in texts."),
+            "date-format": choice_schema(DATE_FORMS, "How texts write a date."),
+            "sheet": _text("The sheet of a spreadsheet."),
+            "query": _text("What is asked of a database."),
             "longest-cell": {
                 "type": ["integer", "string"],
                 "minimum": 1,
                 "description": "How many bytes a cell of a text file may have; 1048576 unless it is said.",
             },
-            "empty": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Texts of a CSV file that stand for an empty cell, commas between: NA,NULL.",
-            },
-            "catalog": {
-                "type": "string",
-                "minLength": 1,
-                "description": "The file of SAS that holds the labels of codes: formats.sas7bcat.",
-            },
+            "empty": _text("Texts of a CSV file that stand for an empty cell, commas between: NA,NULL."),
+            "catalog": _text("The file of SAS that holds the labels of codes: formats.sas7bcat."),
         },
         "additionalProperties": False,
         "description": "How the data are read. It is no promise, and no part of the policy's digest.",
@@ -124,30 +120,26 @@ def top() -> JsonObject:
                 "description": "What is promised; every entry names one promise, and all of them are kept.",
             },
             "protect": _protect(),
-            "missing": {
-                "enum": [m.value for m in Missing],
-                "default": Missing.OWN_VALUE.value,
-                "description": (
-                    "What an empty cell of a key column means. own-value: a value like any other; suppress:"
-                    " the row is not published; refuse: the table is not accepted."
-                ),
-            },
+            "missing": choice_schema(
+                Missing,
+                "What an empty cell of a key column means. own-value: a value like any other; suppress:"
+                " the row is not published; refuse: the table is not accepted.",
+                Missing.OWN_VALUE,
+            ),
             "person": _person(),
             "recipients": recipients(),
             "confirm": confirm(),
             KEY: source_schema(),
-            "preset": {
-                "enum": [SAFE_HARBOR],
-                "description": (
-                    "The preset whose rules for columns the policy keeps: it is refused where one is broken,"
-                    " by what headers say, and by what cells hold when data are protected."
-                ),
-            },
-            "formulas": {
-                "enum": [choice.value for choice in Formulas],
-                "default": Formulas.REFUSE.value,
-                "description": "Cells of a CSV file that a spreadsheet would run: refuse them, or keep them.",
-            },
+            "preset": choice_schema(
+                [SAFE_HARBOR],
+                "The preset whose rules for columns the policy keeps: it is refused where one is broken,"
+                " by what headers say, and by what cells hold when data are protected.",
+            ),
+            "formulas": choice_schema(
+                Formulas,
+                "Cells of a CSV file that a spreadsheet would run: refuse them, or keep them.",
+                Formulas.REFUSE,
+            ),
         },
         "required": ["columns", "promises"],
         "additionalProperties": False,
@@ -159,14 +151,12 @@ def column() -> JsonObject:
     return {
         "type": "object",
         "properties": {
-            "role": {
-                "enum": [r.value for r in roles()],
-                "description": (
-                    "identifier: never published; quasi: generalized; sensitive: what promises protect; "
-                    "free: generalized, sensitive value by value; quasi-sensitive: sets of terms that say "
-                    "something together; insensitive: published unchanged."
-                ),
-            },
+            "role": choice_schema(
+                roles(),
+                "identifier: never published; quasi: generalized; sensitive: what promises protect; "
+                "free: generalized, sensitive value by value; quasi-sensitive: sets of terms that say "
+                "something together; insensitive: published unchanged.",
+            ),
             "taxonomy": taxonomy(),
             "start": {
                 "type": "integer",
@@ -174,14 +164,12 @@ def column() -> JsonObject:
                 "default": 0,
                 "description": "The finest level that a quasi-identifier may have; rows are counted there.",
             },
-            "spelling": {
-                "enum": [spelling.value for spelling in Spelling],
-                "description": (
-                    "folded: spellings of a sensitive value (case, accents, points) count as one, those of a "
-                    "quasi-identifier are published as one; exact: every text is a value of its own. Unless "
-                    "said, folded for sensitive columns, exact for quasi-identifiers."
-                ),
-            },
+            "spelling": choice_schema(
+                Spelling,
+                "folded: spellings of a sensitive value (case, accents, points) count as one, those of a "
+                "quasi-identifier are published as one; exact: every text is a value of its own. Unless "
+                "said, folded for sensitive columns, exact for quasi-identifiers.",
+            ),
             "digits": {
                 "type": "integer",
                 "minimum": -MOST_DIGITS,
@@ -223,13 +211,11 @@ def _person() -> JsonObject:
                 "type": "object",
                 "properties": {
                     "column": {**column, "description": "The column that tells people apart."},
-                    "knows": {
-                        "enum": [k.value for k in Knows],
-                        "description": (
-                            "row: others know one row of a person (k-anonymity alone); profile: all of them."
-                            " Unless said, row where only k-anonymity is promised, else profile."
-                        ),
-                    },
+                    "knows": choice_schema(
+                        Knows,
+                        "row: others know one row of a person (k-anonymity alone); profile: all of them."
+                        " Unless said, row where only k-anonymity is promised, else profile.",
+                    ),
                 },
                 "required": ["column"],
                 "additionalProperties": False,
@@ -245,11 +231,11 @@ def _protect() -> JsonObject:
         "type": "object",
         "description": "How the recoding is searched for; nothing here is a promise.",
         "properties": {
-            "search": {
-                "enum": list(searches.known()),
-                "default": rule.search,
-                "description": f"How a recoding is searched for. {each_told(searches.MEANINGS)}",
-            },
+            "search": choice_schema(
+                searches.known(),
+                f"How a recoding is searched for. {each_told(searches.MEANINGS)}",
+                rule.search,
+            ),
             "suppress": {
                 "$ref": "#/$defs/fraction",
                 "default": written(rule.suppress),
@@ -263,11 +249,9 @@ def _protect() -> JsonObject:
                 "description": "As how many fully generalized rows a suppressed one counts. none: as one, and"
                 " searches do not weigh it against detail.",
             },
-            "loss": {
-                "enum": list(searches.known_losses()),
-                "default": rule.loss,
-                "description": f"What is kept small. {each_told(searches.LOSSES)}",
-            },
+            "loss": choice_schema(
+                searches.known_losses(), f"What is kept small. {each_told(searches.LOSSES)}", rule.loss
+            ),
             "weights": {
                 "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/fraction"},

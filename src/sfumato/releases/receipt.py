@@ -239,13 +239,14 @@ class Event(Printable):
     @property
     def folder(self) -> Path | Address | None:
         """Where the versions are."""
-        folder = self.receipts[0].folder
-        return folder.parent if folder is not None and self.receipts[0].record.place else folder
+        return self._whole(self.receipts[0].folder)
 
     @property
     def named(self) -> Path | Address | None:
         """The same, as the caller named it."""
-        folder = self.receipts[0].named
+        return self._whole(self.receipts[0].named)
+
+    def _whole(self, folder: Path | Address | None) -> Path | Address | None:
         return folder.parent if folder is not None and self.receipts[0].record.place else folder
 
     def __getitem__(self, recipient: str) -> Receipt:
@@ -323,7 +324,7 @@ class Erasure(Printable):
         counts: dict[str, int] = {}
         for entry_record in erased.records:
             counts[entry_record.chain] = counts.get(entry_record.chain, 0) + 1
-        remains = [_table_sentence(rows), *_copies(erased), *_database(postgresql)]
+        remains = [_table_sentence(rows), *_copies(erased), *([DATABASE_COPIES] if postgresql else [])]
         return cls(entry.number, erased.request.people, tuple(sorted(counts.items())), tuple(remains))
 
     def beside_unsettled(self, releases: int) -> Erasure:
@@ -388,7 +389,7 @@ def _copies(erased: ErasedEntries) -> list[str]:
     return sentences
 
 
-def _database(postgresql: bool) -> list[str]:
-    if not postgresql:
-        return []
-    return ["the log, replicas and backups of the database server hold what was there until they are removed"]
+DATABASE_COPIES = (
+    "the log, replicas and backups of the database server hold what was there until they are removed"
+)
+"""What is left to delete of a ledger in PostgreSQL."""

@@ -11,14 +11,17 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from sfumato.releases.ledger.keys import Key, entry_message, signed
 from sfumato.system.disk import LARGEST_NOTE, read_document
 from sfumato.system.errors import BadInput
 from sfumato.system.json_object import JsonMapping, read_json
+
+T = TypeVar("T")
 
 # The last head that was seen, kept beside the key: a ledger that ends before it was rolled back.
 
@@ -40,9 +43,13 @@ def last_seen(key: Path | None) -> Head | None:
     """Returns the head that was noted; `None` where none was, or none that can be read."""
     if key is None:
         return None
+    return _noted(seen_head_path(key), lambda note: Head(int(note["number"]), str(note["hash"])))
+
+
+def _noted(path: Path, parse: Callable[[JsonMapping], T]) -> T | None:
+    """Returns what a note says; `None` where there is none, or none that can be read."""
     try:
-        note = read_json(read_document(seen_head_path(key), most=LARGEST_NOTE))
-        return Head(int(note["number"]), str(note["hash"]))
+        return parse(read_json(read_document(path, most=LARGEST_NOTE)))
     except (OSError, BadInput, ValueError, KeyError, TypeError):
         return None
 
@@ -144,11 +151,11 @@ def last_checkpoint(key: Path | None) -> Checkpoint:
     """Returns the checkpoint beside a key; `NOWHERE` where there is none, or none that can be read."""
     if key is None:
         return NOWHERE
-    try:
-        note = read_json(read_document(checkpoint_path(key), most=LARGEST_NOTE))
-        return Checkpoint(int(note["number"]), str(note["digest"]), str(note["signature"]))
-    except (OSError, BadInput, ValueError, KeyError, TypeError):
-        return NOWHERE
+    checkpoint = _noted(
+        checkpoint_path(key),
+        lambda note: Checkpoint(int(note["number"]), str(note["digest"]), str(note["signature"])),
+    )
+    return checkpoint or NOWHERE
 
 
 def note_checkpoint(path: Path | None, followed: FollowedEntries, key: Key, keys: Collection[str]) -> None:

@@ -152,6 +152,11 @@ class LedgerDatabase:
         except FAILURES as error:
             raise translated(error) from None
 
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """Returns what is asked of one consistent view."""
+        with self.reading() as connection:
+            return query(connection)
+
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Opens one transaction; nobody else writes meanwhile."""

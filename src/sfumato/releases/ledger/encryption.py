@@ -102,8 +102,7 @@ def opening_key(path: Path | None) -> Path | None:
 
 def reading_key(database: LedgerDatabase) -> ReadingKey:
     """Returns the key that opens what is encrypted in a ledger, and signs nothing."""
-    with database.reading() as connection:
-        return database.vault.reading_key(connection)
+    return database.read(database.vault.reading_key)
 
 
 def clean(database: LedgerDatabase) -> int:
@@ -111,9 +110,7 @@ def clean(database: LedgerDatabase) -> int:
 
     Returns how often it was to be done.
     """
-    with database.reading() as connection:
-        rows = checked_rows(connection)
-        pending = [row["release"] for row in rows if row["state"] == CLEANING]
+    pending = [row["release"] for row in database.read(checked_rows) if row["state"] == CLEANING]
     if pending:
         database.clean()
         done = delete(STAGED).where(STAGED.c.release.in_(pending))

@@ -140,10 +140,8 @@ def erase_people(
 
 def erased_people(ledger: Ledger) -> dict[int, int]:
     """Returns how many people were erased from each entry."""
-    with ledger.database.reading() as connection:
-        notices = entries.notices(connection, ERASURE)
     counts: dict[int, int] = {}
-    for _, body in notices:
+    for _, body in ledger.database.read(lambda connection: entries.notices(connection, ERASURE)):
         for entry in body["entries"]:
             counts[int(entry["number"])] = counts.get(int(entry["number"]), 0) + int(entry["erased"])
     return counts
@@ -383,8 +381,7 @@ def _notice(ledger: Ledger, record: ReleaseRecord, reason: str) -> Entry | None:
 
 def withdrawals(ledger: Ledger) -> dict[str, JsonObject]:
     """Returns what was withdrawn: the id of each release, with the number, time and reason of its notice."""
-    with ledger.database.reading() as connection:
-        return withdrawn_releases(connection)
+    return ledger.database.read(withdrawn_releases)
 
 
 def withdrawn_releases(connection: Connection) -> dict[str, JsonObject]:

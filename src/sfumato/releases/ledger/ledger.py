@@ -416,8 +416,7 @@ class Ledger:
         self.database.vault = Vault(opening_key(self.key_path) if readonly else self.key_path)
         if readonly:
             self.database.require()
-            with self.database.reading() as connection:
-                schema.check(connection)
+            self.database.read(schema.check)
         else:
             self._key = self._open()
 
@@ -454,8 +453,7 @@ class Ledger:
         if self.key_path is None:
             raise UsageError("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
         schema.prepare(self.database)
-        with self.database.reading() as connection:
-            begun = entries.head(connection) is not None
+        begun = self.database.read(entries.head) is not None
         path = self.key_path
         key = Key.load(path) if begun or path.exists() else Key.make(path)
         if not begun:
@@ -475,23 +473,20 @@ class Ledger:
     @property
     def head(self) -> Head:
         """Where the ledger ends."""
-        with self.database.reading() as connection:
-            head = entries.head(connection)
+        head = self.database.read(entries.head)
         if head is None:
-            raise BadLedger("the ledger has no head", remedy="Run `sfumato ledger verify`.")
+            raise BadLedger("the ledger has no head", remedy=REMEDY)
         return Head(head.number, head.hash)
 
     @property
     def public_key(self) -> str:
         """The public half of the key in force, in hexadecimal, as the ledger tells it."""
-        with self.database.reading() as connection:
-            return entries.key_in_force(connection)
+        return self.database.read(entries.key_in_force)
 
     @property
     def public_keys(self) -> tuple[str, ...]:
         """Every public key that was ever in force, newest first."""
-        with self.database.reading() as connection:
-            return entries.keys(connection)
+        return self.database.read(entries.keys)
 
     @property
     def dated_keys(self) -> tuple[DatedKey, ...]:
@@ -503,8 +498,7 @@ class Ledger:
     @property
     def chains(self) -> frozenset[str]:
         """The names of all chains, also of those whose releases are lost."""
-        with self.database.reading() as connection:
-            closed = {chain.chain for chain in cross_chain_overlap.closed_chains(connection)}
+        closed = {chain.chain for chain in self.database.read(cross_chain_overlap.closed_chains)}
         return frozenset(closed | {record.chain for record in self.history(memory=False)})
 
     def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[ReleaseRecord, ...]:
@@ -525,13 +519,11 @@ class Ledger:
 
     def moment(self) -> datetime:
         """Returns the time of the next entry: now, or that of the last one if the clock stands before it."""
-        with self.database.reading() as connection:
-            return entries.not_before_last(connection, self.clock())
+        return self.database.read(lambda connection: entries.not_before_last(connection, self.clock()))
 
     def check_open(self, chain: str) -> None:
         """Raises `RefusedByHistory` where nothing may be released in the chain any more."""
-        with self.database.reading() as connection:
-            cross_chain_overlap.check_open(connection, chain)
+        self.database.read(lambda connection: cross_chain_overlap.check_open(connection, chain))
 
     def check_elsewhere(self, records: Sequence[ReleaseRecord]) -> None:
         """Raises where another chain holds the same people for the same recipient.
@@ -546,19 +538,17 @@ class Ledger:
         with self.database.reading() as connection:
             entry, redactions = entries.find(connection, release), Redactions.of(connection)
         if entry is None or not redactions.is_whole(entry):
-            raise BadLedger("an entry is missing or was changed", remedy="Run `sfumato ledger verify`.")
+            raise BadLedger("an entry is missing or was changed", remedy=REMEDY)
         return entry.memory
 
     @property
     def erasures(self) -> int:
         """How often people were erased."""
-        with self.database.reading() as connection:
-            return Redactions.of(connection).notices
+        return self.database.read(Redactions.of).notices
 
     def entry(self, release: str) -> Entry | None:
         """Returns the entry of a release; `None` if it is not in the ledger."""
-        with self.database.reading() as connection:
-            return entries.find(connection, release)
+        return self.database.read(lambda connection: entries.find(connection, release))
 
     def verify(
         self,
@@ -697,13 +687,11 @@ class Ledger:
 
     def staged(self) -> list[Staged]:
         """Returns the releases under way, on any machine."""
-        with self.database.reading() as connection:
-            return underway.staged(connection)
+        return self.database.read(underway.staged)
 
     def event(self, name: str) -> tuple[Entry, ...]:
         """Returns the entries of an event, as far as they are there now."""
-        with self.database.reading() as connection:
-            return entries.of_event(connection, name)
+        return self.database.read(lambda connection: entries.of_event(connection, name))
 
     def resolve(self, release: str) -> tuple[Entry, ...]:
         """Returns the entries of a release or event; gives up one that has none, so that none can come.
