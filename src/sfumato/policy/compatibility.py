@@ -75,13 +75,12 @@ def of_keys(policy: PolicyContent) -> Iterator[Problem]:
     """Yields controls of columns that are published as they are, or not at all."""
     for name, rule in policy.columns.items():
         for key in rule.controls.words:
+            place = ("columns", name, key)
             if not rule.role.is_key:
-                yield Problem(
-                    ("columns", name, key), f"only key columns have {ABOUT[key]}; this one is {rule.role}"
-                )
+                yield Problem(place, f"only key columns have {ABOUT[key]}; this one is {rule.role}")
             elif key == "fixed" and rule.role is not Role.QUASI:
                 yield Problem(
-                    ("columns", name, key),
+                    place,
                     f"only a quasi-identifier has {ABOUT[key]}; this one is {rule.role}.",
                     "Use at-most.",
                 )
@@ -109,22 +108,18 @@ def levels(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def never_suppressed(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields rows that are never suppressed, where rows with empty cells are."""
-    for name, rule in policy.columns.items():
-        if rule.controls.never_suppress and policy.missing is Missing.SUPPRESS:
+    """Yields rows that are never suppressed, where rows with empty cells, or those of recipients, may be."""
+    for name in (name for name, rule in policy.columns.items() if rule.controls.never_suppress):
+        place: Place = ("columns", name, "never-suppress")
+        if policy.missing is Missing.SUPPRESS:
             yield Problem(
-                ("columns", name, "never-suppress"),
+                place,
                 "rows with an empty key cell are suppressed, whatever else they hold (missing: suppress).",
                 "Use missing: own-value.",
             )
-
-
-def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields rows that are never suppressed, where everybody gets a version of their own."""
-    for name, rule in policy.columns.items():
-        if rule.controls.never_suppress and policy.recipients is not None and policy.protect.suppress > 0:
+        if policy.recipients is not None and policy.protect.suppress > 0:
             yield Problem(
-                ("columns", name, "never-suppress"),
+                place,
                 "versions for recipients are chosen by how many rows they suppress, not by which.",
                 "Leave protect.suppress out, so that no row is suppressed, or never-suppress.",
             )
@@ -542,17 +537,19 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
             return
         alike.append(knowledge)
     for group in by_labels.values():
+        named = f"{len(group)} tables of knowledge"
         if len(group) > MOST_TABLES:
-            what = (
-                f"{len(group)} tables of knowledge are about the same labels, and at most {MOST_TABLES} are"
+            yield Problem(
+                ("promises",),
+                f"{named} are about the same labels, and at most {MOST_TABLES} are judged together.",
+                "Join some of them into one.",
             )
-            yield Problem(("promises",), f"{what} judged together.", "Join some of them into one.")
-        elif merged_rows(group) > MOST_MERGED_ROWS:
-            what = (
-                f"what {len(group)} tables of knowledge say together has {merged_rows(group):,} rows, and at"
+        elif (rows := merged_rows(group)) > MOST_MERGED_ROWS:
+            yield Problem(
+                ("promises",),
+                f"what {named} say together has {rows:,} rows, and at most {MOST_MERGED_ROWS:,} are judged.",
+                "Give labels fewer rows, or join the tables into one.",
             )
-            remedy = "Give labels fewer rows, or join the tables into one."
-            yield Problem(("promises",), f"{what} most {MOST_MERGED_ROWS:,} are judged.", remedy)
 
 
 def _label_spelled_twice(tables: Mapping[tuple[str, str], Knowledge]) -> tuple[str, str] | None:
@@ -831,7 +828,6 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     of_keys,
     levels,
     never_suppressed,
-    for_recipients,
     together,
     _named_patterns,
     _person,

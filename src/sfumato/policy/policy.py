@@ -130,13 +130,16 @@ def changed_columns(policy: PolicyContent, names: RoleNames) -> dict[str, Column
     """Returns the columns with other roles; a taxonomy stays, for whoever makes the column a key again."""
     columns = dict(policy.columns)
     for name, role in names.roles.items():
-        if name not in columns:
-            raise BadPolicy(
-                f"there is no column {short(name)}", where="columns", remedy=did_you_mean(name, list(columns))
-            )
+        _require_column(name, columns)
         if columns[name].role is not role:
             columns[name] = ColumnRule(role, columns[name].taxonomy)
     return columns
+
+
+def _require_column(name: str, columns: Mapping[str, ColumnRule]) -> None:
+    if name not in columns:
+        hint = did_you_mean(name, list(columns))
+        raise BadPolicy(f"there is no column {short(name)}", where="columns", remedy=hint)
 
 
 def controlled_columns(
@@ -148,12 +151,7 @@ def controlled_columns(
         if not isinstance(by_column, Mapping):
             raise UsageError(f"{key} takes names of columns and what each gets", remedy=f"{key}={{'age': …}}")
         for name, value in by_column.items():
-            if name not in changed:
-                raise BadPolicy(
-                    f"there is no column {short(name)}",
-                    where="columns",
-                    remedy=did_you_mean(name, list(changed)),
-                )
+            _require_column(name, changed)
             rule = changed[name]
             controlled = replace(rule.controls, **{key: _control(key, value)})  # type: ignore[arg-type]  # read by its key
             changed[name] = replace(rule, controls=controlled)

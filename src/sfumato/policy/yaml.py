@@ -62,11 +62,6 @@ def read(text: str | bytes, *, name: str = "policy") -> YamlDocument:
 
 def compose(text: str, *, name: str = "policy") -> Node | None:
     """Returns the nodes of one YAML document, with their places in the text; raises `BadPolicy`."""
-    with _our_errors(name):
-        return _compose(text)
-
-
-def _compose(text: str) -> Node | None:
     from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is read
     from ruamel.yaml.composer import Composer  # noqa: PLC0415  # as above
     from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415  # as above
@@ -90,7 +85,8 @@ def _compose(text: str) -> Node | None:
 
     reader = YAML(typ="safe", pure=True)
     reader.Composer = Shallow
-    root: Node | None = reader.compose(text)
+    with _our_errors(name):
+        root: Node | None = reader.compose(text)
     return root
 
 

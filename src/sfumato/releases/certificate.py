@@ -349,6 +349,29 @@ class OverrideDocument:
     def as_bytes(self) -> bytes:
         return document_bytes(self.as_dict())
 
+    def _check_author(self, overriders: Collection[str], ledger_keys: Collection[str]) -> None:
+        """Raises unless it is as its author signed it, who is listed and is not the one who releases."""
+        if not signed(self.message, self.signature, self.public_key):
+            raise BadData("the override was changed after it was signed, or signed by another key")
+        if self.public_key in ledger_keys:
+            raise UsageError(
+                "the override is signed by the key of the ledger",
+                remedy="It takes a second person, with a key of their own.",
+            )
+        if self.public_key not in overriders:
+            raise self._unlisted()
+
+    def _unlisted(self) -> UsageError:
+        """Returns the error for an author who is not listed."""
+        raise NotImplementedError
+
+    def _check_purpose(self, policy: str, chain: str, now: datetime) -> None:
+        """Raises unless the document is for this policy and chain, and has not ended."""
+        if self.policy != policy or self.chain != chain:
+            raise UsageError("the override is for another policy or chain", remedy="Have a new one signed.")
+        if now.date() > date.fromisoformat(self.until):
+            raise UsageError(f"the override ended on {self.until}", remedy="Have a new one signed.")
+
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Reads an override of this kind from its file; `check` looks at the signature."""
@@ -387,33 +410,3 @@ def check_day(until: str) -> None:
         date.fromisoformat(until)
     except ValueError:
         raise UsageError("an override ends on a day such as 2026-12-31") from None
-
-
-def check_author(
-    override: OverrideDocument,
-    *,
-    overriders: Collection[str],
-    ledger_keys: Collection[str],
-    unlisted: UsageError,
-) -> None:
-    """Raises unless the document is as its author signed it, who is listed and not the one who releases.
-
-    `unlisted` is what to raise where they are not listed.
-    """
-    if not signed(override.message, override.signature, override.public_key):
-        raise BadData("the override was changed after it was signed, or signed by another key")
-    if override.public_key in ledger_keys:
-        raise UsageError(
-            "the override is signed by the key of the ledger",
-            remedy="It takes a second person, with a key of their own.",
-        )
-    if override.public_key not in overriders:
-        raise unlisted
-
-
-def check_purpose(override: OverrideDocument, *, policy: str, chain: str, now: datetime) -> None:
-    """Raises unless the document is for this policy and chain, and has not ended."""
-    if override.policy != policy or override.chain != chain:
-        raise UsageError("the override is for another policy or chain", remedy="Have a new one signed.")
-    if now.date() > date.fromisoformat(override.until):
-        raise UsageError(f"the override ended on {override.until}", remedy="Have a new one signed.")

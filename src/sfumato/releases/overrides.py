@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sfumato.policy.strictness import weaker_parts
-from sfumato.releases.certificate import OverrideDocument, check_author, check_day, check_purpose, read_words
+from sfumato.releases.certificate import OverrideDocument, check_day, read_words
 from sfumato.releases.ledger.keys import signed
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.names import checked_name, look_of
@@ -43,6 +43,12 @@ class Override(OverrideDocument):
             raise UsageError("an override names the recipient, a reason, and who gives it")
         check_day(self.until)
 
+    def _unlisted(self) -> UsageError:
+        return UsageError(
+            "the policy does not let the author of the override give one",
+            remedy="List their public key under recipients.overriders, or ask somebody who is listed.",
+        )
+
     def check(
         self,
         *,
@@ -54,14 +60,10 @@ class Override(OverrideDocument):
         now: datetime,
     ) -> None:
         """Raises unless a listed person other than the one who releases signed it, for this release."""
-        unlisted = UsageError(
-            "the policy does not let the author of the override give one",
-            remedy="List their public key under recipients.overriders, or ask somebody who is listed.",
-        )
-        check_author(self, overriders=overriders, ledger_keys=ledger_keys, unlisted=unlisted)
+        self._check_author(overriders, ledger_keys)
         if self.recipient not in names:
             raise UsageError("the override is for somebody who is not named", remedy="Name them with --to.")
-        check_purpose(self, policy=policy, chain=chain, now=now)
+        self._check_purpose(policy, chain, now)
 
 
 # Overrides of a chain's floor: a second person lets a later policy promise less, for a reason and a time.
@@ -89,6 +91,12 @@ class WeakerOverride(OverrideDocument):
             raise UsageError("an override names a reason, and who gives it")
         check_day(self.until)
 
+    def _unlisted(self) -> UsageError:
+        return UsageError(
+            "the first policy of the chain does not let the author of the override give one",
+            remedy="Ask somebody whom it lists under recipients.overriders.",
+        )
+
     def check(
         self,
         *,
@@ -99,12 +107,8 @@ class WeakerOverride(OverrideDocument):
         now: datetime,
     ) -> None:
         """Raises unless somebody whom the baseline lists, and who does not release, signed it for this."""
-        unlisted = UsageError(
-            "the first policy of the chain does not let the author of the override give one",
-            remedy="Ask somebody whom it lists under recipients.overriders.",
-        )
-        check_author(self, overriders=overriders, ledger_keys=ledger_keys, unlisted=unlisted)
-        check_purpose(self, policy=policy, chain=chain, now=now)
+        self._check_author(overriders, ledger_keys)
+        self._check_purpose(policy, chain, now)
 
 
 AnyOverride = Override | WeakerOverride

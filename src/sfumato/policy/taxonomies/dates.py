@@ -102,14 +102,9 @@ def forms_of(texts: Iterable[str]) -> list[DateForm]:
     return [form for form in map(DateForm, DATE_FORMS) if listed and all(map(form.day, listed))]
 
 
-def _week(day: date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"{year:04}-W{week:02}"
-
-
 UNITS: Mapping[str, Callable[[date], str]] = {
     "day": lambda d: d.isoformat(),
-    "week": _week,
+    "week": lambda d: "{:04}-W{:02}".format(*d.isocalendar()),
     "month": lambda d: f"{d.year:04}-{d.month:02}",
     "quarter": lambda d: f"{d.year:04}-Q{(d.month + 2) // 3}",
     "year": lambda d: f"{d.year:04}",

@@ -256,17 +256,12 @@ def _split(text: str, separator: str, name: str) -> tuple[list[Row], list[int]]:
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error:
-        if separator == commonest_separator(text):
+        if separator == max(SEPARATORS, key=text.count):  # the one that occurs most
             raise BadTaxonomy(
                 "a quote is not closed or is followed by text", where=f"{name}, line {line}"
             ) from None
         return [], []
     return rows, lines
-
-
-def commonest_separator(text: str) -> str:
-    """Returns the separator that occurs most."""
-    return max(SEPARATORS, key=text.count)
 
 
 def _trim(row: Row, line: int, name: str) -> Row:

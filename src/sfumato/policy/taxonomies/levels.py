@@ -137,9 +137,9 @@ def is_lack(wrong: BadTaxonomy) -> bool:
 
 def unknown_values(unknown: Sequence[str]) -> BadTaxonomy:
     """Returns the error for values of the data that the taxonomy lacks."""
-    single = len(unknown) == 1
+    sole = len(unknown) == 1
     return BadTaxonomy(
-        f"{len(unknown)} {'value occurs' if single else 'values occur'} that the taxonomy lacks",
+        f"{len(unknown)} value{'' if sole else 's'} {'occurs' if sole else 'occur'} that the taxonomy lacks",
         remedy="Add them to the taxonomy, or correct the data; `sfumato policy check` proposes how.",
         values=unknown,
     )

@@ -79,12 +79,21 @@ class ErasedEntries:
     found: Marks = field(default_factory=lambda: np.zeros((0, 2), np.uint64), repr=False)
     tables: list[int] = field(default_factory=list)
 
-    def add(self, entry: Entry, memory: str, people: str, erased: int, erased_marks: Sequence[Marks]) -> None:
-        """Notes what became of an entry."""
-        change = {"number": entry.number, "memory": memory, "people": people, "erased": erased}
-        self.changed.append(change)
+    def add(self, entry: Entry, memory: bytes, people: bytes | None, count: int, marked: Marks) -> None:
+        """Notes what an entry remembers now, and the marks of its people where these changed.
+
+        `count` people are gone from it, those of `marked` from what it remembers.
+        """
+        words = imprint_words(entry.memory) or {}
+        counted = self.request.after is not None and entry.chain == self.request.chain
+        if words.get("since") is not None and not len(marked) and not counted:  # rows are told by batches
+            self.uncounted.add(entry.chain)
+        digests = {
+            "memory": digest(memory) if memory != entry.memory else "",
+            "people": "" if people is None else digest(people),
+        }
+        self.changed.append({"number": entry.number, **digests, "erased": count})
         self.records.append(entry)
-        self.found = np.concatenate([self.found, *erased_marks])
 
     def check(self, in_table: int) -> None:
         """Raises where somebody is in no entry and not in the table, or where rows could not be counted."""
@@ -179,7 +188,8 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
             marks = stored_marks(connection, entry.number, people)
             connection.execute(update(PEOPLE).where(PEOPLE.c.number == entry.number).values(marks=marks))
         if memory != entry.memory or people != stored:
-            _note(erased, entry, (memory, people, stored), count, (marked, removed))
+            erased.add(entry, memory, people if people != stored else None, count, marked)
+            erased.found = np.concatenate([erased.found, marked, removed])
     erased.tables = _forget_tables(connection, {entry.chain for entry in erased.records})
     return erased
 
@@ -196,23 +206,6 @@ def _forget_tables(connection: Connection, chains: set[str]) -> list[int]:
     there = sorted(-number for number in connection.execute(select(PEOPLE.c.number).where(mine)).scalars())
     connection.execute(delete(PEOPLE).where(mine))
     return there
-
-
-def _note(
-    erased: ErasedEntries,
-    entry: Entry,
-    texts: tuple[bytes, bytes, bytes],
-    count: int,
-    removed: tuple[Marks, Marks],
-) -> None:
-    memory, people, stored = texts
-    words = imprint_words(entry.memory) or {}
-    told_by_batch = words.get("since") is not None and not len(removed[0])
-    counted = erased.request.after is not None and entry.chain == erased.request.chain
-    if told_by_batch and not counted:
-        erased.uncounted.add(entry.chain)
-    new_memory = digest(memory) if memory != entry.memory else ""
-    erased.add(entry, new_memory, digest(people) if people != stored else "", count, removed)
 
 
 def _stored(connection: Connection, entry: Entry, redactions: Redactions) -> bytes:

@@ -165,78 +165,6 @@ class Verification:
         return Card(title, lines, self.remarks)
 
 
-def verify(
-    database: LedgerDatabase,
-    key_path: Path | None = None,
-    *,
-    certificates: Sequence[JsonMapping] = (),
-    anchors: Sequence[Head] = (),
-    key: str | Sequence[str] | None = None,
-) -> Verification:
-    """Reads all entries, follows hashes and keys, and compares the end with what was seen elsewhere.
-
-    `key` is the public key that is known from elsewhere, of any time, or several: without it whoever writes a
-    whole new ledger with a new key is believed. `certificates` and `anchors` show a ledger that was rolled
-    back; what a notice of loss names is known to be missing. Without the private key, what is encrypted is
-    not opened.
-    """
-    pinned = [key] if isinstance(key, str) else list(key or ())
-    before = seen_head.last_seen(key_path)  # first: meanwhile others may go on
-    faults: list[Fault] = []
-    keys: list[str] = []
-    hashes: list[str] = []
-    people: dict[int, str] = {}
-    head: Head | None = None
-    lost: frozenset[Head] = frozenset()
-    remarks: tuple[str, ...] = ()
-    closed = False
-    try:
-        with database.reading() as connection:
-            faults += _file_faults(connection, database.path is not None)
-            closed = vault_of(connection).why_closed(connection) is not None
-            retired = _readable(lambda: retired_entries(connection), frozenset[int]())
-            redacted = _readable(lambda: Redactions.of(connection), Redactions())
-            faults += _entry_faults(connection, keys, hashes, people, (retired, redacted))
-            head, wrong = _head_faults(connection, keys, hashes)
-            faults += [*wrong, *_underway_faults(connection, keys), *_secret_faults(connection, keys)]
-            gone = {*retired, *(-number for number in redacted.tables)}
-            if closed:
-                faults += [Fault(number, FORGED) for number in unsigned_entries(connection, keys)]
-                changed = unsigned_marks(connection, keys)
-            else:
-                changed = cross_chain_overlap.people_faults(connection, {**people, **redacted.people}, gone)
-            faults += [Fault(number, "the marks of its people were changed") for number in changed]
-            if not faults:
-                lost, remarks = (
-                    lost_heads(connection),
-                    _remarks(connection, closed=closed),
-                )
-    except AccessDenied:
-        raise
-    except BadLedger:
-        faults.append(Fault(len(hashes) + 1, "it cannot be read"))
-    outside = [(before, SEEN)] if before else []
-    outside += [(Head(int(c["entry"]["number"]), c["hash"]), CERTIFIED) for c in certificates]
-    outside += [(anchor, ANCHORED) for anchor in anchors]
-    faults += _outside_faults(outside, hashes, lost)
-    if any(public not in keys for public in pinned):
-        faults.append(Fault(1, "no entry was made with the key that was given"))
-    faults.sort(key=lambda fault: (fault.number is None, fault.number or 0))
-    force = keys[-1] if keys else ""
-    return Verification(
-        len(hashes),
-        head,
-        force,
-        bool(pinned),
-        len(certificates),
-        tuple(faults),
-        anchors=len(anchors),
-        lost=len(lost),
-        remarks=remarks,
-        closed=closed,
-    )
-
-
 def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
     if is_file and connection.execute(text("PRAGMA integrity_check(1)")).scalar() != "ok":
         yield Fault(None, "the database file is damaged")
@@ -557,8 +485,67 @@ class Ledger:
         anchors: Sequence[Head] = (),
         key: str | Sequence[str] | None = None,
     ) -> Verification:
-        """Reads every entry and returns what is wrong, the first fault first; see `verify`."""
-        return verify(self.database, self.key_path, certificates=certificates, anchors=anchors, key=key)
+        """Reads every entry and returns what is wrong, the first fault first.
+
+        Hashes and keys are followed, and the end is compared with what was seen elsewhere. `key` is the public
+        key that is known from elsewhere, of any time, or several: without it whoever writes a whole new ledger
+        with a new key is believed. `certificates` and `anchors` show a ledger that was rolled back; what a
+        notice of loss names is known to be missing. Without the private key, what is encrypted is not opened.
+        """
+        pinned = [key] if isinstance(key, str) else list(key or ())
+        before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on
+        faults: list[Fault] = []
+        keys: list[str] = []
+        hashes: list[str] = []
+        people: dict[int, str] = {}
+        head: Head | None = None
+        lost: frozenset[Head] = frozenset()
+        remarks: tuple[str, ...] = ()
+        closed = False
+        try:
+            with self.database.reading() as connection:
+                faults += _file_faults(connection, self.database.path is not None)
+                closed = vault_of(connection).why_closed(connection) is not None
+                retired = _readable(lambda: retired_entries(connection), frozenset[int]())
+                redacted = _readable(lambda: Redactions.of(connection), Redactions())
+                faults += _entry_faults(connection, keys, hashes, people, (retired, redacted))
+                head, wrong = _head_faults(connection, keys, hashes)
+                faults += [*wrong, *_underway_faults(connection, keys), *_secret_faults(connection, keys)]
+                gone = {*retired, *(-number for number in redacted.tables)}
+                if closed:
+                    faults += [Fault(number, FORGED) for number in unsigned_entries(connection, keys)]
+                    changed = unsigned_marks(connection, keys)
+                else:
+                    changed = cross_chain_overlap.people_faults(
+                        connection, {**people, **redacted.people}, gone
+                    )
+                faults += [Fault(number, "the marks of its people were changed") for number in changed]
+                if not faults:
+                    lost, remarks = lost_heads(connection), _remarks(connection, closed=closed)
+        except AccessDenied:
+            raise
+        except BadLedger:
+            faults.append(Fault(len(hashes) + 1, "it cannot be read"))
+        outside = [(before, SEEN)] if before else []
+        outside += [(Head(int(c["entry"]["number"]), c["hash"]), CERTIFIED) for c in certificates]
+        outside += [(anchor, ANCHORED) for anchor in anchors]
+        faults += _outside_faults(outside, hashes, lost)
+        if any(public not in keys for public in pinned):
+            faults.append(Fault(1, "no entry was made with the key that was given"))
+        faults.sort(key=lambda fault: (fault.number is None, fault.number or 0))
+        force = keys[-1] if keys else ""
+        return Verification(
+            len(hashes),
+            head,
+            force,
+            bool(pinned),
+            len(certificates),
+            tuple(faults),
+            anchors=len(anchors),
+            lost=len(lost),
+            remarks=remarks,
+            closed=closed,
+        )
 
     # -- writing ------------------------------------------------------------------------------------------
 
