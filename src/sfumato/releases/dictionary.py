@@ -82,24 +82,14 @@ MOST_TEXTS = 100_000
 MOST_LISTED = 60
 """So many texts of a form are listed; where there are more, none is."""
 
+SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 DATATYPES = {
-    "VARCHAR": "string",
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    "FLOAT": "number",
-    "DOUBLE": "number",
+    **dict.fromkeys((*SIGNED, *UNSIGNED), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "number"),
+    **{"BOOLEAN": "boolean", "DATE": "date"},
 }
-WHOLE = [
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "HUGEINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-]
+"""What columns hold, by the names of the engine; of all other names it is texts."""
 
 
 def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None) -> JsonObject:
@@ -149,9 +139,7 @@ def texts_in(value: object) -> Iterator[str]:
 
 def _schema_of(column: ColumnTexts) -> JsonObject:
     kind = column.kind.partition("(")[0]
-    datatype = DATATYPES.get(kind) or (
-        "integer" if kind in WHOLE else "dateTime" if kind.startswith("TIMESTAMP") else "string"
-    )
+    datatype = "dateTime" if kind.startswith("TIMESTAMP") else DATATYPES.get(kind, "string")
     return {"titles": column.name, "datatype": datatype, "required": not column.empty, "null": ""}
 
 

@@ -155,12 +155,8 @@ def _ordered(figures: JsonMapping) -> list[str]:
 
 def _verdict_line(verdict: JsonMapping) -> tuple[str, ...]:
     word = {True: "holds", False: "BROKEN", None: "not decidable"}[verdict["holds"]]
-    return (
-        verdict["promise"],
-        word,
-        f"{_figure(verdict['measured'])} measured",
-        f"{_figure(verdict['limit'])} asked",
-    )
+    measured, limit = _figure(verdict["measured"]), _figure(verdict["limit"])
+    return verdict["promise"], word, f"{measured} measured", f"{limit} asked"
 
 
 def _figure(value: object) -> str:
@@ -191,10 +187,7 @@ def history_card(
             str(record.sequence),
             record.at[:10],
             record.recipient or "–",
-            *(
-                _figure(record.figures[name]) if record.figures.get(name) is not None else "–"
-                for name in names
-            ),
+            *(_figure(value) if (value := record.figures.get(name)) is not None else "–" for name in names),
         )
         for record in records
     ]

@@ -487,10 +487,11 @@ class Ledger:
     ) -> Verification:
         """Reads every entry and returns what is wrong, the first fault first.
 
-        Hashes and keys are followed, and the end is compared with what was seen elsewhere. `key` is the public
-        key that is known from elsewhere, of any time, or several: without it whoever writes a whole new ledger
-        with a new key is believed. `certificates` and `anchors` show a ledger that was rolled back; what a
-        notice of loss names is known to be missing. Without the private key, what is encrypted is not opened.
+        Hashes and keys are followed, and the end is compared with what was seen elsewhere. `key` is the
+        public key that is known from elsewhere, of any time, or several: without it whoever writes a whole
+        new ledger with a new key is believed. `certificates` and `anchors` show a ledger that was rolled
+        back; what a notice of loss names is known to be missing. Without the private key, what is encrypted
+        is not opened.
         """
         pinned = [key] if isinstance(key, str) else list(key or ())
         before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on

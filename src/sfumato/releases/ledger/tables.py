@@ -1,7 +1,7 @@
 """The tables of a ledger.
 
 entries   one row per release or change of key; never changed or deleted; each names the one before;
-          `kept` and `memory` of a release are encrypted (`envelope.py`)
+          `kept` and `memory` of a release are encrypted (`keys.py`)
 people    the marks of the people in the table of an entry, whose digest the entry holds; where it has any;
           under the same number, negative, the salt of the digest of that table; all encrypted
 secrets   what the cells that tell of people are encrypted under, wrapped for the ledger's signing key
