@@ -391,13 +391,7 @@ class _Reader:
         terms = TermRule(margin=margin, **removal)
         together = tuple(tuple(group) for group in words.pop("together", ()))
         return ProtectRule(
-            search,
-            suppress,
-            weights=weights,
-            terms=terms,
-            price=price,
-            together=together,
-            **words,
+            search, suppress, weights=weights, terms=terms, price=price, together=together, **words
         )
 
     def _section(self, key: str) -> JsonMapping | None:

@@ -66,28 +66,15 @@ DEFS: JsonObject = {
     "fraction": {
         "oneOf": [
             {"type": "number", "minimum": 0},
-            {
-                "type": "string",
-                "pattern": r"^\s*[0-9]{1,30}(\.[0-9]{0,30})?(\s*/\s*[0-9]{1,30}|\s*%)?\s*$",
-            },
+            {"type": "string", "pattern": r"^\s*[0-9]{1,30}(\.[0-9]{0,30})?(\s*/\s*[0-9]{1,30}|\s*%)?\s*$"},
         ],
         "errorMessage": "must be a fraction such as 1/5, 5% or 0.2",
     },
     "number": {
-        "oneOf": [
-            {"type": "number"},
-            {
-                "type": "string",
-                "pattern": r"^[+-]?[0-9]+(\.[0-9]*)?$",
-            },
-        ],
+        "oneOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?[0-9]+(\.[0-9]*)?$"}],
         "errorMessage": "must be a number such as 5 or 2.5",
     },
-    "labels": {
-        "type": "array",
-        "minItems": 1,
-        "items": {"type": ["string", "number"]},
-    },
+    "labels": {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}},
 }
 
 

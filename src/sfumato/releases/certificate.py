@@ -281,10 +281,7 @@ def _withdrawal_faults(
 
 
 def examine(
-    path: str | Path,
-    *,
-    key: str | Sequence[DatedKey] | None = None,
-    notices: Sequence[JsonMapping] = (),
+    path: str | Path, *, key: str | Sequence[DatedKey] | None = None, notices: Sequence[JsonMapping] = ()
 ) -> Examination:
     """Compares a certificate with the files beside it, and its signature with the public key, or several.
 

@@ -52,12 +52,7 @@ class SfumatoError(Exception):
     exit_code: ClassVar[int] = 70
 
     def __init__(
-        self,
-        message: str,
-        *,
-        remedy: str = "",
-        where: str = "",
-        values: Sequence[str] = (),
+        self, message: str, *, remedy: str = "", where: str = "", values: Sequence[str] = ()
     ) -> None:
         self.message = bounded(message, LONGEST_MESSAGE)
         self.remedy = bounded(remedy, LONGEST_MESSAGE)

@@ -136,11 +136,7 @@ class Dates:
         "Calendar units, each longer than the one before.",
         {
             "date": list_schema({"enum": list(UNITS)}, "The unit of level 1, of level 2, and so on."),
-            "written": {
-                "enum": list(DATE_FORMS),
-                "default": ISO,
-                "description": "How cells write a date.",
-            },
+            "written": {"enum": list(DATE_FORMS), "default": ISO, "description": "How cells write a date."},
         },
     )
 

@@ -44,7 +44,7 @@ class Prefix:
             "prefix": list_schema(
                 {"type": "integer", "minimum": 1},
                 "So many characters stay at level 1, so many at level 2, and so on.",
-            ),
+            )
         },
     )
 

@@ -554,13 +554,7 @@ class Ledger:
         """Does `work` in one transaction, and again where the database asks for it; returns its result."""
         return self.database.write(work)
 
-    def commit(
-        self,
-        record: ReleaseRecord,
-        *,
-        after: str,
-        staged: bool = True,
-    ) -> Entry:
+    def commit(self, record: ReleaseRecord, *, after: str, staged: bool = True) -> Entry:
         """Enters one release, an event of its own; see `commit_event`."""
         return self.commit_event([record], after=after, staged=staged)[0]
 

@@ -81,8 +81,4 @@ STAGED = Table(
     Column("seal", String(128), nullable=False),
 )
 
-FORMAT = Table(
-    "format",
-    METADATA,
-    Column("version", Integer, primary_key=True, autoincrement=False),
-)
+FORMAT = Table("format", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))

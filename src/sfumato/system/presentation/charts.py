@@ -308,10 +308,7 @@ def diagram(altair: AltairModule, chart: Diagram) -> AltairChart:
     text = altair.Text(field="text", type="nominal")
     halo = base.mark_text(fontSize=11, lineHeight=13, stroke="white", strokeWidth=4, **side).encode(text=text)
     words = base.mark_text(fontSize=11, lineHeight=13, **side).encode(text=text)
-    size = {
-        "width": int((right + (1.95 if lying else 0.85)) * across),
-        "height": int((top + 1.2) * up),
-    }
+    size = {"width": int((right + (1.95 if lying else 0.85)) * across), "height": int((top + 1.2) * up)}
     layers = altair.layer(lines, halo, dots, words).properties(title=chart.title, **size)
     return layers.configure_view(stroke=None)
 

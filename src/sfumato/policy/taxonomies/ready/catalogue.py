@@ -164,12 +164,7 @@ class ReadyTaxonomy:
     def words_for_judge(self) -> dict[str, object]:
         """How the list is to be read, as plain data."""
         entry = self.entry
-        return {
-            "kind": entry.kind.value,
-            "mark": entry.mark,
-            "shape": entry.shape,
-            "ordered": entry.ordered,
-        }
+        return {"kind": entry.kind.value, "mark": entry.mark, "shape": entry.shape, "ordered": entry.ordered}
 
     @cached_property
     def digest(self) -> str:
