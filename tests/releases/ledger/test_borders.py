@@ -14,7 +14,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from faults.made_up import release, release_to_three
 from releases.ledger.tampering import change
 from sfumato.releases.ledger import backup as copying
-from sfumato.releases.ledger import database, verification
+from sfumato.releases.ledger import database
+from sfumato.releases.ledger import ledger as ledgers
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.database import (
     AccessDenied,
@@ -185,9 +186,9 @@ def test_a_page_with_a_damaged_row_holds_the_others(filled, monkeypatch):
             raise ValueError("damaged")
         return honest(row)
 
-    monkeypatch.setattr(verification.Entry, "of", first_fails)
+    monkeypatch.setattr(ledgers.Entry, "of", first_fails)
     with filled.database.reading() as connection:
-        page = verification._page(connection, 1, 50)
+        page = ledgers._page(connection, 1, 50)
     assert sorted(page) == [1, 2, 3, 4, 5] and all(page.values())
 
 
