@@ -374,13 +374,13 @@ def suggest(scan: DiscoveryEvidence, *, preset: str | None = None) -> Policy:
 
 def finding_of(scan: DiscoveryEvidence, name: str) -> ColumnFinding:
     """What the search says about one column."""
-    evidence = [found for found in scan.identifiers if found.column == name]
-    direct = [found for found in evidence if found.direct and found.convincing]
+    evidence = [sign for sign in scan.identifiers if sign.column == name]
+    direct = [sign for sign in evidence if sign.direct and sign.convincing]
     if direct:
-        reason = "; ".join(f"{found.kind}: {found.reason}" for found in direct)
-        return ColumnFinding(identifies=reason, person=any(found.person for found in direct))
+        reason = "; ".join(f"{sign.kind}: {sign.reason}" for sign in direct)
+        return ColumnFinding(identifies=reason, person=any(sign.person for sign in direct))
     remarks = [
-        f"{found.kind} ({found.confidence}): {found.reason}" for found in evidence if found.kind != "unique"
+        f"{sign.kind} ({sign.confidence}): {sign.reason}" for sign in evidence if sign.kind != "unique"
     ]
     return ColumnFinding(remark="; ".join([*remarks, *_strength(scan, name)]))
 
@@ -389,14 +389,14 @@ def _strength(scan: DiscoveryEvidence, name: str) -> list[str]:
     """How a column singles people out: alone, and together with others."""
     if name not in scan.columns:
         return ["left out of the search"]
-    said = []
+    notes = []
     if alone := scan.alone[name]:
-        said.append(f"alone it exposes {alone:,} of {pluralize(scan.rows, 'row')}")
+        notes.append(f"alone it exposes {alone:,} of {pluralize(scan.rows, 'row')}")
     if within := scan.within[name]:
-        said.append(f"in {within:,} of {pluralize(len(scan.found.sets), 'minimal set')}")
+        notes.append(f"in {within:,} of {pluralize(len(scan.found.sets), 'minimal set')}")
     elif scan.complete and scan.max_size is None:
-        said.append("in no minimal set")
-    return said
+        notes.append("in no minimal set")
+    return notes
 
 
 def _note(scan: DiscoveryEvidence) -> str:
@@ -420,8 +420,8 @@ Lines = list[tuple[str, ...]]
 def card(scan: DiscoveryEvidence) -> Card:
     """The card: the whole table, the smallest set, then sets, identifiers and record risk."""
     lines = [*_answers(scan), (), *_sets(scan), (), *_identifiers(scan), (), *_risk(scan)]
-    asked = f"at least {format_number(scan.t)} of {pluralize(scan.found.terms.rows, 'row')} exposed"
-    return Card(f"quasi-identifiers, k = {scan.k}, reading {scan.reading}: {asked}", lines, _notes(scan))
+    target = f"at least {format_number(scan.t)} of {pluralize(scan.found.terms.rows, 'row')} exposed"
+    return Card(f"quasi-identifiers, k = {scan.k}, reading {scan.reading}: {target}", lines, _notes(scan))
 
 
 def _answers(scan: DiscoveryEvidence) -> Lines:
@@ -438,9 +438,9 @@ def _answers(scan: DiscoveryEvidence) -> Lines:
         "proved" if scan.proved else f"best found; at least {pluralize(scan.lower_bound, 'column')} needed"
     )
     lines.append(("smallest set", _named(scan.minimum), size, proof))
-    shown = scan.minima[1:MOST_SHOWN]
-    lines += [("  just as small", _named(columns)) for columns in shown]
-    more = len(scan.minima) - 1 - len(shown)
+    further = scan.minima[1:MOST_SHOWN]
+    lines += [("  just as small", _named(columns)) for columns in further]
+    more = len(scan.minima) - 1 - len(further)
     return [*lines, (f"  and {format_number(more)} more",)] if more else lines
 
 
@@ -455,7 +455,7 @@ def _sets(scan: DiscoveryEvidence) -> Lines:
 
 
 def _identifiers(scan: DiscoveryEvidence) -> Lines:
-    lines = [(found.column, found.kind, found.confidence, found.reason) for found in scan.identifiers]
+    lines = [(sign.column, sign.kind, sign.confidence, sign.reason) for sign in scan.identifiers]
     return [("column", "evidence", "confidence", "reason"), *lines] if lines else []
 
 
@@ -566,7 +566,7 @@ def document(scan: DiscoveryEvidence) -> JsonObject:
         "reason": scan.reason,
         "duplicates": scan.duplicates,
         "sets": [_measures(m) for m in scan.sets],
-        "identifiers": [json_ready(found) for found in scan.identifiers],
+        "identifiers": [json_ready(sign) for sign in scan.identifiers],
         "record_risk": None if scan.risk is None else _record_risk(scan.risk),
     }
 

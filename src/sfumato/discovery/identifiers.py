@@ -141,8 +141,8 @@ def _phone(text: str, *, shape: re.Pattern[str]) -> bool:
 
 
 def _pair(text: str) -> bool:
-    found = _PAIR.fullmatch(text.strip()) if len(text) <= 60 else None
-    return found is not None and abs(float(found[1])) <= 90 and abs(float(found[2])) <= 180
+    match = _PAIR.fullmatch(text.strip()) if len(text) <= 60 else None
+    return match is not None and abs(float(match[1])) <= 90 and abs(float(match[2])) <= 180
 
 
 NATIONAL = _words(
@@ -349,14 +349,16 @@ def names(header: str, cells: ColumnCells) -> Resemblance | None:
     small = written_small(cells.spread(SAMPLED_CELLS))
     if not cells.worth_a_look(partial(looks_like_a_name, small=small), least=HALF):
         return None
-    seen = name_evidence(header, cells.texts, cells.counts)
-    said = f"{cells.spoken(seen.alike)} words{'' if seen.small else ' with capitals'}"
-    if seen.known >= KNOWN_SHARE and (seen.certain or seen.likely):
-        word: Literal["certain", "likely"] = "certain" if seen.certain else "likely"
-        return Resemblance(seen.alike, word, f"{said}, common given names among them")
-    if seen.likely:
-        return Resemblance(seen.alike, "likely", f"{said}, and the column is called so")
-    return Resemblance(seen.alike, "possible", f"{said}, most of them different") if seen.possible else None
+    evidence = name_evidence(header, cells.texts, cells.counts)
+    sentence = f"{cells.spoken(evidence.alike)} words{'' if evidence.small else ' with capitals'}"
+    if evidence.known >= KNOWN_SHARE and (evidence.certain or evidence.likely):
+        word: Literal["certain", "likely"] = "certain" if evidence.certain else "likely"
+        return Resemblance(evidence.alike, word, f"{sentence}, common given names among them")
+    if evidence.likely:
+        return Resemblance(evidence.alike, "likely", f"{sentence}, and the column is called so")
+    if evidence.possible:
+        return Resemblance(evidence.alike, "possible", f"{sentence}, most of them different")
+    return None
 
 
 def free_text(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
@@ -465,14 +467,14 @@ def identifiers(
     >>> [(found.column, found.kind, found.confidence) for found in identifiers(open_source(table).survey())]
     [('contact', 'e-mail', 'certain'), ('contact', 'unique', 'certain'), ('sex', 'unique', 'certain')]
     """
-    found: list[Identifier] = []
+    signs: list[Identifier] = []
     for name, column in survey.columns.items():
         cells = _cells_of(name, column, survey, first_rows)
         if cells is not None and cells.present:
             for detect in DETECTORS:
-                found += detect(name, cells)
-        found += _unique(name, column, survey.rows, (distinct or {}).get(name, column.distinct))
-    return tuple(found)
+                signs += detect(name, cells)
+        signs += _unique(name, column, survey.rows, (distinct or {}).get(name, column.distinct))
+    return tuple(signs)
 
 
 def _cells_of(
@@ -487,9 +489,9 @@ def _cells_of(
 
 def _by_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
     """The first kind that the cells have the shape of."""
-    known = words(name)
+    called = words(name)
     for kind in KINDS:
-        named = bool(known & kind.named)
+        named = bool(called & kind.named)
         if kind.needs_name and not named:
             continue
         if not cells.worth_a_look(kind.test, least=SOME_CELLS):
@@ -516,10 +518,10 @@ def _confidence(kind: Kind, share: Fraction, different: int, named: bool) -> Con
 
 def _by_shape_and_parts(name: str, cells: ColumnCells) -> Iterator[Identifier]:
     """What whole cells are; else what stands in some of them: a few are enough to name somebody."""
-    known = list(_by_shape(name, cells))
-    yield from known
+    whole = list(_by_shape(name, cells))
+    yield from whole
     for inside in EMBEDDED_KINDS if cells.kind == "text" else ():
-        if any(found.kind == inside.name for found in known):
+        if any(sign.kind == inside.name for sign in whole):
             continue
         share, different = cells.share(inside.within)
         if share:
@@ -562,13 +564,14 @@ DETECTORS: Sequence[Callable[[str, ColumnCells], Iterator[Identifier]]] = (
 
 def findings(survey: TableEvidence, *, first_rows: TableEvidence | None = None) -> dict[str, ColumnFinding]:
     """What the cells of every column give away, for a draft to decide by; what is unique it sees itself."""
-    found: dict[str, list[Identifier]] = {name: [] for name in survey.columns}
-    for one in identifiers(survey, first_rows=first_rows):
-        if one.direct and one.convincing:
-            found[one.column].append(one)
+    signs: dict[str, list[Identifier]] = {name: [] for name in survey.columns}
+    for sign in identifiers(survey, first_rows=first_rows):
+        if sign.direct and sign.convincing:
+            signs[sign.column].append(sign)
     return {
         name: ColumnFinding(
-            "; ".join(f"{one.kind}: {one.reason}" for one in direct), person=any(one.person for one in direct)
+            "; ".join(f"{sign.kind}: {sign.reason}" for sign in direct),
+            person=any(sign.person for sign in direct),
         )
-        for name, direct in found.items()
+        for name, direct in signs.items()
     }

@@ -39,7 +39,7 @@ def grouped_categories(
 
     A value that fewer than `least` rows have is written into no policy: such a column stays as it is.
     """
-    found = {}
+    trees = {}
     for name, rule in columns.items():
         if rule.role is not Role.QUASI or rule.taxonomy != Flat():
             continue
@@ -48,8 +48,8 @@ def grouped_categories(
         )
         if tree is not None:
             how = "neighbours in groups, by their number" if tree.ordered else "common ones in groups"
-            found[name] = ColumnRule(Role.QUASI, tree, f"{rule.reason}; {how}")
-    return found
+            trees[name] = ColumnRule(Role.QUASI, tree, f"{rule.reason}; {how}")
+    return trees
 
 
 def tree_of_categories(profile: ColumnProfile, least: int) -> NestedTree | None:
@@ -84,8 +84,8 @@ def tree_of_numbered_codes(values: Sequence[str]) -> NestedTree | None:
     >>> tree and tree.spec
     {'tree': {'9a … 9b': ['9a', '9b'], '10a … 10b': ['10a', '10b']}, 'ordered': True}
     """
-    shaped = [(found, value) for value in values if (found := _NUMBERED.fullmatch(value)) is not None]
-    read = sorted((int(found["number"]), found["letter"].lower(), value) for found, value in shaped)
+    shaped = [(match, value) for value in values if (match := _NUMBERED.fullmatch(value)) is not None]
+    read = sorted((int(match["number"]), match["letter"].lower(), value) for match, value in shaped)
     numbers = list(dict.fromkeys(number for number, _, _ in read))
     codes = {(number, letter) for number, letter, _ in read}
     if not len(values) == len(read) == len(codes) or not 1 < len(numbers) < len(values):
@@ -115,7 +115,7 @@ def _halves(values: Sequence[str], steps: int) -> tuple[Branch, ...]:
         return tuple(values)
     middle = (len(values) + 1) // 2
     halves = (values[:middle], values[middle:])
-    return tuple(half[0] if len(half) == 1 else (label_of(half), _halves(half, steps - 1)) for half in halves)
+    return tuple(side[0] if len(side) == 1 else (label_of(side), _halves(side, steps - 1)) for side in halves)
 
 
 def label_of(values: Sequence[str]) -> str:
@@ -131,13 +131,13 @@ def label_of(values: Sequence[str]) -> str:
 
 def _labels(branches: Sequence[Branch]) -> Sequence[str]:
     """Returns the labels of all values and groups."""
-    found: list[str] = []
+    labels: list[str] = []
     for branch in branches:
         if isinstance(branch, str):
-            found.append(branch)
+            labels.append(branch)
         else:
-            found += [branch[0], *_labels(branch[1])]
-    return found
+            labels += [branch[0], *_labels(branch[1])]
+    return labels
 
 
 # Ordered categories: words of a known scale, and bands of numbers, as trees in their order.
@@ -197,23 +197,23 @@ def ordered_taxonomy(values: Sequence[str]) -> tuple[Flat | NestedTree, str] | N
         return None
     for scale in scales():
         places = [scale.levels.get(_folded(value)) for value in values]
-        known = sorted(
+        matching = sorted(
             (place, value) for place, value in zip(places, values, strict=True) if place is not None
         )
-        if len(known) == len(values) and len({place for place, _ in known}) >= FEWEST_LEVELS:
-            tiers = [scale.tier(place) for place, _ in known]
-            return _grouped([value for _, value in known], tiers), f"a scale of {scale.name}"
+        if len(matching) == len(values) and len({place for place, _ in matching}) >= FEWEST_LEVELS:
+            tiers = [scale.tier(place) for place, _ in matching]
+            return _grouped([value for _, value in matching], tiers), f"a scale of {scale.name}"
     return _bands(values)
 
 
 def _bands(values: Sequence[str]) -> tuple[Flat | NestedTree, str] | None:
     """Returns bands of numbers by their order (`<9 years`, `9-11 years`, `12 years`), in groups of two."""
-    read = [(found, value) for value in values if (found := _BAND.fullmatch(value.strip().lower()))]
-    bands = sorted((ends, value) for found, value in read if (ends := _band_ends(found)) is not None)
+    read = [(match, value) for value in values if (match := _BAND.fullmatch(value.strip().lower()))]
+    bands = sorted((ends, value) for match, value in read if (ends := _band_ends(match)) is not None)
     if len(bands) < len(values) or not _one_after_another([ends for ends, _ in bands]):
         return None
     units = {
-        _folded(found["unit"] or found["behind"] or "").rstrip(".").removesuffix("s") for found, _ in read
+        _folded(match["unit"] or match["behind"] or "").rstrip(".").removesuffix("s") for match, _ in read
     } - {""}
     if len(units) > 1 or not any(re.search(r"[^0-9]", value) for value in values):
         return None

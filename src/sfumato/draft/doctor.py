@@ -111,8 +111,8 @@ class Diagnosis:
     repair: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        told = f"{self.gravity}: {self.where}: {self.what.removesuffix('.')}."
-        return f"{told} {self.remedy}" if self.remedy else told
+        sentence = f"{self.gravity}: {self.where}: {self.what.removesuffix('.')}."
+        return f"{sentence} {self.remedy}" if self.remedy else sentence
 
 
 def diagnosis_lines(diagnoses: Sequence[Diagnosis], *, most: int = MOST_OF_A_KIND) -> list[str]:
@@ -123,14 +123,14 @@ def diagnosis_lines(diagnoses: Sequence[Diagnosis], *, most: int = MOST_OF_A_KIN
     ['error: column b: it is absent.', 'error: 2 more of the same kind (absent); --json lists them all']
     """
     lines: list[str] = []
-    told: Counter[tuple[Severity, str]] = Counter()
+    counts: Counter[tuple[Severity, str]] = Counter()
     kinds = Counter((diagnosis.gravity, diagnosis.name) for diagnosis in diagnoses)
     for diagnosis in diagnoses:
         kind = (diagnosis.gravity, diagnosis.name)
-        told[kind] += 1
-        if told[kind] <= most or kinds[kind] == most + 1:
+        counts[kind] += 1
+        if counts[kind] <= most or kinds[kind] == most + 1:
             lines.append(str(diagnosis))
-        elif told[kind] == most + 1:
+        elif counts[kind] == most + 1:
             left = f"{kinds[kind] - most:,} more of the same kind ({diagnosis.name})"
             lines.append(f"{diagnosis.gravity}: {left}; --json lists them all")
     return lines
@@ -206,16 +206,16 @@ class _Lines:
 
 def _repeated(file: _Lines) -> Iterator[Diagnosis]:
     first: dict[str, int] = {}
-    same: list[int] = []
-    other: list[int] = []
+    equal: list[int] = []
+    differing: list[int] = []
     for i, row in enumerate(file.rows):
         earlier = first.setdefault(row[0], i)
         if earlier != i:
-            (same if file.rows[earlier] == row else other).append(i)
-    what = pluralize(len(same), "line repeats an earlier one", "lines repeat an earlier one")
-    yield from file.diagnosis("repeated", Severity.NOTE, same, what, "Harmless; delete them.")
-    what = pluralize(len(other), "line contradicts an earlier one", "lines contradict an earlier one")
-    yield from file.diagnosis("contradicting", Severity.ERROR, other, what, "Keep one line per value.")
+            (equal if file.rows[earlier] == row else differing).append(i)
+    what = pluralize(len(equal), "line repeats an earlier one", "lines repeat an earlier one")
+    yield from file.diagnosis("repeated", Severity.NOTE, equal, what, "Harmless; delete them.")
+    what = pluralize(len(differing), "line contradicts an earlier one", "lines contradict an earlier one")
+    yield from file.diagnosis("contradicting", Severity.ERROR, differing, what, "Keep one line per value.")
 
 
 def _circles(file: _Lines) -> Iterator[Diagnosis]:
@@ -350,24 +350,24 @@ def subsumed(knowledge: Knowledge) -> Iterator[str]:
     yield from (label for label, truth in inside.items() if truth)
 
 
-def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Iterator[Diagnosis]:
+def examine_sets(column: str, knowledge: Knowledge, term_sets: HeldTermSets) -> Iterator[Diagnosis]:
     """Yields the problems that show beside the data."""
     where = f"column {short(column)}"
-    sets = [terms_of(text) for text in held.texts]
-    rows = int(held.counts.sum())
-    seen = {term for terms in sets for term in terms}
-    unknown = sorted(seen - set(knowledge.terms))
+    sets = [terms_of(text) for text in term_sets.texts]
+    rows = int(term_sets.counts.sum())
+    present = {term for terms in sets for term in terms}
+    unknown = sorted(present - set(knowledge.terms))
     if unknown:
         what = pluralize(len(unknown), "term that no label has", "terms that no label has")
         remedy = (
             "A row with such a term links to nothing: correct the data, or add the term to the knowledge."
         )
         yield Diagnosis("unknown-terms", Severity.WARNING, where, what, len(unknown), remedy, tuple(unknown))
-    if alike := look_alikes(sorted(seen | set(knowledge.terms))):
-        mixed = [group for group in alike if seen & set(group)]
+    if alike := look_alikes(sorted(present | set(knowledge.terms))):
+        mixed = [group for group in alike if present & set(group)]
         if mixed:
             yield look_alike_spellings(where, "term", mixed, remedy=DISTINCT)
-    bare = int(held.counts[[not terms for terms in sets]].sum())
+    bare = int(term_sets.counts[[not terms for terms in sets]].sum())
     if bare:
         what = pluralize(bare, "row has no terms", "rows have no terms")
         yield Diagnosis("no-terms", Severity.NOTE, where, what, bare, "They link to every label alike.")
@@ -375,15 +375,15 @@ def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Itera
         return
     from sfumato.models.quasi_sensitive.labels import links_of_texts  # noqa: PLC0415  # compiled
 
-    number = links_of_texts(knowledge, held.texts).number
-    lost = int(held.counts[number == 0].sum())
+    number = links_of_texts(knowledge, term_sets.texts).number
+    lost = int(term_sets.counts[number == 0].sum())
     if lost:
         what = f"{pluralize(lost, 'row links', 'rows link')} to no label, of {rows:,}"
         remedy = "The knowledge says nothing about them, so nothing is promised about them."
         yield Diagnosis("unlinked", Severity.WARNING, where, what, lost, remedy)
     order = np.argsort(number, kind="stable")
-    typical = int(number[order][np.searchsorted(np.cumsum(held.counts[order]), (rows + 1) // 2)])
-    alone = int(held.counts[number == 1].sum())
+    typical = int(number[order][np.searchsorted(np.cumsum(term_sets.counts[order]), (rows + 1) // 2)])
+    alone = int(term_sets.counts[number == 1].sum())
     what = (
         f"a typical row links to {pluralize(typical, 'label')} of {len(knowledge.labels):,}; "
         f"{pluralize(alone, 'row links', 'rows link')} to a single one"
@@ -419,8 +419,8 @@ def no_numbers(
     del policy, rows
     if rule.digits is None:
         return
-    held = texts(column)
-    wrong = [text for text in held if rounded_number(text, rule.digits) is None]
+    cells = texts(column)
+    wrong = [text for text in cells if rounded_number(text, rule.digits) is None]
     if wrong or (not column.complete and column.kind not in ("integer", "decimal")):
         count = pluralize(len(wrong), "value is", "values are") if wrong else "some values are"
         remedy = "Drop `digits`, or write every value as a number; read texts for nothing with --empty."
@@ -463,12 +463,12 @@ def _folded_spellings(name: str, column: ColumnEvidence) -> Iterator[Diagnosis]:
 
 
 def _remedy(folding: Folding) -> str:
-    said = "or say spelling: exact if"
+    alternative = "or say spelling: exact if"
     if not folding.missing:
-        return f"Write each value in one way, {said} they differ."
+        return f"Write each value in one way, {alternative} they differ."
     if not folding.texts:
-        return f"Leave a cell empty where nothing is known, {said} such a text (none, n/a) is a value."
-    return f"Write each value in one way and leave what is unknown empty, {said} each text is a value."
+        return f"Leave a cell empty where nothing is known, {alternative} such a text (none, n/a) is a value."
+    return f"Write each value in one way and leave what is unknown empty, {alternative} each text is a value."
 
 
 # Sensitive columns in which many cells are empty, and what that costs.
@@ -481,15 +481,15 @@ def sparse_values(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Diagnosis]:
     """Yields a warning where a promise looks at those who have a value alone, and many have none."""
-    asked = [promise for promise in policy.promises if promise.known_alone and name in promise.sensitive]
+    limited = [promise for promise in policy.promises if promise.known_alone and name in promise.sensitive]
     count = _empty(rule, column)
-    if not asked or count < SPARSE * rows:
+    if not limited or count < SPARSE * rows:
         return
     share = Fraction(count, rows)
-    keys = " and ".join(f"`{key}`" for key in dict.fromkeys(promise.name for promise in asked))
+    keys = " and ".join(f"`{key}`" for key in dict.fromkeys(promise.name for promise in limited))
     verb = "counts" if keys.count("`") == 2 else "count"
     what = f"it is empty in {float(share):.0%} of rows: {keys} {verb} among the rows that have a value"
-    allowed, _ = AttackLimits.of(limit for promise in asked for limit in promise.limits()).limit(
+    allowed, _ = AttackLimits.of(limit for promise in limited for limit in promise.limits()).limit(
         ABSENCE, name
     )
     if share > allowed:
@@ -548,8 +548,8 @@ def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:
 
 def examine_held(policy: Policy, sets: Mapping[str, HeldTermSets]) -> list[Diagnosis]:
     """Returns the problems of a table's term sets, by the name that promises use, with the knowledge."""
-    known = [(name, knowledge) for name, knowledge in _known(policy) if name in sets]
-    return [diagnosis for name, what in known for diagnosis in examine_sets(name, what, sets[name])]
+    columns = [(name, knowledge) for name, knowledge in _known(policy) if name in sets]
+    return [diagnosis for name, what in columns for diagnosis in examine_sets(name, what, sets[name])]
 
 
 def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
@@ -566,8 +566,8 @@ def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[
     except BadPolicy as wrong:
         file = Path(path)
         where = wrong.where or file.name
-        found = Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy, wrong.values)
-        diagnoses = [found]
+        diagnosis = Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy, wrong.values)
+        diagnoses = [diagnosis]
         for name in _files_of(file):
             diagnoses += examine_file(file.parent / name)
         return diagnoses
@@ -644,11 +644,11 @@ def _columns(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
 def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     person = survey.columns.get(policy.person or "")
     people = survey.rows if person is None else person.distinct
-    asked = [promise.least_people for promise in policy.promises if people < promise.least_people]
-    repeated = next(several_rows(policy, survey), None) if asked else None
-    told = pluralize(people, "person", "people") if repeated is None else pluralize(people, "row")
-    what = f"it {'is about' if repeated is None else 'has'} {told}"
-    for k in asked:
+    least = [promise.least_people for promise in policy.promises if people < promise.least_people]
+    repeated = next(several_rows(policy, survey), None) if least else None
+    size = pluralize(people, "person", "people") if repeated is None else pluralize(people, "row")
+    what = f"it {'is about' if repeated is None else 'has'} {size}"
+    for k in least:
         yield Diagnosis(
             "too-few",
             Severity.ERROR,
@@ -681,14 +681,14 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             continue
         if _holds_free_text(name, column) or "staff" in lexicon().read(name).kinds:
             continue
-        rows, seen = survey.rows - column.missing, "values repeat"
+        rows, sign = survey.rows - column.missing, "values repeat"
         if column.complete:
-            seen = f"{pluralize(column.distinct, 'different value')} in {rows:,} rows"
+            sign = f"{pluralize(column.distinct, 'different value')} in {rows:,} rows"
         yield Diagnosis(
             SEVERAL_ROWS,
             Severity.WARNING,
             f"column {short(name)}",
-            f"{seen}: if these are people with several rows, then rows are counted where people are promised",
+            f"{sign}: if these are people with several rows, then rows are counted where people are promised",
             rows - column.distinct,
             f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
             " together is then judged. If not, nothing has to change."
@@ -780,16 +780,16 @@ def _never_seen(
         tree = rule.tree_of(column.values)
     except BadTaxonomy:  # told by another check
         tree = rule.taxonomy.build([])
-    seen = {tree.rank(value) for value in column.values}
-    unseen = [leaf for rank, leaf in enumerate(tree.leaf_labels) if rank not in seen]
+    ranks = {tree.rank(value) for value in column.values}
+    unseen = [leaf for rank, leaf in enumerate(tree.leaf_labels) if rank not in ranks]
     if unseen:
         what = pluralize(
             len(unseen), "value of the taxonomy never occurs", "values of the taxonomy never occur"
         )
         where = f"column {short(name)}"
         remedy = "Fine if they may occur later; they count in the loss."
-        shown = tuple(str(leaf) for leaf in unseen)
-        yield Diagnosis("never-seen", Severity.NOTE, where, what, len(unseen), remedy, shown)
+        labels = tuple(str(leaf) for leaf in unseen)
+        yield Diagnosis("never-seen", Severity.NOTE, where, what, len(unseen), remedy, labels)
 
 
 def _like_an_identifier(

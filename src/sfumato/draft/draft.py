@@ -62,13 +62,13 @@ def draft(
     """
     if not survey.columns:
         raise BadData("the table has no columns")
-    known = findings or {}
+    by_column = findings or {}
     columns = {
         name: guess(
             name,
             column,
             survey.rows,
-            finding=known.get(name, NO_FINDING),
+            finding=by_column.get(name, NO_FINDING),
             written=source if column.is_text else NO_FORM,
         )
         for name, column in survey.columns.items()
@@ -76,15 +76,15 @@ def draft(
     _look_at_several(columns, survey, first_texts)
     chosen = preset_of(preset or DEFAULT_PRESET)
     if chosen.checks_columns:
-        columns.update(rules_kept(columns, survey, known, source))
+        columns.update(rules_kept(columns, survey, by_column, source))
     waiting = _waiting(columns, survey)
     if not any(rule.role.is_key for rule in columns.values()):
         if chosen.checks_columns and all(rule.role is Role.IDENTIFIER for rule in columns.values()):
             raise BadPolicy(f"under {chosen.name} no column is left to publish", remedy=NONE_LEFT)
-        made, named = _quasi_identifier(columns, survey)
-        columns.update(made)
-        waiting = {**{name: w for name, w in waiting.items() if name not in made}, **named}
-    person = _person(columns, survey, known)
+        rules, named = _quasi_identifier(columns, survey)
+        columns.update(rules)
+        waiting = {**{name: w for name, w in waiting.items() if name not in rules}, **named}
+    person = _person(columns, survey, by_column)
     people = survey.rows if person is None else survey.columns[person].distinct
     k = max(chosen.k, least)
     if not preset and people >= 2:
@@ -161,9 +161,9 @@ def _quasi_identifier(
 
 def _waiting(columns: dict[str, ColumnRule], survey: TableEvidence) -> dict[str, str]:
     """Returns why columns wait for a person: harmless as far as is known, or a secret that all rows share."""
-    same = "; published unchanged, with no promise of diversity: all rows have one value"
+    note = "; published unchanged, with no promise of diversity: all rows have one value"
     return {
-        name: rule.reason if rule.role is Role.INSENSITIVE else f"{rule.reason}{same}"
+        name: rule.reason if rule.role is Role.INSENSITIVE else f"{rule.reason}{note}"
         for name, rule in columns.items()
         if rule.role is Role.INSENSITIVE
         or (rule.role is Role.SENSITIVE and _different(survey.columns[name]) == 1)
@@ -340,19 +340,19 @@ def intended(draft: Policy, intent: Intent) -> Policy:
         columns[name] = _exact(name, columns[name], intent)
     for name in filter(None, (intent.person, intent.since)):
         columns[name] = _unpublished(of_deliveries=name == intent.since)
-    named, kept = rule_of(intent.rule), _about_published(draft.promises, columns)
+    named, promises = rule_of(intent.rule), _about_published(draft.promises, columns)
     if isinstance(named, int):
-        kept = tuple(with_least_people(p, named) if p.least_people else p for p in kept)
+        promises = tuple(with_least_people(p, named) if p.least_people else p for p in promises)
     protect = draft.protect
     if intent.frequency is Frequency.AGAIN:
-        kept = (*kept, _continuous(kept, intent))
+        promises = (*promises, _continuous(promises, intent))
     if intent.frequency is Frequency.AGAIN or intent.recipients > 1:
         protect = replace(protect, suppress=Fraction(0))
     try:
         return replace(
             draft,
             columns=columns,
-            promises=Promises(kept),
+            promises=Promises(promises),
             protect=protect,
             person=intent.person if intent.rows is RowMeaning.EVENT else None,
             confirm={n: why for n, why in draft.confirm.items() if columns[n].role is draft.columns[n].role},

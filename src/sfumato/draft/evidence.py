@@ -174,8 +174,8 @@ class ColumnProfile:
         written: SourceForm = NO_FORM,
     ) -> ColumnProfile:
         pairs = zip(column.values, column.counts.tolist(), strict=True)
-        told = [(value, count) for value, count in pairs if value is not None]
-        values, counts = tuple(v for v, _ in told), tuple(c for _, c in told)
+        listed = [(value, count) for value, count in pairs if value is not None]
+        values, counts = tuple(v for v, _ in listed), tuple(c for _, c in listed)
         return cls(header, column, values, counts, rows, finding, written)
 
     @property
@@ -284,15 +284,15 @@ LEAST_VALUES = 3
 
 def empty_texts(table: TableEvidence) -> tuple[str, ...]:
     """Returns the texts without which some column of texts holds numbers or dates alone, in a fixed order."""
-    found: set[str] = set()
+    empty: set[str] = set()
     for column in table.columns.values():
         if column.is_text and column.complete:
-            held = texts(column)
-            told = [text for text in held if text in STAND_FOR_NOTHING]
-            if told and _are_numbers_or_dates([text for text in held if text not in STAND_FOR_NOTHING]):
-                found.update(told)
-    return tuple(text for text in STAND_FOR_NOTHING if text in found)
+            cells = texts(column)
+            stand_ins = [text for text in cells if text in STAND_FOR_NOTHING]
+            if stand_ins and _are_numbers_or_dates([text for text in cells if text not in STAND_FOR_NOTHING]):
+                empty.update(stand_ins)
+    return tuple(text for text in STAND_FOR_NOTHING if text in empty)
 
 
-def _are_numbers_or_dates(held: Sequence[str]) -> bool:
-    return len(held) >= LEAST_VALUES and bool(form_of(held) or forms_of(held))
+def _are_numbers_or_dates(cells: Sequence[str]) -> bool:
+    return len(cells) >= LEAST_VALUES and bool(form_of(cells) or forms_of(cells))

@@ -75,22 +75,22 @@ class ColumnsBesideKeys:
         """
         numbers = {name: _numbered(rows[name]) for name in self.names}
         for column in self.unchanged:
-            found = [_telling(column, key, numbers) for key in self.keys]
-            yield from sorted(filter(None, found), key=lambda t: -t.told / t.rows)[:1]
+            dependencies = [_telling(column, key, numbers) for key in self.keys]
+            yield from sorted(filter(None, dependencies), key=lambda t: -t.told / t.rows)[:1]
 
 
 def telling_columns(
     columns: ColumnsBesideKeys, survey: TableEvidence, rows: Mapping[str, Sequence[Label]]
 ) -> dict[str, ColumnRule]:
     """Returns quasi-identifiers for columns that would be published unchanged and tell one."""
-    found = {}
+    dependencies = {}
     for telling in columns.telling(rows):
         profile = ColumnProfile.of(telling.column, survey.columns[telling.column], survey.rows, NO_FINDING)
         taxonomy, shape = taxonomy_of(profile)
-        found[telling.column] = ColumnRule(
+        dependencies[telling.column] = ColumnRule(
             Role.QUASI, taxonomy, f"{telling}, and would give it away; {shape}"
         )
-    return found
+    return dependencies
 
 
 def told_rows(cells: NDArray[np.int64], keys: NDArray[np.int64]) -> int:
@@ -113,25 +113,25 @@ def told_rows(cells: NDArray[np.int64], keys: NDArray[np.int64]) -> int:
     return int(own[own - 1 > others].sum())
 
 
-def is_telling(told: int, usual: int, rows: int) -> bool:
+def is_telling(determined: int, usual: int, rows: int) -> bool:
     """Whether so many rows are told, where `usual` of all rows have the most frequent value of the key.
 
-    >>> is_telling(told=93, usual=40, rows=100), is_telling(told=95, usual=40, rows=100)
+    >>> is_telling(determined=93, usual=40, rows=100), is_telling(determined=95, usual=40, rows=100)
     (False, True)
     """
     share, whole = TOLD_SHARE
-    return rows - usual >= FEWEST_TOLD and whole * (told - usual) >= share * (rows - usual)
+    return rows - usual >= FEWEST_TOLD and whole * (determined - usual) >= share * (rows - usual)
 
 
 def _telling(column: str, key: str, numbers: Mapping[str, NDArray[np.int64]]) -> Telling | None:
     """Returns how a column tells a key, of which missing cells say nothing; `None` where it does not."""
-    known = numbers[key] > 0
-    times = np.bincount(numbers[key][known])
+    present = numbers[key] > 0
+    times = np.bincount(numbers[key][present])
     rows, usual = int(times.sum()), int(times.max(initial=0))
     if rows - usual < FEWEST_TOLD or np.count_nonzero(times) < FEWEST_VALUES:
         return None
-    told = told_rows(numbers[column][known], numbers[key][known])
-    return Telling(column, key, told, rows) if is_telling(told, usual, rows) else None
+    determined = told_rows(numbers[column][present], numbers[key][present])
+    return Telling(column, key, determined, rows) if is_telling(determined, usual, rows) else None
 
 
 def _numbered(texts: Sequence[Label]) -> NDArray[np.int64]:
@@ -153,14 +153,14 @@ def companions(columns: Mapping[str, ColumnRule], survey: TableEvidence) -> dict
     A square or a logarithm of an age has the ages' counts, in their order. Such a column gets the role of the
     one that it gives away: quasi, or sensitive.
     """
-    told: dict[bytes, tuple[str, Role]] = {}
+    first_with: dict[bytes, tuple[str, Role]] = {}
     for name, rule in columns.items():
         if rule.role in (Role.QUASI, Role.SENSITIVE):
             for mark in _marks(name, survey):
-                told.setdefault(mark, (name, rule.role))
+                first_with.setdefault(mark, (name, rule.role))
     changed = {}
     for name, rule in columns.items():
-        twin = next((told[mark] for mark in _marks(name, survey) if mark in told), None)
+        twin = next((first_with[mark] for mark in _marks(name, survey) if mark in first_with), None)
         if rule.role is not Role.INSENSITIVE or twin is None:
             continue
         reason = f"rises or falls with {short(twin[0])}, value by value, and would give it away"
@@ -210,8 +210,8 @@ class FlagColumns:
         """Returns the columns to look at, row by row; none where nothing can be told."""
         flags = [name for name in columns if _is_flag(name, survey)][:MOST_FLAGS]
         unknown = tuple(name for name in flags if is_undecided(columns[name]))
-        known = tuple(n for n in flags if columns[n].role is Role.QUASI and n not in unknown)
-        return cls(known, unknown) if known and unknown else cls((), ())
+        quasi = tuple(n for n in flags if columns[n].role is Role.QUASI and n not in unknown)
+        return cls(quasi, unknown) if quasi and unknown else cls((), ())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -225,40 +225,40 @@ def one_hot_columns(flags: FlagColumns, rows: Mapping[str, Sequence[Label]]) -> 
     `rows` are the texts of some rows, column by column.
     """
     ones = {name: _ones(rows[name]) for name in flags.names}
-    found: dict[str, ColumnRule] = {}
+    rules: dict[str, ColumnRule] = {}
     for name in flags.unknown:
-        mates = _mates(ones[name], {other: ones[other] for other in flags.known})
+        mates = _mates(ones[name], {flag: ones[flag] for flag in flags.known})
         if mates:
             others = (
                 short(mates[0]) if len(mates) == 1 else f"one of {short(mates[0])} and {len(mates) - 1} more"
             )
             reason = f"0 or 1, and never 1 where {others} is: another value of the same"
-            found[name] = ColumnRule(Role.QUASI, Flat(), reason)
-    return found
+            rules[name] = ColumnRule(Role.QUASI, Flat(), reason)
+    return rules
 
 
-def _mates(one: Truths, known: Mapping[str, Truths]) -> list[str]:
+def _mates(flag: Truths, flags: Mapping[str, Truths]) -> list[str]:
     """Returns the known columns of the category that a column is a value of; none where that may be chance.
 
     One column is enough where chance would give many rows both. Where a category has many values, several
     columns are taken together: each has to be 0 wherever one of the others is 1.
     """
     mates: list[str] = []
-    covered = np.zeros(len(one), np.bool_)
-    for name, other in known.items():
-        if (one & other).any():
+    covered = np.zeros(len(flag), np.bool_)
+    for name, cells in flags.items():
+        if (flag & cells).any():
             continue
-        if _expected_together(one, other) >= EXPECTED_TOGETHER:
+        if _expected_together(flag, cells) >= EXPECTED_TOGETHER:
             return [name]
-        if _expected_together(one, other) >= EXPECTED_OF_EACH and not (covered & other).any():
+        if _expected_together(flag, cells) >= EXPECTED_OF_EACH and not (covered & cells).any():
             mates.append(name)
-            covered |= other
-    return mates if _expected_together(one, covered) >= EXPECTED_TOGETHER else []
+            covered |= cells
+    return mates if _expected_together(flag, covered) >= EXPECTED_TOGETHER else []
 
 
-def _expected_together(one: Truths, other: Truths) -> float:
+def _expected_together(left: Truths, right: Truths) -> float:
     """Returns in how many rows both would be 1 if neither told of the other."""
-    return float(one.sum()) * float(other.sum()) / max(1, len(one))
+    return float(left.sum()) * float(right.sum()) / max(1, len(left))
 
 
 def _ones(cells: Sequence[Label]) -> Truths:
@@ -318,7 +318,7 @@ def date_differences(
     difference to the day, however coarsely the dates themselves are published.
     """
     days = {name: _days(columns[name], rows[name]) for name in dated.dates}
-    found = {}
+    rules = {}
     for name in dated.numbers:
         counted = _counted(_profile(name, survey), rows[name])
         pair = next(
@@ -327,19 +327,19 @@ def date_differences(
         if pair is not None:
             taxonomy, shape = taxonomy_of(_profile(name, survey))
             reason = f"days from {short(pair[0])} to {short(pair[1])}, and would give both away; {shape}"
-            found[name] = ColumnRule(Role.QUASI, taxonomy, reason)
-    return found
+            rules[name] = ColumnRule(Role.QUASI, taxonomy, reason)
+    return rules
 
 
 def _agree(first: NDArray[np.int64], last: NDArray[np.int64], counted: NDArray[np.int64]) -> bool:
     """Whether the numbers are the days from the first date to the last, but for a few rows."""
-    known = (first != UNKNOWN) & (last != UNKNOWN) & (counted != UNKNOWN)
-    total = int(known.sum())
+    present = (first != UNKNOWN) & (last != UNKNOWN) & (counted != UNKNOWN)
+    total = int(present.sum())
     if total < FEWEST_ROWS:
         return False
-    excess = counted[known] - (last[known] - first[known])
+    excess = counted[present] - (last[present] - first[present])
     share, whole = EQUAL_SHARE
-    return len(np.unique(counted[known])) >= FEWEST_DIFFERENCES and any(
+    return len(np.unique(counted[present])) >= FEWEST_DIFFERENCES and any(
         whole * int((excess == start).sum()) >= share * total for start in COUNTED_FROM
     )
 

@@ -107,8 +107,8 @@ DraftedTaxonomy = tuple[TaxonomyRule, str]
 
 def taxonomy_of(profile: ColumnProfile) -> DraftedTaxonomy:
     """Returns the first taxonomy that fits the values; else none but the value or `*`."""
-    found = (attempt(profile) for attempt in (_dates, _ages, ready_taxonomy, _codes, _numbers, _ordered))
-    fitting = next((drafted for drafted in found if drafted is not None), None)
+    trees = (attempt(profile) for attempt in (_dates, _ages, ready_taxonomy, _codes, _numbers, _ordered))
+    fitting = next((drafted for drafted in trees if drafted is not None), None)
     if fitting is not None:
         return fitting
     more = "" if profile.distinct <= FEW_VALUES else "; a hierarchy file would keep more detail"
@@ -202,10 +202,10 @@ def _range(profile: ColumnProfile, numbers: tuple[Decimal, ...]) -> tuple[Decima
 
 def _number_after(sized: list[tuple[Decimal, int]], allowed: int) -> Decimal:
     """Returns the first number after so many cells."""
-    seen = 0
+    rows = 0
     for size, count in sized:
-        seen += count
-        if seen > allowed:
+        rows += count
+        if rows > allowed:
             return size
     return sized[-1][0]
 
@@ -357,9 +357,9 @@ def _reach_people(profile: ColumnProfile) -> bool:
 def _names(profile: ColumnProfile) -> ColumnRule | None:
     if profile.column.kind != "text":
         return None
-    seen = name_evidence(profile.header, profile.values, profile.counts)
-    two_words = seen.possible and profile.unique
-    named = seen.certain or two_words or seen.few_people
+    evidence = name_evidence(profile.header, profile.values, profile.counts)
+    two_words = evidence.possible and profile.unique
+    named = evidence.certain or two_words or evidence.few_people
     return _identifier("its cells look like names of people") if named else None
 
 
@@ -415,8 +415,8 @@ def _clinical_codes(profile: ColumnProfile) -> str:
     if profile.distinct < 2 or profile.called("place"):
         return ""
     for name, shape, telling in (("ICD", _ICD, _ICD_WITH_DETAIL), ("ATC", _ATC, _ATC_IN_FULL)):
-        told = sum(telling.fullmatch(value) is not None for value in profile.values)
-        if 3 * told >= profile.distinct and all(shape.fullmatch(value) for value in profile.values):
+        coded = sum(telling.fullmatch(value) is not None for value in profile.values)
+        if 3 * coded >= profile.distinct and all(shape.fullmatch(value) for value in profile.values):
             return f"{name}-shaped codes"
     return ""
 

@@ -66,7 +66,7 @@ def secret_words(profile: ColumnProfile) -> str:
     if profile.numbers is not None or not 1 <= len(telling) <= MOST_WORDS or profile.distinct < 2:
         return ""
     read = [lexicon().read(value, shortened=False) for value in telling]
-    secret = [one for one in read if one.role is Role.SENSITIVE and one.kinds & SECRETS]
+    secret = [reading for reading in read if reading.role is Role.SENSITIVE and reading.kinds & SECRETS]
     return secret[0].says if secret and 2 * len(secret) >= len(telling) else ""
 
 
@@ -81,14 +81,14 @@ def are_sums_of_money(profile: ColumnProfile) -> bool:
 
 def are_test_results(profile: ColumnProfile) -> bool:
     """Whether the cells are what a test found: positive or negative."""
-    said = {value.strip().lower().replace(" ", "_") for value in profile.values} - NOTHING_SAID
-    return len(said) > 1 and said <= TEST_RESULTS
+    values = {value.strip().lower().replace(" ", "_") for value in profile.values} - NOTHING_SAID
+    return len(values) > 1 and values <= TEST_RESULTS
 
 
 def are_blood_groups(profile: ColumnProfile) -> bool:
     """Whether the cells are blood groups: all four kinds, with or without a sign."""
-    said = {value.strip().lower() for value in profile.values} - NOTHING_SAID
-    return said <= BLOOD_GROUPS and {one.rstrip("+-").replace("0", "o") for one in said} == {
+    values = {value.strip().lower() for value in profile.values} - NOTHING_SAID
+    return values <= BLOOD_GROUPS and {group.rstrip("+-").replace("0", "o") for group in values} == {
         "a",
         "b",
         "ab",
@@ -320,8 +320,8 @@ def has_given_name(text: str) -> bool:
     >>> has_given_name("Lovelace, Ada Maria"), has_given_name("Grand Hotel")
     (True, False)
     """
-    known = given_names()
-    return any(part.lower() in known for part in text.replace(",", " ").replace("-", " ").split()[:3])
+    names = given_names()
+    return any(part.lower() in names for part in text.replace(",", " ").replace("-", " ").split()[:3])
 
 
 def is_full_name(text: str) -> bool:
@@ -365,8 +365,8 @@ def _holds_names(name: str, column: ColumnEvidence) -> bool:
     if column.kind != "text" or not column.complete:
         return False
     pairs = zip(column.values, column.counts.tolist(), strict=True)
-    told = [(text, count) for text, count in pairs if text is not None]
-    return name_evidence(name, [text for text, _ in told], [count for _, count in told]).certain
+    cells = [(text, count) for text, count in pairs if text is not None]
+    return name_evidence(name, [text for text, _ in cells], [count for _, count in cells]).certain
 
 
 # The first line of a file: names of columns, or cells of somebody's row that must not be shown as names.
@@ -442,20 +442,20 @@ def may_be_a_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if any(map(_is_telling_cell, names)):
         return True
     doubted = {name for name, cells in beside if name in cells or _is_cell(name)}
-    known = any(words(name) & KNOWN for name in names if name not in doubted)
+    called = any(words(name) & KNOWN for name in names if name not in doubted)
     if doubted:
-        return not _words_over_numbers(beside, doubted, known=known)
-    return not known and all(_is_alike(name, cells) for name, cells in beside if cells)
+        return not _words_over_numbers(beside, doubted, called=called)
+    return not called and all(_is_alike(name, cells) for name, cells in beside if cells)
 
 
 def _words_over_numbers(
-    beside: Sequence[tuple[str, Sequence[str]]], doubted: Collection[str], *, known: bool
+    beside: Sequence[tuple[str, Sequence[str]]], doubted: Collection[str], *, called: bool
 ) -> bool:
     """Whether so many words stand over columns of numbers that the line is one of names all the same."""
     over = {name for name, cells in beside if name not in doubted and cells and all(map(_is_cell, cells))}
     if len(over) < LEAST_NAMED:
         return False
-    return known or len(over) >= ENOUGH_NAMED or 2 * len(over) > len(beside) - len(doubted)
+    return called or len(over) >= ENOUGH_NAMED or 2 * len(over) > len(beside) - len(doubted)
 
 
 def _is_telling_cell(text: str) -> bool:
@@ -497,12 +497,12 @@ def hash_digits(texts: Iterable[str]) -> int:
     """
     lengths, different, letters = set[int](), set[str](), False
     for text in texts:
-        found = _HASH.fullmatch(text.strip())
-        if found is None or len(found[1]) not in DIGITS:
+        match = _HASH.fullmatch(text.strip())
+        if match is None or len(match[1]) not in DIGITS:
             return 0
-        lengths.add(len(found[1]))
-        different.add(found[1])
-        letters |= not found[1].isdecimal()
+        lengths.add(len(match[1]))
+        different.add(match[1])
+        letters |= not match[1].isdecimal()
     return lengths.pop() if len(lengths) == 1 and len(different) >= FEW_HASHES and letters else 0
 
 

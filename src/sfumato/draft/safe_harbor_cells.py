@@ -114,8 +114,8 @@ def _are_numbers_with_letters(profile: ColumnProfile) -> bool:
     """Whether most cells have five digits in a row, as numbers of members, plates and telephones have."""
     if profile.column.kind != "text" or profile.numbers is not None or profile.dates:
         return False
-    held = zip(profile.values, profile.counts, strict=True)
-    return 2 * sum(n for value, n in held if _MANY_DIGITS.search(value)) > profile.present
+    cells = zip(profile.values, profile.counts, strict=True)
+    return 2 * sum(n for value, n in cells if _MANY_DIGITS.search(value)) > profile.present
 
 
 def _states_or_countries(profile: ColumnProfile) -> ReadyTaxonomy | None:
@@ -123,20 +123,20 @@ def _states_or_countries(profile: ColumnProfile) -> ReadyTaxonomy | None:
     if not profile.values or profile.column.kind != "text":
         return None
     lists = (ReadyTaxonomy(name) for name in STATES)
-    return next((known for known in lists if all(map(known.knows, profile.values))), None)
+    return next((places for places in lists if all(map(places.knows, profile.values))), None)
 
 
 def _kept(rule: ColumnRule, profile: ColumnProfile) -> ColumnRule:
     by_cells, why = _told_by_cells(profile)
-    asked = rule_of(profile.header)
-    if by_cells is Rule.IDENTIFIER or (asked is None and by_cells is not None):
-        asked = by_cells
-    if asked is None:
+    kind = rule_of(profile.header)
+    if by_cells is Rule.IDENTIFIER or (kind is None and by_cells is not None):
+        kind = by_cells
+    if kind is None:
         return _gone(NOBODY_SAYS) if _nobody_says(rule, profile) else rule
-    mended = _mended(asked, rule, profile)
-    if mended is not None and keeps(asked, mended):
+    mended = _mended(kind, rule, profile)
+    if mended is not None and keeps(kind, mended):
         return mended
-    return _gone(f"Safe Harbor: {asked}{f' ({why})' if why else ''}")
+    return _gone(f"Safe Harbor: {kind}{f' ({why})' if why else ''}")
 
 
 NOBODY_SAYS = "Safe Harbor: no header says what its cells are, and they may be of one of the eighteen kinds"
@@ -154,17 +154,17 @@ def _nobody_says(rule: ColumnRule, profile: ColumnProfile) -> bool:
     return rule.role is not Role.SENSITIVE
 
 
-def _mended(asked: Rule, rule: ColumnRule, profile: ColumnProfile) -> ColumnRule | None:
+def _mended(kind: Rule, rule: ColumnRule, profile: ColumnProfile) -> ColumnRule | None:
     """Returns a rule that may be what Safe Harbor allows of a column; `None` where there is none."""
     taxonomy = rule.taxonomy
-    if asked is Rule.AGE and isinstance(taxonomy, Intervals):
+    if kind is Rule.AGE and isinstance(taxonomy, Intervals):
         cap = Decimal(HIGHEST_AGE + 1)
         if taxonomy.top is None and (taxonomy.stop is None or taxonomy.stop > cap):
             taxonomy = replace(taxonomy, top=cap)
         return replace(rule, taxonomy=taxonomy, reason=f"{rule.reason}; from {cap} on one group")
-    if asked is Rule.PLACE and (known := _states_or_countries(profile)) is not None:
-        return ColumnRule(Role.QUASI, known, f"values of the ready taxonomy {known.name}")
-    return _by_year(rule, profile) if asked is Rule.DATE else None
+    if kind is Rule.PLACE and (places := _states_or_countries(profile)) is not None:
+        return ColumnRule(Role.QUASI, places, f"values of the ready taxonomy {places.name}")
+    return _by_year(rule, profile) if kind is Rule.DATE else None
 
 
 def _by_year(rule: ColumnRule, profile: ColumnProfile) -> ColumnRule | None:

@@ -88,7 +88,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     names = [name for name in ORDER if aim.compared is None or name in aim.compared]
     left_out = {name: reason for name in names if (reason := too_much(name, table, promises, aim))}
     compared: list[ComparedSearch] = []
-    found: list[tuple[float, int, int, Outcome]] = []
+    results: list[tuple[float, int, int, Outcome]] = []
     refused: dict[str, Infeasible] = {}
     few = table.distinct <= MOST_ROWS_KEPT
     aim = replace(
@@ -100,7 +100,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
         begin = process_time()
         progress("searches", number, len(names))
         try:
-            least = min((loss for loss, *_ in found), default=None)
+            least = min((loss for loss, *_ in results), default=None)
             outcome = _best_rung(name, table, promises, replace(aim, beat=least), progress)
         except Infeasible as reason:
             refused[name] = reason
@@ -108,13 +108,15 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
         except UsageError as reason:  # such as weights that are too fine for whole numbers
             left_out[name] = reason.message
             continue
-        found.append((outcome.loss, outcome.recoding.suppressed, len(found), replace(outcome, search=name)))
+        results.append(
+            (outcome.loss, outcome.recoding.suppressed, len(results), replace(outcome, search=name))
+        )
         compared.append(_compared(name, outcome, process_time() - begin))
     progress("searches", len(names), len(names))
-    if not found:
+    if not results:
         raise _nearest_refusal(refused)
-    chosen = min(found, key=lambda one: one[:3])[3]
-    checked = sum(one[3].checked for one in found)
+    chosen = min(results, key=lambda entry: entry[:3])[3]
+    checked = sum(entry[3].checked for entry in results)
     return replace(chosen, compared=tuple(compared), checked=checked, left_out=left_out)
 
 
@@ -157,25 +159,25 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
     """
     search = registry.find(name)
     outcome, refused, bound = None, None, None
-    asked, more = Steps(MOST_STEPS_OF_OPTIMUM), Steps(MOST_STEPS_OF_OPTIMUM)
+    first_steps, more = Steps(MOST_STEPS_OF_OPTIMUM), Steps(MOST_STEPS_OF_OPTIMUM)
     for stricter, less in _rungs(name, table, promises, aim):
         as_asked = stricter is promises and less is aim
-        steps = asked if as_asked else more
+        steps = first_steps if as_asked else more
         try:
-            other = search(table, stricter, replace(less, steps=steps), progress=progress)
+            result = search(table, stricter, replace(less, steps=steps), progress=progress)
         except Infeasible as reason:
             if less is aim and aim.allowed(table) <= table.dropped:
                 raise  # more cannot be kept either
             refused = refused or reason
             continue
-        better = outcome is None or (other.loss, other.recoding.suppressed) < (
+        better = outcome is None or (result.loss, result.recoding.suppressed) < (
             outcome.loss,
             outcome.recoding.suppressed,
         )
-        bound = other.bound if as_asked else bound
+        bound = result.bound if as_asked else bound
         if better:
-            outcome = replace(other, optimal=other.optimal and as_asked)
-        if other.optimal and stricter is promises and not _depends_on_rest(promises, aim):
+            outcome = replace(result, optimal=result.optimal and as_asked)
+        if result.optimal and stricter is promises and not _depends_on_rest(promises, aim):
             break
     if outcome is None:
         raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
@@ -198,25 +200,25 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
     most = _most_rungs(name, table, promises)
     places = _nearest([len(shares), *(len(ladder) for ladder in ladders)])
     for share, *chosen in islice(places, 1, most + 1):
-        asked = Promises(tuple(ladder[i] for ladder, i in zip(ladders, chosen, strict=True)))
-        yield asked if any(chosen) else promises, replace(aim, suppress=shares[share])
+        rung = Promises(tuple(ladder[i] for ladder, i in zip(ladders, chosen, strict=True)))
+        yield rung if any(chosen) else promises, replace(aim, suppress=shares[share])
 
 
 def strictest_rungs(promises: Promises, people: int, values: Mapping[str, int]) -> Promises:
     """Returns the most that a search can have been asked for whose classes have at least so many people, and
     so many different values by column."""
-    found: list[Promise] = []
+    strictest: list[Promise] = []
     for promise in promises:
         if isinstance(promise, TablePromise):
-            found.append(promise)
+            strictest.append(promise)
         elif promise.by_size:
             rungs = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= people]
-            found.append(with_least_people(promise, rungs[-1]) if rungs else promise)
+            strictest.append(with_least_people(promise, rungs[-1]) if rungs else promise)
         else:
             most = min((values.get(name, 0) for name in promise.sensitive), default=0)
             counts = [count for count in LADDER_OF_VALUES if promise.least_values < count <= most]
-            found.append(with_least_values(promise, counts[-1]) if counts else promise)
-    return Promises(tuple(found))
+            strictest.append(with_least_values(promise, counts[-1]) if counts else promise)
+    return Promises(tuple(strictest))
 
 
 def _most_rungs(name: str, table: Microdata, promises: Promises) -> int:
@@ -247,8 +249,8 @@ def _stricter(promise: Promise, table: Microdata) -> list[Promise]:
         return [with_least_people(promise, k) for k in people]
     leaves = min((len(table.column(name).taxonomy.leaves) for name in promise.sensitive), default=0)
     values = [count for count in LADDER_OF_VALUES if promise.least_values < count <= leaves]
-    made = [with_least_values(promise, count) for count in values]
-    return [stricter for stricter in made if stricter is not promise]
+    candidates = [with_least_values(promise, count) for count in values]
+    return [stricter for stricter in candidates if stricter is not promise]
 
 
 def _nearest(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -258,14 +260,14 @@ def _nearest(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
     [(0, 0), (0, 1), (1, 0), (1, 1)]
     """
     first = (0,) * len(lengths)
-    waiting, seen = [(0, first)], {first}
+    waiting, queued = [(0, first)], {first}
     while waiting:
         far, places = heappop(waiting)
         yield places
         for i, place in enumerate(places):
             further = (*places[:i], place + 1, *places[i + 1 :])
-            if place + 1 < lengths[i] and further not in seen:
-                seen.add(further)
+            if place + 1 < lengths[i] and further not in queued:
+                queued.add(further)
                 heappush(waiting, (far + 1, further))
 
 
@@ -371,10 +373,10 @@ def _guesses(
         if not by_top_down:
             continue
         try:
-            other = specialize(table, promises, replace(aim, suppress=share))
+            coarser = specialize(table, promises, replace(aim, suppress=share))
         except Infeasible:
             continue
-        gone = other.recoding.class_of == SUPPRESSED
+        gone = coarser.recoding.class_of == SUPPRESSED
         if gone.any():
             yield gone
 
@@ -427,12 +429,12 @@ def _costs_more(table: Microdata, aim: Aim, rows: Truths, best: Outcome | None) 
     return lost is not None and lost >= best.loss
 
 
-def _is_better(one: Outcome, other: Outcome | None) -> bool:
-    if other is None:
+def _is_better(left: Outcome, right: Outcome | None) -> bool:
+    if right is None:
         return True
-    if isclose(one.loss, other.loss, rel_tol=1e-12):
-        return one.recoding.suppressed < other.recoding.suppressed
-    return one.loss < other.loss
+    if isclose(left.loss, right.loss, rel_tol=1e-12):
+        return left.recoding.suppressed < right.recoding.suppressed
+    return left.loss < right.loss
 
 
 def _without(
@@ -448,11 +450,11 @@ def _without(
     `withheld` are these rows, and those that may not be suppressed.
     """
     rows, spared = withheld
-    kept, gone = ~rows, int(table.counts[rows].sum())
+    remaining, gone = ~rows, int(table.counts[rows].sum())
     less = replace(
         table,
-        words=np.ascontiguousarray(table.words[:, kept]),
-        counts=table.counts[kept],
+        words=np.ascontiguousarray(table.words[:, remaining]),
+        counts=table.counts[remaining],
         dropped=table.dropped + gone,
     )
     exactly = Fraction(less.dropped, less.rows + less.dropped)
@@ -461,16 +463,20 @@ def _without(
     except Infeasible:
         return None
     class_of = np.full(table.distinct, SUPPRESSED, np.int32)
-    class_of[kept] = outcome.recoding.class_of
-    found = [replace(outcome.recoding, table=table, class_of=class_of)]
+    class_of[remaining] = outcome.recoding.class_of
+    recodings = [replace(outcome.recoding, table=table, class_of=class_of)]
     if outcome.recoding.cuts is not None:
-        found.append(recoded(table, outcome.recoding.cuts, promises))
+        recodings.append(recoded(table, outcome.recoding.cuts, promises))
     else:
-        found.append(_with_those_who_fit(found[0], promises))
-    allowed = [one for one in found if one.suppressed <= aim.allowed(table) and spares_all(one, spared)]
+        recodings.append(_with_those_who_fit(recodings[0], promises))
+    allowed = [
+        recoding
+        for recoding in recodings
+        if recoding.suppressed <= aim.allowed(table) and spares_all(recoding, spared)
+    ]
     if not allowed:
         return None
-    losses = [aim.loss_of(one) for one in allowed]
+    losses = [aim.loss_of(recoding) for recoding in allowed]
     place = min(range(len(allowed)), key=lambda i: (losses[i], allowed[i].suppressed))
     return Outcome(allowed[place], losses[place], checked=outcome.checked)
 
@@ -489,14 +495,14 @@ def _with_those_who_fit(recoding: Recoding, promises: Promises) -> Recoding:
     class_of = recoding.class_of.copy()
     together = max(1, PAIRS_TOGETHER // recoding.count)
     for begin in range(0, len(gone), together):
-        some = slice(begin, begin + together)
-        fits = np.ones((len(gone[some]), recoding.count), dtype=bool)
-        for j, code in enumerate(codes[:, some, None]):
+        batch = slice(begin, begin + together)
+        fits = np.ones((len(gone[batch]), recoding.count), dtype=bool)
+        for j, code in enumerate(codes[:, batch, None]):
             fits &= (low[j] <= code) & (code < high[j])
-        class_of[gone[some]] = np.where(fits.any(axis=1), order[fits.argmax(axis=1)], SUPPRESSED)
+        class_of[gone[batch]] = np.where(fits.any(axis=1), order[fits.argmax(axis=1)], SUPPRESSED)
     gone = gone[class_of[gone] != SUPPRESSED]
-    kept = promises.holds_on(Classes.of(table, class_of, sensitive=promises.sensitive))
-    back = gone[kept[class_of[gone]]]
+    keeping = promises.holds_on(Classes.of(table, class_of, sensitive=promises.sensitive))
+    back = gone[keeping[class_of[gone]]]
     final = recoding.class_of.copy()
     final[back] = class_of[back]
     if not promises.holds_on(Classes.of(table, final, sensitive=promises.sensitive)).all():

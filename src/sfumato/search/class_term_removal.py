@@ -197,9 +197,9 @@ class RemovalCosts:
             return [0 for _ in terms]
         return [max(1, self.unit // self.rows_with[term]) for term in terms]
 
-    def paid(self, terms: Sequence[str], kept: Iterable[str]) -> int:
+    def paid(self, terms: Sequence[str], remaining: Iterable[str]) -> int:
         """Returns what it costs to keep only these terms of a row."""
-        stays = set(kept)
+        stays = set(remaining)
         gone = [term for term in terms if term not in stays]
         return int(self.table[len(terms), len(gone)]) + sum(self.own(gone))
 
@@ -247,9 +247,9 @@ class TermLimit:
         """Returns what promises say of beliefs in labels; a closeness must know its prior."""
         together = Promises(promises)
         limits = together.limits.of_kind(BeliefLimit)
-        if any(isinstance(one, LabelCloseness) and not isinstance(one.prior, Prior) for one in limits):
+        if any(isinstance(limit, LabelCloseness) and not isinstance(limit.prior, Prior) for limit in limits):
             raise UsageError("the prior is not known yet", remedy="Bind the promise to the original table.")
-        if len({(one.column, one.knowledge.digest) for one in limits}) != 1:
+        if len({(limit.column, limit.knowledge.digest) for limit in limits}) != 1:
             raise UsageError("terms are removed for one column and one knowledge at a time")
         return cls(together, limits)
 
@@ -257,8 +257,8 @@ class TermLimit:
     def jointly(cls, *promises: ClassPromise) -> TermLimit:
         """Returns what promises say of columns that are judged together, each alone and some of them, too."""
         together = Promises(promises)
-        most = max(len(one.parts) for one in together.limits.of_kind(BeliefLimit))
-        whole = [p for p in promises if any(len(one.parts) == most for one in _belief_limits(p))]
+        most = max(len(limit.parts) for limit in together.limits.of_kind(BeliefLimit))
+        whole = [p for p in promises if any(len(limit.parts) == most for limit in _belief_limits(p))]
         return cls(together, cls.of(*whole).limits)
 
     @property
@@ -280,11 +280,11 @@ class TermLimit:
 
     @property
     def ratios(self) -> tuple[LabelDiversity, ...]:
-        return tuple(one for one in self.limits if isinstance(one, LabelDiversity))
+        return tuple(limit for limit in self.limits if isinstance(limit, LabelDiversity))
 
     @property
     def distances(self) -> tuple[LabelCloseness, ...]:
-        return tuple(one for one in self.limits if isinstance(one, LabelCloseness))
+        return tuple(limit for limit in self.limits if isinstance(limit, LabelCloseness))
 
     @cached_property
     def kept_without_terms(self) -> bool:
@@ -374,11 +374,11 @@ def solve_class(
     """
     from sfumato.models.quasi_sensitive import kernels as solver  # noqa: PLC0415  # compiled code waits
 
-    known = limit.knowledge
-    if len(rows) * len(known.rows) > MOST_ROW_PAIRS:
+    knowledge = limit.knowledge
+    if len(rows) * len(knowledge.rows) > MOST_ROW_PAIRS:
         return _all_terms_removed(rows, limit, costs)
-    query, holders, coarse = _compiled(rows, known, costs)
-    choice, cost, bound, found, proved = solver.solve(
+    query, holders, coarse = _compiled(rows, knowledge, costs)
+    choice, cost, bound, feasible, proved = solver.solve(
         query,
         holders,
         costs.table,
@@ -388,12 +388,12 @@ def solve_class(
         budget.nodes,
         budget.stop,
     )
-    kept = []
+    remaining = []
     for i, row in enumerate(rows):
         bits = query.atom[query.start[i] : query.start[i + 1]].tolist()
-        kept.append(tuple(t for t, b in zip(row, bits, strict=True) if int(choice[i]) >> b & 1))
+        remaining.append(tuple(t for t, b in zip(row, bits, strict=True) if int(choice[i]) >> b & 1))
     sure = bool(proved) and costs.exact and not coarse and not budget.strict
-    return ClassSolution(tuple(kept), int(cost), int(bound) if not coarse else 0, bool(found), sure)
+    return ClassSolution(tuple(remaining), int(cost), int(bound) if not coarse else 0, bool(feasible), sure)
 
 
 def out_of_reach(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts, budget: SolverBudget) -> bool:
@@ -413,29 +413,35 @@ def out_of_reach(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts, b
     """
     from sfumato.models.quasi_sensitive import kernels as solver  # noqa: PLC0415  # compiled code waits
 
-    known = limit.knowledge
+    knowledge = limit.knowledge
     if limit.surely_unreachable:
         return True
-    if limit.kept_without_terms or not limit.distances or len(rows) * len(known.rows) > MOST_ROW_PAIRS:
+    if limit.kept_without_terms or not limit.distances or len(rows) * len(knowledge.rows) > MOST_ROW_PAIRS:
         return False
-    query, holders, coarse = _compiled(rows, known, costs)
+    query, holders, coarse = _compiled(rows, knowledge, costs)
     compiled = limit.compiled(strict=False)
     return not coarse and bool(
         solver.unreachable(query, holders, costs.table, compiled, budget.rounds, budget.stop)
     )
 
 
-def _compiled(rows: Sequence[Terms], known: Knowledge, costs: RemovalCosts) -> tuple[Query, Holders, bool]:
+def _compiled(
+    rows: Sequence[Terms], knowledge: Knowledge, costs: RemovalCosts
+) -> tuple[Query, Holders, bool]:
     """Returns rows and knowledge as arrays, and whether terms of a row share a bit."""
     from sfumato.models.quasi_sensitive import kernels as solver  # noqa: PLC0415  # compiled code waits
 
-    start, term = known.coded(rows)
-    atom, coarse = _atoms(start, term, known.holders[0])
+    start, term = knowledge.coded(rows)
+    atom, coarse = _atoms(start, term, knowledge.holders[0])
     numbers: dict[frozenset[str], int] = {}
-    same = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
+    group = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
     own = np.array([cost for row in rows for cost in costs.own(row)], np.int64)
-    query = solver.Query(start, atom, term, same, own)
-    return query, solver.Holders(*known.holders, known.label_of_row, known.weight_of_label), coarse
+    query = solver.Query(start, atom, term, group, own)
+    return (
+        query,
+        solver.Holders(*knowledge.holders, knowledge.label_of_row, knowledge.weight_of_label),
+        coarse,
+    )
 
 
 def _atoms(
@@ -451,11 +457,11 @@ def _atoms(
     wide = np.flatnonzero(widths > atoms)
     for i in wide.tolist():
         span = slice(int(start[i]), int(start[i + 1]))
-        held = term[span]
-        common = np.where(held >= 0, first[held + 1] - first[held], 0)
-        order = np.lexsort((held, common))
-        place = np.empty(len(held), np.int32)
-        place[order] = np.minimum(np.arange(len(held)), atoms - 1)
+        terms = term[span]
+        common = np.where(terms >= 0, first[terms + 1] - first[terms], 0)
+        order = np.lexsort((terms, common))
+        place = np.empty(len(terms), np.int32)
+        place[order] = np.minimum(np.arange(len(terms)), atoms - 1)
         atom[span] = place
     return atom, bool(len(wide))
 

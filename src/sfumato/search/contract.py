@@ -126,9 +126,9 @@ class Steps:
     def __init__(self, left: int) -> None:
         self.left = left
 
-    def take(self, some: int) -> None:
+    def take(self, steps: int) -> None:
         """Counts steps that were taken."""
-        self.left -= some
+        self.left -= steps
 
 
 class Descents:
@@ -143,8 +143,8 @@ class Descents:
     ) -> list[Outcome | Infeasible]:
         """Returns what was found for each share, and finds what was not; a refusal is found as well."""
         missing = [share for share in shares if (promises, share) not in self._made]
-        for number, found in descend(missing) if missing else ():
-            self._made[promises, missing[number]] = found
+        for number, outcome in descend(missing) if missing else ():
+            self._made[promises, missing[number]] = outcome
         return [self._made[promises, share] for share in shares]
 
 
@@ -159,8 +159,8 @@ class Preparations:
         """Returns what was made under this name, or makes it."""
         if key not in self._made:
             self._made[key] = make()
-        made: Made = self._made[key]
-        return made
+        value: Made = self._made[key]
+        return value
 
 
 class Search(Protocol):
@@ -306,9 +306,9 @@ def at_the_root(table: Microdata, everything: Classes, promises: Promises, *, fi
 
 def at_the_ceilings(promises: Promises, lost: int, budget: int) -> Infeasible:
     """The whole table keeps the promises, and the coarsest levels that the policy permits do not."""
-    asked = " and ".join(str(p) for p in promises)
+    demand = " and ".join(str(p) for p in promises)
     return Infeasible(
-        f"no column may be coarser than the policy permits, and there {asked} would take {lost} suppressed"
+        f"no column may be coarser than the policy permits, and there {demand} would take {lost} suppressed"
         f" rows where {budget} are allowed",
         remedy="Let a column be coarser (at-most), or ask for less.",
     )
@@ -350,10 +350,10 @@ def _shortfall(table: Microdata, promise: ClassPromise, everything: Classes) -> 
     verdict = promise.verdict(everything)
     if promise.by_size:
         fewest = int(verdict.measured or 0)
-        told = pluralize(fewest, "row") if table.rows_only else pluralize(fewest, "person", "people")
-        said = f"the table {'has' if table.rows_only else 'is about'} {told}"
+        size = pluralize(fewest, "row") if table.rows_only else pluralize(fewest, "person", "people")
+        fact = f"the table {'has' if table.rows_only else 'is about'} {size}"
         if len(everything) > 1:
-            said = f"the fewest people with the same number of rows are {fewest}"
-        return f"{promise} is short by {int(verdict.limit) - fewest}: {said}"
+            fact = f"the fewest people with the same number of rows are {fewest}"
+        return f"{promise} is short by {int(verdict.limit) - fewest}: {fact}"
     reached = "" if verdict.measured is None else f" (reached: {verdict.measured}, asked: {verdict.limit})"
     return f"{promise} fails for {verdict.people} {'rows' if table.rows_only else 'people'}{reached}"

@@ -96,8 +96,8 @@ def broken_control(recoding: Recoding, aim: Aim) -> str:
         if bool((tree.high[top] < high).any()):
             return f"{column.name} is coarser than level {tree.ceiling + tree.start}"
         if recoding.cuts is not None and recoding.count:
-            shown = recoding.cuts[column.name].node_of[np.unique(low)]
-            if not bool(within_ceiling(tree)[shown].all()):
+            published = recoding.cuts[column.name].node_of[np.unique(low)]
+            if not bool(within_ceiling(tree)[published].all()):
                 return f"{column.name} is coarser than level {tree.ceiling + tree.start}"
     if aim.together and not _moves_together(recoding, aim):
         return "columns that move together are at different levels"
@@ -111,15 +111,15 @@ def _moves_together(recoding: Recoding, aim: Aim) -> bool:
     if recoding.cuts is None:
         return False
     for group in aim.together:
-        held: list[tuple[set[int], int]] = []
+        levels: list[tuple[set[int], int]] = []
         for column in recoding.table.keys:
             if column.name in group:
                 tree, node_of = column.taxonomy, recoding.cuts[column.name].node_of
                 start = tree.start
                 here = {i + start for i, nodes in enumerate(tree.levels) if np.array_equal(nodes, node_of)}
-                held.append((here, tree.height + start))
-        tried = set[int]().union(*(here for here, _ in held))
-        if not any(all(min(level, last) in here for here, last in held) for level in tried):
+                levels.append((here, tree.height + start))
+        tried = set[int]().union(*(here for here, _ in levels))
+        if not any(all(min(level, last) in here for here, last in levels) for level in tried):
             return False
     return True
 
@@ -161,18 +161,18 @@ def refusal_under_controls(table: Microdata, promises: Promises, aim: Aim) -> In
     if not _judge(table, promises, free, heights).kept:
         return None
     now = _judge(table, promises, aim, tops)
-    found = sorted(_loosenings(table, promises, aim, tops), key=lambda one: one.cost)
-    asked = " and ".join(str(p) for p in promises)
-    if found:
-        also = "" if len(found) < 2 else f" Or {found[1].words}."
-        remedy = f"The cheapest change that would do: {found[0].words}.{also}"
+    loosenings = sorted(_loosenings(table, promises, aim, tops), key=lambda loosening: loosening.cost)
+    terms = " and ".join(str(p) for p in promises)
+    if loosenings:
+        also = "" if len(loosenings) < 2 else f" Or {loosenings[1].words}."
+        remedy = f"The cheapest change that would do: {loosenings[0].words}.{also}"
     else:
         remedy = "No single change would do: let several columns be coarser (at-most, fixed)."
     if now.can_suppress(aim, table):
         whole = table.rows + table.dropped
         remedy += f" Or allow {pluralize(now.suppressed, 'row')} to be suppressed ({now.suppressed}/{whole})."
     return Infeasible(
-        f"no table keeps {asked} and what the policy says of levels, columns that move together and rows that"
+        f"no table keeps {terms} and what the policy says of levels, columns that move together and rows that"
         f" are never suppressed: where columns are as coarse as it permits,"
         f" {pluralize(now.suppressed, 'row')} would have to be suppressed, {aim.allowed(table):,} may be"
         f"{'' if now.spares else ', and some of them never'}",
@@ -235,12 +235,12 @@ def _loosenings(table: Microdata, promises: Promises, aim: Aim, tops: Levels) ->
                 yield Loosening(words, float(weights[j]) * steps / total)
                 break
     for group in aim.together:
-        others = tuple(some for some in aim.together if some != group)
+        others = tuple(names for names in aim.together if names != group)
         if _judge(table, promises, aim, coarsest_levels(table, replace(aim, together=others))).kept:
             yield Loosening(f"let {' and '.join(group)} move apart", 0.0)
     for name in aim.never_suppress:
-        rest = {other: labels for other, labels in aim.never_suppress.items() if other != name}
-        if _judge(table, promises, replace(aim, never_suppress=rest), tops).kept:
+        never = {key: labels for key, labels in aim.never_suppress.items() if key != name}
+        if _judge(table, promises, replace(aim, never_suppress=never), tops).kept:
             yield Loosening(f"let rows be suppressed that never-suppress of {name} spares", 0.0)
 
 

@@ -124,13 +124,13 @@ class CountedLattice:
 
     def best_losses(self, suppress: Fraction) -> list[tuple[int, float]]:
         """Returns, for every k that can be kept with this limit, the least loss."""
-        found = []
+        losses = []
         for k in self.ks:
             try:
-                found.append((k, self.answer(k, suppress).loss))
+                losses.append((k, self.answer(k, suppress).loss))
             except Infeasible:
                 continue
-        return found
+        return losses
 
     def _infeasible(self, suppressed: Counts, k: int, suppress: Fraction) -> Infeasible:
         now = int(self.rows * suppress)
@@ -209,7 +209,7 @@ def _judged_nodes(counter: NodeCounter, permitted: Truth, progress: Progress) ->
     total = np.array([sum(counter.cost.steps[j][i] for j, i in enumerate(levels)) for levels, _ in grouped])
     least = counter.cost.least_cost(total)
     fronts = [_Front() for _ in counter.by_k]
-    kept = _Unbeaten(len(permitted.shape), len(fronts))
+    unbeaten = _Unbeaten(len(permitted.shape), len(fronts))
     for number, index in enumerate(np.argsort(least, kind="stable").tolist()):
         levels, fewest = grouped[index]
         wanted = [
@@ -221,12 +221,12 @@ def _judged_nodes(counter: NodeCounter, permitted: Truth, progress: Progress) ->
             line = counter.line(levels, wanted, fewest)
             for i in wanted:
                 fronts[i].add(int(line[0][i]), float(line[2][i]))
-            kept.add(levels, line)
+            unbeaten.add(levels, line)
             counter.check_work(len(grouped))
         if number % 16 == 0:
             progress("judging combinations", number, len(grouped))
     progress("judging combinations", len(grouped), len(grouped))
-    return kept.arrays()
+    return unbeaten.arrays()
 
 
 def _grouped_nodes(
@@ -345,10 +345,10 @@ class NodeCounter:
             if last >= 0 and self._by_size and fewest[i] == fewest[last]:  # the same classes are large enough
                 suppressed[i], published[i], loss[i] = suppressed[last], published[last], loss[last]
                 continue
-            kept, last = keeps(i), i
-            rows = int(classes.rows[~kept].sum())
+            keeping, last = keeps(i), i
+            rows = int(classes.rows[~keeping].sum())
             if rows <= self.budget:
-                suppressed[i], (published[i], loss[i]) = rows, self._cost_of(levels, grouped, kept, rows)
+                suppressed[i], (published[i], loss[i]) = rows, self._cost_of(levels, grouped, keeping, rows)
         return suppressed, published, loss
 
     def check_work(self, nodes: int) -> None:
@@ -367,11 +367,13 @@ class NodeCounter:
         fixed = self._fixed.holds_on(classes)
         return lambda i: fixed & self._asked[i].holds_on(classes)
 
-    def _cost_of(self, levels: Levels, grouped: NodeClasses, kept: Truth, rows: int) -> tuple[int, float]:
-        left = self.rollup.rows_of(grouped, kept)
+    def _cost_of(self, levels: Levels, grouped: NodeClasses, keeping: Truth, rows: int) -> tuple[int, float]:
+        left = self.rollup.rows_of(grouped, keeping)
         published = left[left > 0]
-        tally = partial(self.rollup.tally, grouped, ~kept)
-        return len(published), self.cost.score(JudgedNode(levels, grouped.rows, published, rows, tally, kept))
+        tally = partial(self.rollup.tally, grouped, ~keeping)
+        return len(published), self.cost.score(
+            JudgedNode(levels, grouped.rows, published, rows, tally, keeping)
+        )
 
 
 def _groups_by_level(table: Microdata) -> tuple[tuple[int, ...], ...]:
@@ -439,7 +441,7 @@ class LatticeMap:
         places = _places(self.nodes, self.heights)
         spots = []
         for number, levels in enumerate(self.nodes):
-            known = suppressed[number] != TOO_MANY
+            counted = suppressed[number] != TOO_MANY
             spots.append(
                 LatticeSpot(
                     levels,
@@ -451,8 +453,8 @@ class LatticeMap:
                     else SpotState.ALLOWED
                     if suppressed[number] <= allowed
                     else SpotState.REFUSED,
-                    int(suppressed[number]) + self.dropped if known else None,
-                    float(loss[number]) if known else None,
+                    int(suppressed[number]) + self.dropped if counted else None,
+                    float(loss[number]) if counted else None,
                 )
             )
         return tuple(spots)

@@ -73,13 +73,13 @@ def expected_times(
 
 def seconds_per_row(table: Microdata) -> float:
     """Returns how long it takes here to group a row of this table, measured on some of them."""
-    some = Microdata.of_codes(
+    sample = Microdata.of_codes(
         list(table.keys), [table.codes(c.name)[:SAMPLE].astype(np.int32) for c in table.keys]
     )
     cuts = {c.name: Cut.level(c.taxonomy, min(1, c.taxonomy.height)) for c in table.keys}
     begin = process_time()
-    classes_under(some, cuts)
-    return max(process_time() - begin, 1e-7) / max(1, some.distinct)
+    classes_under(sample, cuts)
+    return max(process_time() - begin, 1e-7) / max(1, sample.distinct)
 
 
 def in_words(seconds: float) -> str:

@@ -81,14 +81,14 @@ def halves_of_classes(recoding: Recoding, j: int) -> Parts:
     """
     column, table = recoding.table.keys[j], recoding.table
     taxonomy = column.taxonomy
-    kept = recoding.class_of != SUPPRESSED
-    owner, codes = recoding.class_of[kept], table.codes(column.name)[kept]
+    published = recoding.class_of != SUPPRESSED
+    owner, codes = recoding.class_of[published], table.codes(column.name)[published]
     beyond = codes + 1
     if taxonomy.ordered:
         codes, beyond = (ends[codes] for ends in taxonomy.range_cells())
     lowest, highest = _extremes(owner, codes, recoding.count, len(taxonomy.leaves))
     if taxonomy.ordered:
-        middle = _medians(owner, codes, table.counts[kept], recoding.count)
+        middle = _medians(owner, codes, table.counts[published], recoding.count)
         middle = np.where(middle == highest, middle - 1, middle)
         side = (codes > middle[owner]).astype(np.int64)
     else:
@@ -96,8 +96,8 @@ def halves_of_classes(recoding: Recoding, j: int) -> Parts:
     splits = np.flatnonzero(lowest < highest)
     number = np.full(recoding.count, -1, dtype=np.int64)
     number[splits] = np.arange(len(splits))
-    touched = kept.copy()
-    touched[kept] = number[owner] >= 0
+    touched = published.copy()
+    touched[published] = number[owner] >= 0
     inside = number[owner] >= 0
     part_of, example = _number(recoding, touched, side[inside], len(taxonomy.labels) + 1)
     whose, low, high = owner[inside][example], recoding.low[:, j], recoding.high[:, j]
@@ -119,8 +119,8 @@ def one_step_below_cover(
     child = taxonomy.leaves[codes]
     while np.any(deep := taxonomy.depth[child] > limit):
         child = np.where(deep, taxonomy.parent[child], child)
-    found: Ints = child.astype(np.int64)
-    return found
+    nodes: Ints = child.astype(np.int64)
+    return nodes
 
 
 def judged_parts(
@@ -178,9 +178,9 @@ def _medians(owner: NDArray[np.integer], codes: NDArray[np.integer], counts: Int
     before = np.cumsum(totals) - totals
     running = np.cumsum(sorted_counts) - before[sorted_owner]
     at_half = np.flatnonzero(2 * running >= totals[sorted_owner])
-    found, first = np.unique(sorted_owner[at_half], return_index=True)
+    owners, first = np.unique(sorted_owner[at_half], return_index=True)
     medians = np.zeros(classes, dtype=np.int64)
-    medians[found] = codes[order][at_half[first]]
+    medians[owners] = codes[order][at_half[first]]
     return medians
 
 
@@ -325,8 +325,8 @@ def explain(
     explanations = {}
     table_check = TablePromiseCheck(recoding, promises)
 
-    def lost(made: Recoding, at: Mapping[str, int]) -> float:
-        return measure(loss, made, at, weights, price)
+    def lost(recoding: Recoding, at: Mapping[str, int]) -> float:
+        return measure(loss, recoding, at, weights, price)
 
     for j, column in enumerate(recoding.table.keys):
         if levels is not None:

@@ -125,10 +125,10 @@ class Frontier:
                 middle = int(self._point * (count - 1))
                 begin = max(0, middle - LOOKED_AT)
                 near = self._alive[begin : min(middle + LOOKED_AT, count)]
-                found = np.flatnonzero(is_open[self._order[near]])
-                if len(found):
-                    after = int(np.searchsorted(found, middle - begin))
-                    return int(near[found[min(after, len(found) - 1)]])
+                places = np.flatnonzero(is_open[self._order[near]])
+                if len(places):
+                    after = int(np.searchsorted(places, middle - begin))
+                    return int(near[places[min(after, len(places) - 1)]])
         return None
 
     def refused(self, levels: Levels, *, finer_too: bool) -> None:
@@ -186,18 +186,18 @@ class EntryFields:
     @classmethod
     def of(cls, table: Microdata, sensitive: Sequence[str]) -> EntryFields:
         values = tuple(table.column(name) for name in sensitive)
-        found = [_reached(c, table.codes(c.name)) for c in table.keys]
-        found += [_marked(len(c.taxonomy.leaves), table.codes(c.name)) for c in values]
-        sizes = tuple(len(nodes) for nodes in found)
+        present = [_reached(c, table.codes(c.name)) for c in table.keys]
+        present += [_marked(len(c.taxonomy.leaves), table.codes(c.name)) for c in values]
+        sizes = tuple(len(nodes) for nodes in present)
         lifts, offset, end = [np.zeros(max(sizes, default=1), np.int32)], [], max(sizes, default=1)
-        for column, nodes in zip(table.keys, found[: len(table.keys)], strict=True):
+        for column, nodes in zip(table.keys, present[: len(table.keys)], strict=True):
             taxonomy, starts = column.taxonomy, []
             for level in taxonomy.levels:
                 starts.append(end)
                 lifts.append(np.searchsorted(nodes, level[taxonomy.low[nodes]]).astype(np.int32))
                 end += len(nodes)
             offset.append(tuple(starts))
-        return cls(table.keys, values, tuple(found), Packing(sizes), np.concatenate(lifts), tuple(offset))
+        return cls(table.keys, values, tuple(present), Packing(sizes), np.concatenate(lifts), tuple(offset))
 
     def entries(self, table: Microdata) -> Ints:
         """Returns the key of every distinct row, one per line."""
@@ -232,11 +232,11 @@ def _reached(column: Column, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
     return _marked(len(column.taxonomy.labels), nodes)
 
 
-def _marked(size: int, some: NDArray[np.int32]) -> NDArray[np.int32]:
+def _marked(size: int, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """Returns the distinct of these numbers below a size, ascending, without sorting them."""
-    held = np.zeros(size, bool)
-    held[some] = True
-    return np.flatnonzero(held).astype(np.int32)
+    marked = np.zeros(size, bool)
+    marked[numbers] = True
+    return np.flatnonzero(marked).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,11 +309,11 @@ class RollUp:
         if grouped.owner is not None and grouped.entries is not None:
             for j, column in enumerate(self.fields.sensitive[: len(names)]):
                 values = self.fields.codes(grouped.entries[0], len(self.fields.keys) + j)
-                start, found, sums = cross_tabulate(
+                start, codes, sums = cross_tabulate(
                     grouped.owner, values, grouped.entries[1], len(grouped.rows), len(column.taxonomy.leaves)
                 )
                 overall = self.overall[column.name]
-                histograms[column.name] = Histogram(column.taxonomy, start, found, sums, overall)
+                histograms[column.name] = Histogram(column.taxonomy, start, codes, sums, overall)
         return Classes(grouped.rows, grouped.rows, histograms)
 
     def tally(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> list[Counts]:
@@ -321,8 +321,10 @@ class RollUp:
         columns = self.fields.keys
         bounds = np.cumsum([0, *self.fields.packing.sizes[: len(columns)]])
         rows = self.rows_of(grouped, chosen)
-        some = rows > 0
-        sums = tally_fields(grouped.keys[some], rows[some], *self._key_fields, bounds[:-1], int(bounds[-1]))
+        occupied = rows > 0
+        sums = tally_fields(
+            grouped.keys[occupied], rows[occupied], *self._key_fields, bounds[:-1], int(bounds[-1])
+        )
         counts = [np.zeros(len(c.taxonomy.labels), np.int64) for c in columns]
         for j, of_column in enumerate(counts):
             of_column[self.fields.present[j]] = sums[bounds[j] : bounds[j + 1]]
@@ -425,25 +427,25 @@ class NodeJudge:
         """
         grouped = self.rollup.at(levels)
         classes = self.rollup.classes(grouped, sensitive=False)
-        kept = self.by_size.holds_on(classes)
-        if _rows(classes, ~kept) > self.budget:
+        published = self.by_size.holds_on(classes)
+        if _rows(classes, ~published) > self.budget:
             return None
         if len(self.by_size.members) < len(self.promises.of_class):
             classes = self.rollup.classes(grouped, sensitive=True)
-            lasting = self.lasting.holds_on(classes) if self.lasting.sensitive else kept
+            lasting = self.lasting.holds_on(classes) if self.lasting.sensitive else published
             if self.lasting.sensitive and _rows(classes, ~lasting) > self.budget:
                 return None
-            kept = keep(classes, self.promises, most=self.budget)
-            if _rows(classes, ~kept) > self.budget and self._least_lost(classes, lasting) > self.budget:
+            published = keep(classes, self.promises, most=self.budget)
+            if _rows(classes, ~published) > self.budget and self._least_lost(classes, lasting) > self.budget:
                 return None
-        left = self.rollup.rows_of(grouped, kept)
+        left = self.rollup.rows_of(grouped, published)
         return JudgedNode(
             levels,
             grouped.rows,
             left[left > 0],
-            _rows(classes, ~kept),
-            lambda: self.rollup.tally(grouped, ~kept),
-            kept,
+            _rows(classes, ~published),
+            lambda: self.rollup.tally(grouped, ~published),
+            published,
         )
 
     def _least_lost(self, classes: Classes, lasting: Truth) -> int:

@@ -68,23 +68,23 @@ class GroupCounter:
         """
         histograms = {}
         for name in sensitive:
-            found = part_tally.tally_parts(
+            tallies = part_tally.tally_parts(
                 order, first, part, len(rows), self._held_in(name), self._values(name)
             )
-            histograms[name] = self._histogram_of(name, found, overall.get(name))
+            histograms[name] = self._histogram_of(name, tallies, overall.get(name))
         return Classes(rows, rows, histograms)
 
     def _histogram(self, name: str, member: Codes, start: Counts, overall: Counts | None) -> Histogram:
         sizes = (self._values(name), len(self._seen))
-        found = splits.tally_per_group(
+        tallies = splits.tally_per_group(
             member, start, self._codes_of(name), self._table.counts, self._person, sizes
         )
-        return self._histogram_of(name, found, overall)
+        return self._histogram_of(name, tallies, overall)
 
     def _histogram_of(
-        self, name: str, found: tuple[Counts, Codes, Counts], overall: Counts | None
+        self, name: str, tallies: tuple[Counts, Codes, Counts], overall: Counts | None
     ) -> Histogram:
-        begin, values, counts = found
+        begin, values, counts = tallies
         if overall is None:
             overall = np.zeros(self._values(name), np.int64)
             np.add.at(overall, values, counts)
@@ -102,9 +102,9 @@ class GroupCounter:
     def _held_in(self, name: str) -> Counts:
         """The count of every distinct row, above 32 bits with its code in a column."""
         if name not in self._held:
-            held = self._table.counts << 32
-            held |= self._table.codes(name)
-            self._held[name] = held
+            packed = self._table.counts << 32
+            packed |= self._table.codes(name)
+            self._held[name] = packed
         return self._held[name]
 
 

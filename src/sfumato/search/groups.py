@@ -53,7 +53,7 @@ class JudgedGroups(Protocol):
         """Makes the proposed split; the classes are split by the search."""
         ...
 
-    def recoding(self, kept: NDArray[np.bool_]) -> Recoding:
+    def recoding(self, published: NDArray[np.bool_]) -> Recoding:
         """Returns the classes as a recoding; the rows of groups that are not kept are suppressed."""
         ...
 
@@ -92,8 +92,8 @@ class ClassGroups:
     def accept(self) -> None:
         self.count = int(self._proposed.ids.max(initial=self.count - 1)) + 1
 
-    def recoding(self, kept: NDArray[np.bool_]) -> Recoding:
-        return self._classes.recoding(kept)
+    def recoding(self, published: NDArray[np.bool_]) -> Recoding:
+        return self._classes.recoding(published)
 
 
 class PositionGroups:
@@ -153,9 +153,9 @@ class PositionGroups:
         self._position[self._who] = self._proposed.ids[self._part]
         self.count = int(self._proposed.ids.max(initial=self.count - 1)) + 1
 
-    def recoding(self, kept: NDArray[np.bool_]) -> Recoding:
+    def recoding(self, published: NDArray[np.bool_]) -> Recoding:
         whole = self._classes.recoding(np.ones(self._classes.count, bool))
-        return whole.keeping(kept[self._position[self._person]])
+        return whole.keeping(published[self._position[self._person]])
 
     def _rows_in(self, parts: int) -> Counts:
         """Counts the rows of the people of every part."""
@@ -278,9 +278,9 @@ class PublishedGroups:
     `relative` have to tell margins (`tells_margins`).
     """
 
-    def __init__(self, everything: Classes, passing: Truth, rest: Promises) -> None:
-        self._rest = rest
-        self._relative = rest.relative
+    def __init__(self, everything: Classes, passing: Truth, promises: Promises) -> None:
+        self._rest = promises
+        self._relative = promises.relative
         self._relative_promises = Promises(self._relative)
         self._columns = self._relative_promises.sensitive
         self._overall = {name: everything.histograms[name].overall for name in self._columns}
@@ -326,13 +326,13 @@ class PublishedGroups:
 
     def accept(self) -> None:
         """Makes the step that was proposed last."""
-        made = self._proposal
-        if made is None:
+        proposal = self._proposal
+        if proposal is None:
             return
         for name, store in self._stores.items():
-            store.replace(made.change.ids, made.parts.histograms[name])
-        self.rows, self._people, self._first = made.rows, made.people, made.first
-        self._margins, self._gone, self._proposal, self._kept = made.margins, made.gone, None, None
+            store.replace(proposal.change.ids, proposal.parts.histograms[name])
+        self.rows, self._people, self._first = proposal.rows, proposal.people, proposal.first
+        self._margins, self._gone, self._proposal, self._kept = proposal.margins, proposal.gone, None, None
 
     @property
     def kept(self) -> Truth:
@@ -357,24 +357,24 @@ class PublishedGroups:
             line[:] = promise.margins(classes)
         return truth, margins
 
-    def _left_after_rounds(self, made: _Proposal, most: int | None) -> Truth | None:
-        left, gone = made.left, {name: total.copy() for name, total in made.gone.items()}
-        whole = int(made.rows.sum())
+    def _left_after_rounds(self, proposal: _Proposal, most: int | None) -> Truth | None:
+        left, gone = proposal.left, {name: total.copy() for name, total in proposal.gone.items()}
+        whole = int(proposal.rows.sum())
         while True:
-            if most is not None and whole - int(made.rows[left].sum()) > most:
+            if most is not None and whole - int(proposal.rows[left].sum()) > most:
                 return None
             overall = {name: self._overall[name] - gone[name] for name in self._columns}
-            doubtful = np.flatnonzero(left & self._may_have_changed(made.margins, overall))
+            doubtful = np.flatnonzero(left & self._may_have_changed(proposal.margins, overall))
             if not len(doubtful):
                 return left
-            doubtful = doubtful[np.argsort(made.part_of[doubtful] >= 0, kind="stable")]
-            some = self._picked(made, doubtful, overall)
-            truth = self._relative_promises.holds_on(some)
+            doubtful = doubtful[np.argsort(proposal.part_of[doubtful] >= 0, kind="stable")]
+            picked = self._picked(proposal, doubtful, overall)
+            truth = self._relative_promises.holds_on(picked)
             if truth.all():
                 return left
             left[doubtful[~truth]] = False
             for name in self._columns:
-                np.add.at(gone[name], *_entries(some.histograms[name], ~truth))
+                np.add.at(gone[name], *_entries(picked.histograms[name], ~truth))
 
     def _may_have_changed(self, margins: Margins, overall: dict[str, Counts]) -> Truth:
         """Flags the groups that are nearer to a limit than what is published has moved."""
@@ -384,17 +384,17 @@ class PublishedGroups:
             doubtful |= line <= max(moved[name] for name in promise.sensitive)
         return doubtful
 
-    def _picked(self, made: _Proposal, chosen: NDArray[np.intp], overall: dict[str, Counts]) -> Classes:
+    def _picked(self, proposal: _Proposal, chosen: NDArray[np.intp], overall: dict[str, Counts]) -> Classes:
         """Returns some groups after a step as classes, beside what is published: parts of the step last."""
-        fresh = made.part_of[chosen]
+        fresh = proposal.part_of[chosen]
         old, new = chosen[fresh < 0], fresh[fresh >= 0]
         histograms = {
             name: store.pick(
-                old, overall[name], then=made.parts.histograms[name].pick(new) if len(new) else None
+                old, overall[name], then=proposal.parts.histograms[name].pick(new) if len(new) else None
             )
             for name, store in self._stores.items()
         }
-        return Classes(made.people[chosen], made.rows[chosen], histograms)
+        return Classes(proposal.people[chosen], proposal.rows[chosen], histograms)
 
 
 def tells_margins(promises: Promises, everything: Classes) -> bool:
@@ -412,8 +412,8 @@ def _replaced(old: Counts, change: GroupSplit, new: Counts) -> Counts:
 
 def _entries(histogram: Histogram, chosen: Truth) -> tuple[NDArray[np.int32], Counts]:
     """Returns the values and counts of some classes, one after the other."""
-    held = np.repeat(chosen, np.diff(histogram.start))
-    return histogram.values[held], histogram.counts[held]
+    mask = np.repeat(chosen, np.diff(histogram.start))
+    return histogram.values[mask], histogram.counts[mask]
 
 
 def _variation(before: Counts, now: Counts) -> float:
@@ -454,9 +454,9 @@ class Segments:
         return Segments(*(array.take(numbers, axis=0) for array in self._arrays))
 
     @classmethod
-    def joined(cls, some: Sequence[Segments]) -> Segments:
+    def joined(cls, segments: Sequence[Segments]) -> Segments:
         """Returns the segments of each, one after the other."""
-        return cls(*(np.concatenate(arrays) for arrays in zip(*(s._arrays for s in some), strict=True)))
+        return cls(*(np.concatenate(arrays) for arrays in zip(*(s._arrays for s in segments), strict=True)))
 
     def cut(self, parts: SplitProposal) -> Segments:
         """Returns the parts of every segment; nothing is tried on them yet."""
@@ -491,9 +491,9 @@ class SplitProposal:
         """The first part of every segment."""
         return np.asarray(np.cumsum(self.parts) - self.parts, dtype=np.int64)
 
-    def ranges(self, some: slice) -> RowRanges:
+    def ranges(self, numbers: slice) -> RowRanges:
         """Returns some of the parts."""
-        return RowRanges(self.first[some], self.last[some], self.weight[some])
+        return RowRanges(self.first[numbers], self.last[numbers], self.weight[numbers])
 
     def pick(self, chosen: Truths) -> SplitProposal:
         """Returns the splits of some of the segments."""
@@ -623,8 +623,8 @@ class MovingRows:
 
     def class_of(self, segments: Segments) -> Codes:
         """Returns the segment of every row of the table; the segments cover it in order."""
-        found: Codes = medians.segment_of(self._rows.tag, segments.first, segments.last)
-        return found
+        segment: Codes = medians.segment_of(self._rows.tag, segments.first, segments.last)
+        return segment
 
     def published(self, segments: Segments) -> tuple[Codes, Codes]:
         """Returns the leaf ranks `low .. high-1` that each segment publishes in every key column.
@@ -710,9 +710,9 @@ def _at_range_starts(keys: Sequence[Column], places: Sequence[tuple[int, int, in
         if tree.ordered and tree.range_level:
             starts = tree.range_cells()[0].astype(np.int64)
             for begin in range(0, moved.shape[1], BLOCK_ROWS):
-                some = moved[word, begin : begin + BLOCK_ROWS]
-                codes = (some >> shift) & mask
-                some ^= (codes ^ starts[codes]) << shift
+                block = moved[word, begin : begin + BLOCK_ROWS]
+                codes = (block >> shift) & mask
+                block ^= (codes ^ starts[codes]) << shift
     return moved
 
 

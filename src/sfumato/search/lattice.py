@@ -181,11 +181,11 @@ class SmallClasses:
 
     def _lines_of(self, nodes: Sequence[int]) -> NDArray[np.int64]:
         """Returns the lines that mark the rows of these nodes, rare ones first, without nodes of all rows."""
-        asked = [(self._rows_of(j, node), j, node) for j, node in enumerate(nodes)]
-        asked = sorted(each for each in asked if each[0] < self._rows)
-        if len(self._lines) + len(asked) > len(self._marks):
+        lines = [(self._rows_of(j, node), j, node) for j, node in enumerate(nodes)]
+        lines = sorted(each for each in lines if each[0] < self._rows)
+        if len(self._lines) + len(lines) > len(self._marks):
             self._lines.clear()
-        return np.array([self._line(j, node) for _, j, node in asked], np.int64)
+        return np.array([self._line(j, node) for _, j, node in lines], np.int64)
 
     def _rows_of(self, j: int, node: int) -> int:
         taxonomy, up_to = self._table.keys[j].taxonomy, self._rows_up_to[j]
@@ -256,10 +256,10 @@ class AllowedNodes:
         """What the best of them costs; infinite where there is none."""
         return min((score for score, _, _ in self.candidates), default=inf)
 
-    def joined(self, other: AllowedNodes) -> AllowedNodes:
+    def joined(self, more: AllowedNodes) -> AllowedNodes:
         """Returns what was met here and there, with the bound from here."""
         return replace(
-            self, candidates=[*self.candidates, *other.candidates], checked=self.checked + other.checked
+            self, candidates=[*self.candidates, *more.candidates], checked=self.checked + more.checked
         )
 
 
@@ -314,42 +314,46 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
     cost, spared = node_cost(table, aim), spared_rows(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
     nodes, rungs = prod(c.taxonomy.height + 1 for c in table.keys), rungs_of(table, aim)
-    met, small = AllowedNodes(), _small_classes(judge, cost, nodes)
+    allowed, small = AllowedNodes(), _small_classes(judge, cost, nodes)
     if nodes > FEW_NODES and small is None and BranchAndBound.fits(judge, cost, rungs):
-        met = _branched(judge, cost, aim, held=nodes <= MOST_NODES, progress=progress)
-    if met.bound < inf and nodes <= MOST_NODES:
-        met = _looked_through(judge, cost, aim, met, small, progress)
-    if met.bound < inf and not met.candidates:
-        met = met.joined(_walked(judge, cost, aim, progress))
-    if met.bound < inf and nodes <= MOST_NODES and not met.candidates:
-        met = met.joined(_suppressing_fewest(judge, cost, aim))
-    if not met.candidates:
-        raise _infeasible(judge, aim, nodes, done=met.bound == inf)
-    best = min(score for score, _, _ in met.candidates)
-    _, levels = min((s, levels) for score, s, levels in met.candidates if score <= ties_up_to(best))
-    bound = None if met.bound == inf else min(met.bound, best)
-    outcome = _outcome(judge, levels, aim, met.checked, bound=bound)
+        allowed = _branched(judge, cost, aim, in_memory=nodes <= MOST_NODES, progress=progress)
+    if allowed.bound < inf and nodes <= MOST_NODES:
+        allowed = _looked_through(judge, cost, aim, allowed, small, progress)
+    if allowed.bound < inf and not allowed.candidates:
+        allowed = allowed.joined(_walked(judge, cost, aim, progress))
+    if allowed.bound < inf and nodes <= MOST_NODES and not allowed.candidates:
+        allowed = allowed.joined(_suppressing_fewest(judge, cost, aim))
+    if not allowed.candidates:
+        raise _infeasible(judge, aim, nodes, done=allowed.bound == inf)
+    best = min(score for score, _, _ in allowed.candidates)
+    _, levels = min((s, levels) for score, s, levels in allowed.candidates if score <= ties_up_to(best))
+    bound = None if allowed.bound == inf else min(allowed.bound, best)
+    outcome = _outcome(judge, levels, aim, allowed.checked, bound=bound)
     return outcome if cost.price >= UNPRICED else unproved_if_suppressed(outcome, table, aim)
 
 
-def _branched(judge: NodeJudge, cost: NodeCost, aim: Aim, *, held: bool, progress: Progress) -> AllowedNodes:
-    """Meets nodes from the most general one on; a lattice that can be `held` has other ways as well."""
+def _branched(
+    judge: NodeJudge, cost: NodeCost, aim: Aim, *, in_memory: bool, progress: Progress
+) -> AllowedNodes:
+    """Meets nodes from the most general one on; a lattice that is held `in_memory` has other ways as well."""
     search = BranchAndBound(judge, cost, rungs_of(judge.table, aim))
     search.guess(STEPS_TO_GUESS)
-    if not search.candidates and not held:
+    if not search.candidates and not in_memory:
         for candidate in _walked(judge, cost, aim, progress).candidates:
             search.add(candidate)
-    bound = search.search(STEPS_IF_HELD if held else MOST_STEPS, 0 if held else STEPS_PER_BLOCK, progress)
+    bound = search.search(
+        STEPS_IF_HELD if in_memory else MOST_STEPS, 0 if in_memory else STEPS_PER_BLOCK, progress
+    )
     return AllowedNodes(search.candidates, search.checked, bound)
 
 
 def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> AllowedNodes:
     """Returns the best that walks meet."""
-    found = Walk(judge, cost, aim).best(progress)
+    walked = Walk(judge, cost, aim).best(progress)
     return (
         AllowedNodes()
-        if found is None
-        else AllowedNodes([(found.score, found.suppressed, found.levels)], found.checked)
+        if walked is None
+        else AllowedNodes([(walked.score, walked.suppressed, walked.levels)], walked.checked)
     )
 
 
@@ -374,7 +378,7 @@ def _looked_through(
     judge: NodeJudge,
     cost: NodeCost,
     aim: Aim,
-    met: AllowedNodes,
+    allowed: AllowedNodes,
     small: SmallClasses | None,
     progress: Progress,
 ) -> AllowedNodes:
@@ -383,11 +387,11 @@ def _looked_through(
     cheapest_first = small is not None and cost.adds_up and judge.asks_sizes_alone
     halfway = bool(judge.lasting.members) and not cheapest_first
     frontier = Frontier(permitted.shape, cost, halfway=halfway, permitted=permitted)
-    looked = met.joined(_searched(judge, cost, frontier, met.best, small, progress))
+    looked = allowed.joined(_searched(judge, cost, frontier, allowed.best, small, progress))
     least = frontier.least_open(looked.best)
     if least == inf:
         return replace(looked, bound=inf)
-    return replace(looked.joined(_walked(judge, cost, aim, progress)), bound=max(least, met.bound))
+    return replace(looked.joined(_walked(judge, cost, aim, progress)), bound=max(least, allowed.bound))
 
 
 def _searched(
@@ -460,28 +464,28 @@ def _infeasible(judge: NodeJudge, aim: Aim, nodes: int, *, done: bool) -> Infeas
 
     Where the search is not `done`, none that was met is.
     """
-    table, asked = judge.table, " and ".join(str(p) for p in judge.promises)
+    table, demand = judge.table, " and ".join(str(p) for p in judge.promises)
     top = tuple((c.taxonomy.height if nodes <= MOST_NODES else c.taxonomy.ceiling) for c in table.keys)
     if refused := _refused_by_table(judge, top):
         return refused
     if nodes > MOST_NODES:
         return Infeasible(
-            f"the most general combination of levels does not keep {asked}",
+            f"the most general combination of levels does not keep {demand}",
             remedy="Allow more suppressed rows, or ask for less.",
         )
     fewest, _, surely = _fewest(judge, permitted_levels(table, aim))
     if fewest >= table.rows:
         which = "every" if surely else "any tried"
         left = "nothing to publish" if judge.spared is None else "nothing, or not the rows that have to stay"
-        return Infeasible(f"at {which} combination of levels {asked} leaves {left}", remedy="Ask for less.")
+        return Infeasible(f"at {which} combination of levels {demand} leaves {left}", remedy="Ask for less.")
     tried = "" if done else " that was tried"
     if fewest <= judge.budget:
         return Infeasible(
-            f"no combination of levels{tried} keeps {asked} together", remedy="Relax one of them."
+            f"no combination of levels{tried} keeps {demand} together", remedy="Relax one of them."
         )
     n, now, need = table.rows + table.dropped, judge.budget + table.dropped, fewest + table.dropped
     return Infeasible(
-        f"no combination of levels{tried} keeps {asked} with at most {now} of {n} rows suppressed",
+        f"no combination of levels{tried} keeps {demand} with at most {now} of {n} rows suppressed",
         remedy=f"Allow {need} suppressed rows (suppress: {need}/{n}), or ask for less.",
     )
 
@@ -502,7 +506,7 @@ def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, Levels | None, boo
     Only the most general nodes are tried where trying all would take too long.
     """
     fewest, shape = judge.table.rows, permitted.shape
-    found: Levels | None = None
+    best: Levels | None = None
     tried = min(MOST_TRIED, max(50, MOST_CLASSES_TRIED // max(1, judge.table.distinct)))
     free = NodeJudge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup, spared=judge.spared)
     heights = np.zeros(shape, dtype=np.int64)
@@ -520,5 +524,5 @@ def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, Levels | None, boo
         if node is None:
             closed[tuple(slice(0, i + 1) for i in levels)] = True
         elif (judge.spared is None or free.ask(node) is Answer.YES) and node.suppressed < fewest:
-            fewest, found = node.suppressed, levels
-    return fewest, found, bool(closed.all())
+            fewest, best = node.suppressed, levels
+    return fewest, best, bool(closed.all())

@@ -134,24 +134,24 @@ def meeting_levels(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
     rows = _node_rows(groups, row_order(groups.leaf).astype(np.int32))
     steps = [prod(heights[j + 1 :]) for j, height in enumerate(heights) for _ in range(height - 1)]
     counts = count_meetings(near, rows, np.array(steps, np.int64), prod(heights))
-    found = np.flatnonzero(counts)
-    return np.stack(np.unravel_index(found, heights), axis=1).astype(np.int32), counts[found]
+    numbers = np.flatnonzero(counts)
+    return np.stack(np.unravel_index(numbers, heights), axis=1).astype(np.int32), counts[numbers]
 
 
 def _meeting_levels_of_pairs(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
     """The same, pair by pair: where combinations of levels are too many to have a count each."""
     pair = near >= 0
-    one = np.repeat(np.arange(len(groups)), pair.sum(axis=1))
-    two = near[pair]
-    vectors = np.empty((len(one), groups.leaf.shape[1]), np.int32)
+    left = np.repeat(np.arange(len(groups)), pair.sum(axis=1))
+    right = near[pair]
+    vectors = np.empty((len(left), groups.leaf.shape[1]), np.int32)
     for j, levels in enumerate(groups.levels):
         rank = _ranks(groups, j)
-        a, b, level = rank[one], rank[two], np.zeros(len(one), np.int32)
+        a, b, level = rank[left], rank[right], np.zeros(len(left), np.int32)
         for step in range(len(levels) - 1):
             level[levels[step][a] != levels[step][b]] = step + 1
         vectors[:, j] = level
-    found, place = distinct_rows(vectors)
-    return found, np.bincount(place, minlength=len(found)).astype(np.int64)
+    distinct, place = distinct_rows(vectors)
+    return distinct, np.bincount(place, minlength=len(distinct)).astype(np.int64)
 
 
 def _node_rows(groups: KeyGroups, number: Codes) -> NodeRows:
@@ -171,8 +171,8 @@ def _ranks(groups: KeyGroups, column: int) -> Codes:
     leaves, leaf = groups.levels[column][0], groups.leaf[:, column]
     place = np.empty(int(leaves[-1]) + 1 - int(leaves[0]), np.int32)
     place[leaves - leaves[0]] = np.arange(len(leaves), dtype=np.int32)
-    found: Codes = place[leaf - leaves[0]]
-    return found
+    ranks: Codes = place[leaf - leaves[0]]
+    return ranks
 
 
 # Judgement of classes that are made of key groups.
@@ -269,9 +269,9 @@ def walk_boxes(
     """
     lattice = lattice.without_small(judge.least, groups.weight)
     class_of = np.full(len(groups), NOBODY, np.int32)
-    one, two = lattice.halves
-    order = np.argsort(one.value, kind="stable").astype(np.int32)
-    free, left = all_free(order, groups.weight, one, two), len(groups)
+    halves = lattice.halves
+    order = np.argsort(halves[0].value, kind="stable").astype(np.int32)
+    free, left = all_free(order, groups.weight, *halves), len(groups)
     buckets = empty_buckets(len(groups))
     count, stamp = 0, 0
     bands = list(_bands(groups.leaf.shape[1]))
@@ -280,13 +280,13 @@ def walk_boxes(
         nodes = lattice.nodes_in(band)
         if judge.by_size:
             left, count, stamp = walk_band(
-                nodes, band, free, left, one, two, judge.least, class_of, count, buckets, stamp
+                nodes, band, free, left, *halves, judge.least, class_of, count, buckets, stamp
             )
             continue
         done, repeats = 0, 0
         while done < len(nodes):
             looked, stamp, start, members = candidates_in_band(
-                nodes[done:], band, free, left, one, two, judge.least, buckets, stamp, JUDGED_TOGETHER
+                nodes[done:], band, free, left, *halves, judge.least, buckets, stamp, JUDGED_TOGETHER
             )
             good = judge.holds(members, start)
             before = count
@@ -329,23 +329,23 @@ class LevelLattice:
         """Returns the whole lattice where it is small, else those level vectors at which neighbours meet."""
         sides = _two_sides([top + 1 for top in groups.ceilings])
         values = [distinct_rows(groups.leaf[:, side]) for side in sides]
-        sizes = [len(found) for found, _ in values]
+        sizes = [len(distinct) for distinct, _ in values]
         vectors = _level_vectors(groups, near, sides, sizes)
         halves, nodes = [], []
-        for side, (found, value) in zip(sides, values, strict=True):
+        for side, (distinct, value) in zip(sides, values, strict=True):
             needed, node = distinct_rows(vectors[:, side])
-            halves.append(_half(groups, side, needed, found, value.astype(np.int32)))
+            halves.append(_half(groups, side, needed, distinct, value.astype(np.int32)))
             nodes.append(node)
-        one, two = halves
-        rows = [np.bincount(half.value, groups.weight).astype(np.int64) for half in halves]
-        total = [half.price @ count for half, count in zip(halves, rows, strict=True)]
+        left, right = halves
+        rows = [np.bincount(side_half.value, groups.weight).astype(np.int64) for side_half in halves]
+        total = [side_half.price @ count for side_half, count in zip(halves, rows, strict=True)]
         order = np.argsort(total[0][nodes[0]] + total[1][nodes[1]], kind="stable")
         first, second = nodes[0][order], nodes[1][order]
         return cls(
-            (one, two),
+            (left, right),
             np.stack((first, second), axis=1).astype(np.int64),
-            one.price.min(axis=1)[first].astype(np.int64) + two.price.min(axis=1)[second],
-            one.price.max(axis=1)[first].astype(np.int64) + two.price.max(axis=1)[second],
+            left.price.min(axis=1)[first].astype(np.int64) + right.price.min(axis=1)[second],
+            left.price.max(axis=1)[first].astype(np.int64) + right.price.max(axis=1)[second],
         )
 
     def without_small(self, least: int, weight: Counts) -> LevelLattice:
@@ -354,8 +354,8 @@ class LevelLattice:
         A box has no more rows than its values in one half have: fewer than `least` are never a class. Nodes
         keep their order.
         """
-        one, two = self.halves
-        return replace(self, halves=(_priced_out(one, least, weight), _priced_out(two, least, weight)))
+        left, right = self.halves
+        return replace(self, halves=(_priced_out(left, least, weight), _priced_out(right, least, weight)))
 
     def nodes_in(self, band: Counts) -> Counts:
         """Returns the level vectors at which some row may lose as much as the band says."""
@@ -377,14 +377,14 @@ def most_entries(heights: list[int], leaves: list[int], rows: int) -> int:
     return min(sum(values * levels for values, levels in sizes), MOST_ENTRIES + few)
 
 
-def _priced_out(half: ColumnHalf, least: int, weight: Counts) -> ColumnHalf:
+def _priced_out(column_half: ColumnHalf, least: int, weight: Counts) -> ColumnHalf:
     """Returns a half in which values are too dear where fewer than `least` rows share their box."""
-    rows = np.bincount(half.value, weight, half.price.shape[1]).astype(np.int64)
-    price = half.price.copy()
-    for level, box in enumerate(half.box):
+    rows = np.bincount(column_half.value, weight, column_half.price.shape[1]).astype(np.int64)
+    price = column_half.price.copy()
+    for level, box in enumerate(column_half.box):
         sizes = np.bincount(box, rows)
         price[level, sizes[box] < least] = TOO_DEAR
-    return half._replace(price=price)
+    return column_half._replace(price=price)
 
 
 def _two_sides(levels: list[int]) -> tuple[list[int], list[int]]:
@@ -406,12 +406,12 @@ def _level_vectors(
     entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
     if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
         return np.indices(heights, np.int32).reshape(len(heights), -1).T
-    found, counts = meeting_levels(groups, near)
-    found = np.minimum(found, np.array(groups.ceilings, np.int32))
+    vectors, counts = meeting_levels(groups, near)
+    vectors = np.minimum(vectors, np.array(groups.ceilings, np.int32))
     most = max(1, min(MOST_LEVEL_VECTORS, MOST_ENTRIES // max(1, sum(sizes))))
     often = np.sort(np.argsort(-counts, kind="stable")[:most])
     ends = np.array([[0] * len(heights), [height - 1 for height in heights]], np.int32)
-    return np.unique(np.concatenate((found[often], ends)), axis=0)
+    return np.unique(np.concatenate((vectors[often], ends)), axis=0)
 
 
 def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> ColumnHalf:
@@ -449,14 +449,14 @@ def place_with_judge(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, 
     with the nearest one until the promises hold.
     """
     for _ in range(2):
-        rest = np.flatnonzero(classes.class_of == NOBODY)
-        if not len(rest) or not count:
+        unplaced = np.flatnonzero(classes.class_of == NOBODY)
+        if not len(unplaced) or not count:
             break
-        targets, rises = proposals.cheapest_classes(classes, groups.forest, rest, count, TARGETS)
-        _offer(groups, classes, judge, rest, targets, rises)
-    rest = np.flatnonzero(classes.class_of == NOBODY)
-    blocks, block = np.unique(groups.block_of[rest], return_inverse=True)
-    for group, number in zip(rest.tolist(), block.ravel().tolist(), strict=True):
+        targets, rises = proposals.cheapest_classes(classes, groups.forest, unplaced, count, TARGETS)
+        _offer(groups, classes, judge, unplaced, targets, rises)
+    unplaced = np.flatnonzero(classes.class_of == NOBODY)
+    blocks, block = np.unique(groups.block_of[unplaced], return_inverse=True)
+    for group, number in zip(unplaced.tolist(), block.ravel().tolist(), strict=True):
         join(classes, groups.forest, group, count + number)
     for number in range(len(blocks)):
         _merge_until_kept(groups, classes, judge, count + number)
@@ -466,24 +466,24 @@ def _offer(
     groups: KeyGroups,
     classes: KeyClasses,
     judge: GroupJudge,
-    rest: NDArray[np.int64],
+    unplaced: NDArray[np.int64],
     targets: Codes,
     rises: NDArray[np.int64],
 ) -> None:
     """Offers groups to their targets in turn, the cheapest proposals first, until taken or refused by all."""
-    turn, target = np.zeros(len(rest), np.int64), np.full(len(groups), NOBODY, np.int32)
+    turn, target = np.zeros(len(unplaced), np.int64), np.full(len(groups), NOBODY, np.int32)
     place = np.full(len(groups), -1, np.int64)
-    place[rest] = np.arange(len(rest))
+    place[unplaced] = np.arange(len(unplaced))
     changed = np.zeros(len(classes.size), dtype=bool)
     while True:
-        waiting = np.flatnonzero((classes.class_of[rest] == NOBODY) & (turn < TARGETS))
+        waiting = np.flatnonzero((classes.class_of[unplaced] == NOBODY) & (turn < TARGETS))
         goal = targets[waiting, turn[waiting]]
         turn[waiting[goal == NOBODY]] = TARGETS
         waiting = waiting[goal != NOBODY]
         if not len(waiting):
             return
-        target[rest[waiting]] = targets[waiting, turn[waiting]]
-        order = rest[waiting[np.argsort(rises[waiting, turn[waiting]], kind="stable")]]
+        target[unplaced[waiting]] = targets[waiting, turn[waiting]]
+        order = unplaced[waiting[np.argsort(rises[waiting, turn[waiting]], kind="stable")]]
         chosen = proposals.independent(order, classes, target)
         good = _judged(judge, classes, chosen, target)
         proposals.move_all(chosen[good], classes, groups.forest, target, changed)
@@ -528,16 +528,16 @@ def _judged(judge: GroupJudge, classes: KeyClasses, chosen: NDArray[np.int64], t
     return truth[0::2] & truth[1::2]
 
 
-def _merge_until_kept(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, one: int) -> None:
+def _merge_until_kept(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, number: int) -> None:
     """Merges a class with the nearest one until it keeps the promises."""
     while True:
-        members = np.flatnonzero(classes.class_of == one)
+        members = np.flatnonzero(classes.class_of == number)
         if judge.holds(members, np.array([0, len(members)]))[0]:
             return
-        other = proposals.nearest_class(classes, groups.forest, one, len(classes.size))
-        if other == NOBODY:
+        nearest = proposals.nearest_class(classes, groups.forest, number, len(classes.size))
+        if nearest == NOBODY:
             return
-        proposals.merge(classes, groups.forest, other, one)
+        proposals.merge(classes, groups.forest, nearest, number)
 
 
 PASSES = 3
@@ -694,17 +694,17 @@ def _recoding(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge) -> Reco
     """
     while True:
         boxes = classes.box[classes.class_of]
-        seen, class_of = distinct_rows(boxes)
+        distinct, class_of = distinct_rows(boxes)
         numbers = class_of.astype(np.int32)
-        truth = judge.all_hold(numbers, len(seen))
+        truth = judge.all_hold(numbers, len(distinct))
         if truth.all():
-            low, high = groups.intervals(seen)
+            low, high = groups.intervals(distinct)
             return Recoding(groups.table, numbers[groups.group_of], low, high)
         _join_equal_boxes(groups, classes, numbers)
         broken = classes.class_of[np.flatnonzero(~truth[numbers])[0]]
-        other = proposals.nearest_class(classes, groups.forest, broken, len(classes.size))
-        if other != NOBODY:
-            proposals.merge(classes, groups.forest, broken, other)
+        nearest = proposals.nearest_class(classes, groups.forest, broken, len(classes.size))
+        if nearest != NOBODY:
+            proposals.merge(classes, groups.forest, broken, nearest)
 
 
 def _join_equal_boxes(groups: KeyGroups, classes: KeyClasses, numbers: Codes) -> None:

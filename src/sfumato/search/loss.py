@@ -121,8 +121,8 @@ def find_measure(name: str) -> Measure:
 
 def column_weights(keys: Sequence[Column], weights: Mapping[str, Fraction] | None) -> Reals:
     """Returns one weight per key column; 1 where none is given."""
-    given = dict(weights or {})
-    chosen = np.array([float(given.get(c.name, 1)) for c in keys])
+    by_name = dict(weights or {})
+    chosen = np.array([float(by_name.get(c.name, 1)) for c in keys])
     if len(chosen) and not (chosen.min() >= 0 and chosen.sum() > 0):
         raise UsageError("weights must not be negative, nor all zero", remedy="No weight means 1.")
     return chosen
@@ -397,11 +397,11 @@ def lost_columns(recoding: Recoding) -> tuple[str, ...]:
     lost = []
     for j, column in enumerate(recoding.table.keys):
         ends = zip(recoding.low[:1, j], recoding.high[:1, j], strict=True)
-        same = all(
+        unchanged = all(
             bool((recoding.low[:, j] == low).all() and (recoding.high[:, j] == high).all())
             for low, high in ends
         )
-        if same and len(recoding.table.held_codes(column.name)) > 1:
+        if unchanged and len(recoding.table.held_codes(column.name)) > 1:
             lost.append(column.name)
     return tuple(lost)
 

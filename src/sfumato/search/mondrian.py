@@ -181,8 +181,8 @@ class SplitJudge:
         self.checked += int(split.sum())
         accepted, parts = split.copy(), proposal.pick(split)
         judged = [
-            self._promises.holds_on(self._classes(parts.ranges(some), self._overall))
-            for some in _some_at_a_time(parts.last - parts.first)
+            self._promises.holds_on(self._classes(parts.ranges(batch), self._overall))
+            for batch in _some_at_a_time(parts.last - parts.first)
         ]
         truth = np.concatenate(judged)
         accepted[split] = np.logical_and.reduceat(truth, parts.begin)

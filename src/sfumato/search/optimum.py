@@ -57,7 +57,7 @@ MOST_JUDGED = 300
 
 
 def best_of_all(
-    table: Microdata, promises: Promises, aim: Aim, known: Outcome, *, progress: Progress = silent
+    table: Microdata, promises: Promises, aim: Aim, greedy: Outcome, *, progress: Progress = silent
 ) -> Outcome:
     """Returns the best global recoding that suppresses nothing; `known` where there are too many to try.
 
@@ -67,24 +67,24 @@ def best_of_all(
     trees = [c.taxonomy for c in table.keys]
     total = prod(count_cuts(tree) for tree in trees)
     if table.profiles or total * max(1, table.distinct) > MOST_ROWS_RECODED:
-        return known
+        return greedy
     names = [c.name for c in table.keys]
     better: list[tuple[float, int, Cuts]] = []
     for number, chosen in enumerate(product(*(list(every_cut(tree)) for tree in trees)), 1):
         cuts: Cuts = dict(zip(names, chosen, strict=True))
         loss = aim.loss_of(Recoding.of_cuts(table, cuts))
         progress("all recodings", number, total)
-        if loss < known.loss:
+        if loss < greedy.loss:
             better.append((loss, number, cuts))
-    better.sort(key=lambda one: one[:2])
-    checked = known.checked + total
+    better.sort(key=lambda candidate: candidate[:2])
+    checked = greedy.checked + total
     for loss, _, cuts in better[:MOST_JUDGED]:
         recoding = Recoding.of_cuts(table, cuts)
         if keeps(table, recoding, cuts, promises):
             return Outcome(recoding, loss, optimal=True, checked=checked, bound=loss)
     if len(better) > MOST_JUDGED:
-        return replace(known, checked=checked, bound=better[MOST_JUDGED][0])
-    return replace(known, optimal=True, checked=checked, bound=known.loss)
+        return replace(greedy, checked=checked, bound=better[MOST_JUDGED][0])
+    return replace(greedy, optimal=True, checked=checked, bound=greedy.loss)
 
 
 def keeps(table: Microdata, recoding: Recoding, cuts: Cuts, promises: Promises) -> bool:
@@ -287,11 +287,11 @@ def optimum(
     with the bound reached; so they are where nothing is left whose published rows alone lose at most `beat`.
     `start` are cuts that keep the promises, to be improved on (the coarsest by default).
     """
-    kept = promises if isinstance(promises, Promises) else Promises((promises,))
+    members = promises if isinstance(promises, Promises) else Promises((promises,))
     costs: _NodeCosts | _MeasuredCosts = _NodeCosts(table, weights or {}, price)
     if measure != "loss":
         costs = _MeasuredCosts(table, measure, weights or {}, price)
-    search = _OptimumSearch(table, kept, costs, steps or Steps(UNLIMITED))
+    search = _OptimumSearch(table, members, costs, steps or Steps(UNLIMITED))
     return search.run(monotonic() + deadline, start, most, beat, progress)
 
 
@@ -299,7 +299,7 @@ def mean_loss(table: Microdata, cuts: Cuts, weights: Mapping[str, Fraction] | No
     """Returns the measure `loss` of cuts, exactly."""
     costs = _NodeCosts(table, weights or {})
     nodes = [cuts[c.name].nodes for c in table.keys]
-    return costs.loss(sum(int(cost[some].sum()) for cost, some in zip(costs.of_node, nodes, strict=True)))
+    return costs.loss(sum(int(cost[chosen].sum()) for cost, chosen in zip(costs.of_node, nodes, strict=True)))
 
 
 class _NodeCosts:
@@ -316,9 +316,9 @@ class _NodeCosts:
         self._dropped = table.dropped * scale * sum(weight, Fraction(0)) * (price or UNPRICED)
         self.of_node: list[Ints] = []
         for c, s, t in zip(table.keys, share, trees, strict=True):
-            held = np.zeros(len(t.leaves) + 1, np.int64)
-            np.add.at(held, table.codes(c.name) + 1, table.counts)
-            before = np.cumsum(held)
+            rows_at = np.zeros(len(t.leaves) + 1, np.int64)
+            np.add.at(rows_at, table.codes(c.name) + 1, table.counts)
+            before = np.cumsum(rows_at)
             factor = int(s * scale)
             if table.rows * max(1, len(t.leaves)) * factor * len(trees) >= IMPOSSIBLE:
                 raise UsageError(
@@ -384,7 +384,7 @@ class _OptimumSearch:
         ceiling, looked, turn = self._cost(best), 0, count()
         of_use = ceiling if beat is None else min(ceiling, self.costs.at_most(beat) + 1)
         heap = [(self._cost(first), next(turn), first)]
-        seen = {first}
+        queued = {first}
         while heap:
             least, _, state = heappop(heap)
             if least >= ceiling:
@@ -401,8 +401,8 @@ class _OptimumSearch:
                 heappush(heap, (floor, next(turn), state))
                 continue
             for child in children:
-                if child not in seen:
-                    seen.add(child)
+                if child not in queued:
+                    queued.add(child)
                     heappush(heap, (max(least, self._cost(child)), next(turn), child))
         return self._answer(best, ceiling, looked)
 
@@ -476,8 +476,8 @@ class _OptimumSearch:
         return tuple(c.number(chosen[n].node_of) for c, n in zip(self.columns, names, strict=True))
 
     def _cuts(self, state: State) -> dict[str, Cut]:
-        shown = [c.cuts[i].node_of for c, i in zip(self.columns, state, strict=True)]
-        return {c.name: Cut(c.taxonomy, n) for c, n in zip(self.table.keys, shown, strict=True)}
+        nodes = [c.cuts[i].node_of for c, i in zip(self.columns, state, strict=True)]
+        return {c.name: Cut(c.taxonomy, n) for c, n in zip(self.table.keys, nodes, strict=True)}
 
     def _answer(self, state: State, bound: float, looked: int) -> Optimum:
         losses = self.costs.loss(self._cost(state)), self.costs.loss(bound)

@@ -94,15 +94,15 @@ class Outlook:
     @property
     def line(self) -> str:
         """The outlook in a sentence."""
-        told = (
+        sentence = (
             f"none of {pluralize(self.columns, 'column')} is lost"
             if self.columns
             else "no column could be lost"
         )
         if self.lost:
-            told = f"{len(self.lost)} of {pluralize(self.columns, 'column')} {_are(len(self.lost))} lost"
-            told += "" if len(self.lost) == self.columns else f": {_listed(self.lost)}"
-        return told if self.offer is None else f"{told}; {self.offer.sentence(self.loss)}"
+            sentence = f"{len(self.lost)} of {pluralize(self.columns, 'column')} {_are(len(self.lost))} lost"
+            sentence += "" if len(self.lost) == self.columns else f": {_listed(self.lost)}"
+        return sentence if self.offer is None else f"{sentence}; {self.offer.sentence(self.loss)}"
 
     def as_dict(self) -> JsonObject:
         """Returns JSON."""
@@ -167,9 +167,9 @@ class _Plans:
         except SfumatoError:
             return None
 
-    def restored(self, other: PlannedTable) -> tuple[str, ...]:
+    def restored(self, plan: PlannedTable) -> tuple[str, ...]:
         """Returns the columns that are lost now and not in another plan, where that loses no other column."""
-        still = lost_columns(other.recoding)
+        still = lost_columns(plan.recoding)
         return tuple(n for n in self.lost if n not in still) if set(still) <= set(self.lost) else ()
 
 
@@ -204,14 +204,14 @@ def _halves(before: int, more: int) -> Iterator[int]:
 
 def _with_limit(plans: _Plans, share: Fraction, *, whole: bool = False) -> OfferedChange | None:
     policy = replace(plans.policy, protect=replace(plans.policy.protect, suppress=share))
-    other = plans.made(plans.table, policy, whole=whole)
-    if other is None:
+    plan = plans.made(plans.table, policy, whole=whole)
+    if plan is None:
         return None
-    more = other.recoding.suppressed - plans.plan.recoding.suppressed
-    restored = plans.restored(other)
-    if more <= 0 or not (restored or (other.loss <= MUCH_LESS * plans.plan.loss and not plans.lost)):
+    more = plan.recoding.suppressed - plans.plan.recoding.suppressed
+    restored = plans.restored(plan)
+    if more <= 0 or not (restored or (plan.loss <= MUCH_LESS * plans.plan.loss and not plans.lost)):
         return None
-    return OfferedChange("suppress", str(written(share)), more, None, restored, other.loss)
+    return OfferedChange("suppress", str(written(share)), more, None, restored, plan.loss)
 
 
 def _coarser_column(plans: _Plans) -> OfferedChange | None:
@@ -229,11 +229,11 @@ def _coarser_column(plans: _Plans) -> OfferedChange | None:
             policy = replace(plans.policy, columns=columns)
         except BadPolicy:  # a control of the column forbids it, such as at-most: nothing to offer
             continue
-        other, restored = _restoring(plans, _beginning_higher(plans.table, column.name), policy)
-        if other is not None:
-            more = max(0, other.recoding.suppressed - plans.plan.recoding.suppressed)
+        plan, restored = _restoring(plans, _beginning_higher(plans.table, column.name), policy)
+        if plan is not None:
+            more = max(0, plan.recoding.suppressed - plans.plan.recoding.suppressed)
             key = f"columns.{column.name}.start"
-            return OfferedChange(key, str(rule.start + 1), more, column.name, restored, other.loss)
+            return OfferedChange(key, str(rule.start + 1), more, column.name, restored, plan.loss)
     return None
 
 
@@ -241,14 +241,14 @@ def _restoring(
     plans: _Plans, table: Microdata, policy: Policy
 ) -> tuple[PlannedTable | None, tuple[str, ...]]:
     """Returns a plan that brings lost columns back, and these; none if the policy's searches do not."""
-    other: PlannedTable | None = None
+    plan: PlannedTable | None = None
     restored: tuple[str, ...] = ()
     for whole in (False,) if plans.are_whole else (False, True):
-        other = plans.made(table, policy, whole=whole)
-        restored = () if other is None else plans.restored(other)
+        plan = plans.made(table, policy, whole=whole)
+        restored = () if plan is None else plans.restored(plan)
         if not restored:
             return None, ()
-    return other, restored
+    return plan, restored
 
 
 def _beginning_higher(table: Microdata, name: str) -> Microdata:

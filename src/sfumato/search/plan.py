@@ -77,10 +77,10 @@ def imprint_of(policy: Policy, recoding: Recoding, verdicts: Sequence[Verdict]) 
 
 def _candidates(policy: Policy, verdicts: Sequence[Verdict]) -> ProvedCandidates | None:
     """Returns what was proved of everybody's candidates beside all releases so far."""
-    said = {verdict.promise: verdict for verdict in verdicts}
-    promises = [promise for promise in policy.promises.cross_release if str(promise) in said]
-    found = (promise.candidates(said[str(promise)]) for promise in promises)
-    return next((kept for kept in found if kept is not None), None)
+    verdict_of = {verdict.promise: verdict for verdict in verdicts}
+    promises = [promise for promise in policy.promises.cross_release if str(promise) in verdict_of]
+    answers = (promise.candidates(verdict_of[str(promise)]) for promise in promises)
+    return next((candidates for candidates in answers if candidates is not None), None)
 
 
 # The check of people: whether promises can be kept for those who have several rows, or several values.
@@ -145,8 +145,8 @@ __all__ = [
 def with_original(policy: Policy, table: Microdata) -> Policy:
     """Returns the policy with what its promises take from this table, the original one."""
     informed = tuple(p.given_original(table) if isinstance(p, TermPromise) else p for p in policy.promises)
-    same = all(new is old for new, old in zip(informed, policy.promises, strict=True))
-    return policy if same else replace(policy, promises=Promises(informed))
+    unchanged = all(new is old for new, old in zip(informed, policy.promises, strict=True))
+    return policy if unchanged else replace(policy, promises=Promises(informed))
 
 
 def key_promises(promises: Promises) -> Promises:
@@ -167,13 +167,15 @@ def limits_of(promises: Promises) -> list[TermLimit]:
             by_column.setdefault(promise.sensitive[0], []).append(promise)
     limits = []
     while by_column:
-        column, some = by_column.popitem()
+        column, column_limits = by_column.popitem()
         derived = [p for p in promises.of_terms if p.derived and column in p.reads]
         others = dict.fromkeys(name for p in derived for name in p.reads if name in by_column)
-        for other in others:
-            some += by_column.pop(other)
+        for another in others:
+            column_limits += by_column.pop(another)
         limits.append(
-            TermLimit.jointly(*some, *derived, *_among(promises, others)) if others else TermLimit.of(*some)
+            TermLimit.jointly(*column_limits, *derived, *_among(promises, others))
+            if others
+            else TermLimit.of(*column_limits)
         )
     return limits[::-1]
 
@@ -354,7 +356,7 @@ class Plan(Printable):
         if not self.compared:
             return {}
         names = ("search", "loss", "suppressed", "classes", "lost", "optimal")
-        compared = [{name: vars(one)[name] for name in names} for one in self.compared]
+        compared = [{name: vars(entry)[name] for name in names} for entry in self.compared]
         return {"found_by": self.search, "compared": compared}
 
     def card(self) -> Card:
@@ -381,8 +383,8 @@ class Plan(Printable):
         """Returns what each search gave that was tried, the chosen one first; says so where one was tried."""
         if not self.compared:
             return Card("nothing to compare: only `search: best` tries several searches", (), ())
-        ranked = sorted(self.compared, key=lambda one: one.search != self.search)
-        return Card("searches compared", [one.cells for one in ranked], self._not_tried())
+        ranked = sorted(self.compared, key=lambda entry: entry.search != self.search)
+        return Card("searches compared", [entry.cells for entry in ranked], self._not_tried())
 
     def _not_tried(self) -> tuple[str, ...]:
         """Returns why some searches were not compared."""
@@ -394,13 +396,13 @@ class Plan(Printable):
 
     @property
     def _searched(self) -> str:
-        asked = self.policy.protect.search
+        search = self.policy.protect.search
         if self.search == REUSE_PLAN:
             return "the transformation of an earlier one"
         return (
-            asked
-            if self.search in ("", asked)
-            else f"{asked} of {len(self.compared)} searches: {self.search}"
+            search
+            if self.search in ("", search)
+            else f"{search} of {len(self.compared)} searches: {self.search}"
         )
 
     @property
@@ -437,8 +439,8 @@ def make_plan(
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
     except Infeasible as refused:
-        asked = key_promises(policy.promises)
-        raise (refusal_under_controls(table, asked, aim) or refused) from None
+        promises = key_promises(policy.promises)
+        raise (refusal_under_controls(table, promises, aim) or refused) from None
     with one_step(progress, "proving"):
         verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
@@ -600,7 +602,7 @@ def rows_before(table: Microdata) -> RowsByClass:
 
 def _column_change(recoding: Recoding, j: int, least: int, level: int | None) -> ColumnChange:
     table, column = recoding.table, recoding.table.keys[j]
-    held = _sums(table.codes(column.name), table.counts)
+    sizes = _sums(table.codes(column.name), table.counts)
     low, high = recoding.low[:, j], recoding.high[:, j]
     spans, group = np.unique((low.astype(np.int64) << 32) | high, return_inverse=True)
     rows = np.zeros(len(spans), np.int64)
@@ -608,7 +610,7 @@ def _column_change(recoding: Recoding, j: int, least: int, level: int | None) ->
     shape = shape_of(recoding, j, level)
     root = (low == 0) & (high == len(column.taxonomy.leaves))
     hidden = int(recoding.rows[root].sum()) if shape.values > 1 else 0
-    return ColumnChange(shape, int((held < least).sum()), int(rows.min()) if len(rows) else 0, hidden)
+    return ColumnChange(shape, int((sizes < least).sum()), int(rows.min()) if len(rows) else 0, hidden)
 
 
 def _sums(ids: NDArray[np.integer], counts: Counts) -> Counts:
@@ -658,5 +660,5 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     each = max(work.row_bytes(keys, width, named) for work in works)
     if table.profiles:
         each += BYTES_PER_POSITION_ROW
-    held = max(work.held_bytes(table) for work in works)
-    return table.distinct * each + held
+    fixed = max(work.held_bytes(table) for work in works)
+    return table.distinct * each + fixed

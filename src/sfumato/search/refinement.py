@@ -168,10 +168,10 @@ class Refinement:
         name = self.table.keys[step.column].name
         return {**current, name: current[name].specialize(step.node)}
 
-    def recoding(self, kept: NDArray[np.bool_]) -> Recoding:
+    def recoding(self, published: NDArray[np.bool_]) -> Recoding:
         """Returns the classes as a recoding, in ascending order of nodes; those not kept are suppressed."""
         order = np.lexsort(self.nodes[::-1]) if len(self.trees) else np.arange(self.count)
-        order = order[kept[order]]
+        order = order[published[order]]
         number = np.full(self.count, SUPPRESSED, np.int32)
         number[order] = np.arange(len(order))
         low, high = (

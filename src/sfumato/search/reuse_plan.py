@@ -141,8 +141,8 @@ def search_reusing(earlier: Transformation) -> Search:
 def _check_ceilings(table: Microdata, cuts: Cuts, where: str) -> None:
     """Raises where the policy has come to forbid what the earlier plan did."""
     for column in table.keys:
-        shown = cuts[column.name].node_of[table.codes(column.name)]
-        if not within_ceiling(column.taxonomy)[shown].all():
+        published = cuts[column.name].node_of[table.codes(column.name)]
+        if not within_ceiling(column.taxonomy)[published].all():
             top = column.taxonomy.ceiling + column.taxonomy.start
             raise BrokenPromise(
                 f"the earlier plan made {column.name} coarser than level {top}, which the policy permits",
@@ -186,8 +186,8 @@ def _label(text: object) -> Label:
 
 def _repeats(tree: Taxonomy, above: int, node: int) -> bool:
     """Whether two nodes are one below the other, with the same label and the same leaves."""
-    same = tree.labels[above] == tree.labels[node] and tree.leaf_count[above] == tree.leaf_count[node]
-    return bool(same and tree.covers(above, node))
+    alike = tree.labels[above] == tree.labels[node] and tree.leaf_count[above] == tree.leaf_count[node]
+    return bool(alike and tree.covers(above, node))
 
 
 def _holds(below: np.ndarray[tuple[int], np.dtype[np.int64]], tree: Taxonomy, node: int) -> bool:

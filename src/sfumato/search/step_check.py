@@ -144,10 +144,10 @@ class StepJudge:
                 return Answer.NEVER
             suppressed = self._breaking
             if self._whole:
-                kept = self._kept_after(change, parts)
-                if kept is None or self._drops_spared(~kept):
+                published = self._kept_after(change, parts)
+                if published is None or self._drops_spared(~published):
                     return Answer.LATER
-                suppressed = ~kept[change.ids]
+                suppressed = ~published[change.ids]
             if self._prices is not None and self._prices.worsen(split, ~self.kept[change.parent], suppressed):
                 return Answer.LATER
         return self._ask_watches(split)
@@ -209,10 +209,10 @@ class StepJudge:
         Where a person counts in several groups, what all of them hold is not what the table holds.
         """
         table = self.classes.table
-        rest = Promises(tuple(p for p in self.promises.of_class if p not in self.lasting.members))
-        if (table.has_person and not table.profiles) or not tells_margins(rest, everything):
+        not_lasting = Promises(tuple(p for p in self.promises.of_class if p not in self.lasting.members))
+        if (table.has_person and not table.profiles) or not tells_margins(not_lasting, everything):
             return None
-        return PublishedGroups(everything, ~self._broken, rest)
+        return PublishedGroups(everything, ~self._broken, not_lasting)
 
     @property
     def _needed(self) -> tuple[str, ...]:
@@ -251,8 +251,8 @@ class StepJudge:
         if not self._whole:
             return None
         self._proposed = replaced(self._all, change, parts)
-        kept = keep(self._proposed, self.promises, most=self.budget)
-        return kept if int(self._proposed.rows[~kept].sum()) <= self.budget else None
+        published = keep(self._proposed, self.promises, most=self.budget)
+        return published if int(self._proposed.rows[~published].sum()) <= self.budget else None
 
     def _stays_after(self, change: GroupSplit) -> NDArray[np.bool_] | None:
         """Returns which groups hold a row that may not be suppressed, after a split; `None`: all may."""
@@ -333,11 +333,11 @@ def replaced(classes: Classes, split: GroupSplit, parts: Classes) -> Classes:
     return _concatenated(classes, parts).pick(chosen)
 
 
-def _concatenated(one: Classes, other: Classes) -> Classes:
+def _concatenated(left: Classes, right: Classes) -> Classes:
     """Returns the classes of one, then those of the other."""
     histograms = {}
-    for name, h in one.histograms.items():
-        more = other.histograms[name]
+    for name, h in left.histograms.items():
+        more = right.histograms[name]
         histograms[name] = Histogram(
             h.taxonomy,
             np.concatenate((h.start, h.start[-1] + more.start[1:])),
@@ -346,5 +346,5 @@ def _concatenated(one: Classes, other: Classes) -> Classes:
             h.overall,
         )
     return Classes(
-        np.concatenate((one.people, other.people)), np.concatenate((one.rows, other.rows)), histograms
+        np.concatenate((left.people, right.people)), np.concatenate((left.rows, right.rows)), histograms
     )

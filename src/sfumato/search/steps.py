@@ -55,7 +55,7 @@ def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJu
         return []
     columns = table.keys
     coarsest = tuple(Cut.coarsest(c.taxonomy) for c in columns)
-    seen: set[State] = {coarsest}
+    queued: set[State] = {coarsest}
     waiting: deque[tuple[State, list[Specialization]]] = deque([(coarsest, [])])
     looked, path = 0, None
     while waiting and path is None and looked < MOST_RECODINGS:
@@ -66,9 +66,9 @@ def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJu
                 state[step.column].specialize(step.node),
                 *state[step.column + 1 :],
             )
-            if finer in seen:
+            if finer in queued:
                 continue
-            seen.add(finer)
+            queued.add(finer)
             looked += 1
             answer = _answer(table, promises, judge, finer)
             if answer is Answer.YES:
@@ -99,8 +99,8 @@ def _steps_to_levels(
             above.append(node)
         opened = np.unique(np.concatenate(above)).tolist() if above else []
         steps += [Specialization(j, int(v)) for v in opened]
-    made = set(steps_to_ceilings(table))
-    return [step for step in steps if step not in made]
+    to_ceilings = set(steps_to_ceilings(table))
+    return [step for step in steps if step not in to_ceilings]
 
 
 def _answer(table: Microdata, promises: Promises, judge: StepJudge, state: State) -> Answer:

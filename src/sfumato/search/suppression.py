@@ -40,17 +40,17 @@ def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Tr
         if most is not None and int(classes.rows.sum()) - int(classes.rows[numbers].sum()) > most:
             break
         left = classes.pick(numbers)
-    kept = np.zeros(len(classes), dtype=bool)
-    kept[numbers] = True
-    return kept
+    published = np.zeros(len(classes), dtype=bool)
+    published[numbers] = True
+    return published
 
 
 def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
     """Returns the recoding of some cuts; classes, or positions, that break a promise are suppressed."""
     grouped = classes_under(table, cuts)
     groups = judged_groups(table, grouped[0])
-    kept = keep(Classes.of(table, groups, sensitive=promises.sensitive), promises)
-    return Recoding.of_cuts(table, cuts, grouped=grouped).keeping(kept[groups])
+    published = keep(Classes.of(table, groups, sensitive=promises.sensitive), promises)
+    return Recoding.of_cuts(table, cuts, grouped=grouped).keeping(published[groups])
 
 
 # The order of the rows of a matrix of whole numbers.
@@ -130,8 +130,8 @@ def one_class_per_box(recoding: Recoding) -> Recoding:
     if recoding.cuts is not None:
         return recoding
     boxes, class_of = boxes_of(recoding)
-    half = boxes.shape[1] // 2
-    low, high = np.ascontiguousarray(boxes[:, :half]), np.ascontiguousarray(boxes[:, half:])
+    keys = boxes.shape[1] // 2
+    low, high = np.ascontiguousarray(boxes[:, :keys]), np.ascontiguousarray(boxes[:, keys:])
     return replace(recoding, class_of=class_of, low=low, high=high)
 
 

@@ -139,16 +139,16 @@ def removed_from_all(
     >>> one.kept, removed_from_all(rows, one, limit, costs).kept
     ((('cough',), ('cough', 'fever'), ('cough',)), (('cough',), ('cough',), ('cough',)))
     """
-    kept, gone = answer.kept, set[str]()
+    remaining, gone = answer.kept, set[str]()
     start: Sequence[Terms] = rows
     while True:
-        gone |= {term for row, left in zip(start, kept, strict=True) for term in row if term not in left}
+        gone |= {term for row, left in zip(start, remaining, strict=True) for term in row if term not in left}
         start = tuple(tuple(term for term in row if term not in gone) for row in rows)
         cost = sum(costs.paid(row, left) for row, left in zip(rows, start, strict=True))
-        found = solve_class(start, limit, costs, BUDGET)
-        if not found.found or found.kept == start:
-            return ClassSolution(tuple(start), cost, answer.bound, found.found, False)
-        kept = found.kept
+        solution = solve_class(start, limit, costs, BUDGET)
+        if not solution.found or solution.kept == start:
+            return ClassSolution(tuple(start), cost, answer.bound, solution.found, False)
+        remaining = solution.kept
 
 
 # The term sets of a table, row by row.
@@ -255,10 +255,10 @@ class TermColumn:
         removed: dict[int, Terms] = {}
         members = self.sets.members(recoding)
         for c, answer in self.answers.items():
-            for row, kept in zip(members[c].tolist(), answer.kept, strict=True):
+            for row, remaining in zip(members[c].tolist(), answer.kept, strict=True):
                 all_terms = self.sets.terms[self.sets.code[row]]
-                if len(kept) < len(all_terms):
-                    removed[row] = tuple(t for t in all_terms if t not in set(kept))
+                if len(remaining) < len(all_terms):
+                    removed[row] = tuple(t for t in all_terms if t not in set(remaining))
         return removed
 
 
@@ -327,12 +327,12 @@ def infeasible_among(
     """Returns the classes that no removal can help, as far as a bound shows; searches for nothing."""
     infeasible = []
     with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
-        some = sorted(classes)
-        results = pool.map(lambda c: out_of_reach(classes[c], limit, costs, REACH_CHECK), some)
-        for done, (c, lost) in enumerate(zip(some, results, strict=True), start=1):
+        numbers = sorted(classes)
+        results = pool.map(lambda c: out_of_reach(classes[c], limit, costs, REACH_CHECK), numbers)
+        for done, (c, lost) in enumerate(zip(numbers, results, strict=True), start=1):
             if lost:
                 infeasible.append(c)
-            progress("reach", done, len(some))
+            progress("reach", done, len(numbers))
     return infeasible
 
 
@@ -367,8 +367,8 @@ def solve_classes(
             finally:
                 clock.forget(stop)
 
-        def all_of(some: Sequence[int], budget: SolverBudget, label: str) -> None:
-            left = [len(some)]
+        def all_of(numbers: Sequence[int], budget: SolverBudget, label: str) -> None:
+            left = [len(numbers)]
 
             def until() -> float:
                 now = time.monotonic()
@@ -382,11 +382,11 @@ def solve_classes(
                     return one(index, AFTER_DEADLINE, lambda: float("inf"))
                 return one(index, budget, until)
 
-            for index, answer in pool.map(task, some):
+            for index, answer in pool.map(task, numbers):
                 left[0] -= 1
                 if index not in answers or _better(answer, answers[index]):
                     answers[index] = answer
-                progress(label, len(some) - left[0], len(some))
+                progress(label, len(numbers) - left[0], len(numbers))
 
         single = method != "exact" or each is not None
         all_of(sorted(classes), SECOND_PASS if single else FIRST_PASS, "terms")
@@ -430,16 +430,17 @@ def one_by_one(
     classes: ClassRows, limit: TermLimit, costs: RemovalCosts, method: str, seconds: float
 ) -> dict[int, ClassSolution]:
     """Returns answers that keep what each column says alone, then what is left says together, where found."""
-    kept = {c: list(rows) for c, rows in classes.items()}
+    remaining = {c: list(rows) for c, rows in classes.items()}
     for number, column in enumerate(limit.parts):
-        own = {c: [tuple(untagged(number, terms)) for terms in rows] for c, rows in kept.items()}
-        found = solve_classes(own, limit.alone(column), costs, method=method, seconds=seconds)
-        for c, answer in found.items():
+        own = {c: [tuple(untagged(number, terms)) for terms in rows] for c, rows in remaining.items()}
+        solutions = solve_classes(own, limit.alone(column), costs, method=method, seconds=seconds)
+        for c, answer in solutions.items():
             if answer.found:
-                kept[c] = [
-                    _with_part(terms, number, left) for terms, left in zip(kept[c], answer.kept, strict=True)
+                remaining[c] = [
+                    _with_part(terms, number, left)
+                    for terms, left in zip(remaining[c], answer.kept, strict=True)
                 ]
-    together = solve_classes(kept, limit, costs, method=method, seconds=seconds)
+    together = solve_classes(remaining, limit, costs, method=method, seconds=seconds)
     return {c: _answer(classes[c], together[c].kept, costs) for c in classes if together[c].found}
 
 
@@ -458,9 +459,9 @@ def _with_part(terms: Terms, number: int, left: Terms) -> Terms:
     return tuple(term for term in terms if term not in own or term in stays)
 
 
-def _answer(rows: list[Terms], kept: tuple[Terms, ...], costs: RemovalCosts) -> ClassSolution:
-    cost = sum(costs.paid(row, left) for row, left in zip(rows, kept, strict=True))
-    return ClassSolution(kept, cost, 0, found=True, proved=False)
+def _answer(rows: list[Terms], remaining: tuple[Terms, ...], costs: RemovalCosts) -> ClassSolution:
+    cost = sum(costs.paid(row, left) for row, left in zip(rows, remaining, strict=True))
+    return ClassSolution(remaining, cost, 0, found=True, proved=False)
 
 
 MOST_NAMED = 5
@@ -506,9 +507,9 @@ class Phase:
         broken = np.flatnonzero(~column.judged(self.recoding, {}))
         return broken[[c not in column.answers for c in broken.tolist()]]
 
-    def first_among(self, some: Numbers) -> int:
+    def first_among(self, numbers: Numbers) -> int:
         """Counts those of these classes that are as phase one made them."""
-        return int((self.made_of[some] == 1).sum())
+        return int((self.made_of[numbers] == 1).sum())
 
 
 def suppress_terms(
@@ -529,9 +530,11 @@ def suppress_terms(
     phase = Phase.of(recoding, limits, rule, allowed=allowed)
     while True:
         todo = [(column, phase.open_in(column)) for column in phase.columns]
-        lost = _union(_infeasible(phase, column, some, progress) for column, some in todo)
+        lost = _union(_infeasible(phase, column, numbers, progress) for column, numbers in todo)
         if not len(lost):
-            lost = _union(_solve(phase, column, some, progress) for column, some in todo if len(some))
+            lost = _union(
+                _solve(phase, column, numbers, progress) for column, numbers in todo if len(numbers)
+            )
             phase.untold += phase.first_among(lost)
         if not len(lost):
             break
@@ -549,8 +552,8 @@ def suppress_terms(
     return result, _report(phase, gone)
 
 
-def _union(some: Iterable[Numbers]) -> Numbers:
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *some]))
+def _union(sets: Iterable[Numbers]) -> Numbers:
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *sets]))
 
 
 def _infeasible(phase: Phase, column: TermColumn, todo: Numbers, progress: Progress) -> Numbers:
@@ -569,9 +572,9 @@ def _solve(phase: Phase, column: TermColumn, todo: Numbers, progress: Progress) 
     """Finds answers for the classes that need one; returns those for which there is none."""
     rows, rule = column.rows_of(phase.recoding, todo), phase.rule
 
-    def solved(some: Mapping[int, list[Terms]], *, strict: bool) -> None:
-        found = solve_classes(
-            some,
+    def solved(todo: Mapping[int, list[Terms]], *, strict: bool) -> None:
+        solutions = solve_classes(
+            todo,
             column.limit,
             phase.costs,
             method=rule.method,
@@ -579,7 +582,7 @@ def _solve(phase: Phase, column: TermColumn, todo: Numbers, progress: Progress) 
             strict=strict,
             progress=progress,
         )
-        erased = {c: _erased_if_none(phase, column, some[c], a) for c, a in found.items()}
+        erased = {c: _erased_if_none(phase, column, todo[c], a) for c, a in solutions.items()}
         column.answers = {c: a for c, a in {**column.answers, **erased}.items() if a.found}
 
     solved(rows, strict=False)
@@ -661,8 +664,8 @@ def _merge(phase: Phase, lost: Numbers) -> Numbers:
     _, number = np.unique(root, return_inverse=True)
     phase.recoding = merged_classes(old, number.ravel().astype(np.int32))
     new_class = np.full(old.count, -1, np.int64)
-    kept = old.class_of >= 0
-    new_class[old.class_of[kept]] = phase.recoding.class_of[kept]
+    published = old.class_of >= 0
+    new_class[old.class_of[published]] = phase.recoding.class_of[published]
     return new_class
 
 
@@ -700,17 +703,18 @@ def _report(phase: Phase, removals: Sequence[Mapping[int, Terms]]) -> TermReport
     for column, lost in zip(phase.columns, removals, strict=True):
         sets = column.sets
         for c, rows in enumerate(sets.members(phase.recoding)):
-            held = [sets.terms[code] for code in sets.code[rows].tolist()]
+            row_terms = [sets.terms[code] for code in sets.code[rows].tolist()]
             short = [lost.get(row, ()) for row in rows.tolist()]
             paid = sum(
-                costs.paid(terms, set(terms) - set(gone)) for terms, gone in zip(held, short, strict=True)
+                costs.paid(terms, set(terms) - set(gone))
+                for terms, gone in zip(row_terms, short, strict=True)
             )
             answer = column.answers.get(c)
             spent[c] += paid
-            whole[c] += sum(costs.whole(terms) for terms in held)
+            whole[c] += sum(costs.whole(terms) for terms in row_terms)
             floor[c] += answer.bound if answer else 0
             proved[c] &= (answer.proved and paid == answer.cost) if answer else not paid
-            removed, held_terms = removed + sum(map(len, short)), held_terms + sum(map(len, held))
+            removed, held_terms = removed + sum(map(len, short)), held_terms + sum(map(len, row_terms))
 
     def shares(units: Sequence[int]) -> tuple[Fraction, ...]:
         return tuple(Fraction(u, w) if w else Fraction(0) for u, w in zip(units, whole, strict=True))

@@ -75,14 +75,14 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
         for limit in (max(limit, least) for limit in SMALLER_LIMITS if max(limit, least) < aim.suppress):
             limits.setdefault(replace(aim, suppress=limit).allowed(table), limit)
     best, refused, checked = None, None, 0
-    for number, found in specialize_each(table, promises, aim, tuple(limits.values()), progress=progress):
-        if isinstance(found, Infeasible):
-            refused = found if number == 0 else refused
+    for number, outcome in specialize_each(table, promises, aim, tuple(limits.values()), progress=progress):
+        if isinstance(outcome, Infeasible):
+            refused = outcome if number == 0 else refused
             continue
-        checked += found.checked
-        rank = (found.loss, found.recoding.suppressed, number)
+        checked += outcome.checked
+        rank = (outcome.loss, outcome.recoding.suppressed, number)
         if best is None or rank < best[0]:
-            best = rank, found
+            best = rank, outcome
     if best is None:
         raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
     return replace(best[1], checked=checked)
@@ -117,10 +117,10 @@ def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
 
     Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
     """
-    ((_, found),) = specialize_each(table, promises, aim, (aim.suppress,), progress=progress)
-    if isinstance(found, Infeasible):
-        raise found
-    return found
+    ((_, outcome),) = specialize_each(table, promises, aim, (aim.suppress,), progress=progress)
+    if isinstance(outcome, Infeasible):
+        raise outcome
+    return outcome
 
 
 def specialize_each(
@@ -138,8 +138,8 @@ def specialize_each(
     """
     find_measure(aim.loss)
 
-    def descend(some: Sequence[Fraction]) -> Iterator[tuple[int, Outcome | Infeasible]]:
-        return _descend(table, promises, [replace(aim, suppress=share) for share in some], progress)
+    def descend(shares: Sequence[Fraction]) -> Iterator[tuple[int, Outcome | Infeasible]]:
+        return _descend(table, promises, [replace(aim, suppress=share) for share in shares], progress)
 
     if aim.descents is None or aim.descents.table is not table:
         return descend(shares)
@@ -170,11 +170,11 @@ def _certain(ended: TopDownDescent, promises: Promises, progress: Progress) -> O
 
 
 def _cuts_after(table: Microdata, path: list[Specialization]) -> Cuts:
-    shown = [np.zeros(len(c.taxonomy.leaves), np.int32) for c in table.keys]
+    node_of = [np.zeros(len(c.taxonomy.leaves), np.int32) for c in table.keys]
     for step in path:
         tree = table.keys[step.column].taxonomy
-        shown[step.column][tree.low[step.node] : tree.high[step.node]] = tree.child_above(step.node)
-    return {c.name: Cut(c.taxonomy, nodes) for c, nodes in zip(table.keys, shown, strict=True)}
+        node_of[step.column][tree.low[step.node] : tree.high[step.node]] = tree.child_above(step.node)
+    return {c.name: Cut(c.taxonomy, nodes) for c, nodes in zip(table.keys, node_of, strict=True)}
 
 
 def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudge, *, least: int) -> int:
@@ -227,9 +227,9 @@ class _RowsBelow:
 
     def _judge(self, values: Conflict) -> bool:
         inside = self._among.copy()
-        for tree, shown, node in zip(self.trees, self._leaves, values.tolist(), strict=True):
+        for tree, leaves, node in zip(self.trees, self._leaves, values.tolist(), strict=True):
             if node != ROOT:
-                inside &= below(tree, shown, node)
+                inside &= below(tree, leaves, node)
         rows = np.flatnonzero(inside)
         if not len(rows):
             return False

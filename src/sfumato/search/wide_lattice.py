@@ -99,20 +99,22 @@ class Walk:
 
     def _improved(self, at: Place) -> Iterator[Place]:
         """Yields better places: a group is raised and held there while the others go down again."""
-        for held, rung in enumerate(at):
+        for column, rung in enumerate(at):
             if self._over:
                 return
-            if rung + 1 < len(self.groups[held][1]):
-                raised = (*at[:held], rung + 1, *at[held + 1 :])
+            if rung + 1 < len(self.groups[column][1]):
+                raised = (*at[:column], rung + 1, *at[column + 1 :])
                 if self._judged(raised) is not None:
-                    found = self._descend(self._descend(raised, held), None)
-                    if self._rank(found) < self._rank(at):
-                        yield found
+                    place = self._descend(self._descend(raised, column), None)
+                    if self._rank(place) < self._rank(at):
+                        yield place
 
-    def _descend(self, at: Place, held: int | None = None) -> Place:
+    def _descend(self, at: Place, fixed: int | None = None) -> Place:
         """Returns the end of the steepest way down; `held` stays where it is."""
         while not self._over:
-            finer = [(*at[:g], rung - 1, *at[g + 1 :]) for g, rung in enumerate(at) if rung > 0 and g != held]
+            finer = [
+                (*at[:g], rung - 1, *at[g + 1 :]) for g, rung in enumerate(at) if rung > 0 and g != fixed
+            ]
             best = min(finer, key=self._rank, default=at)
             if self._rank(best) >= self._rank(at):
                 break
@@ -410,10 +412,10 @@ class BranchAndBound:
         while improved:
             improved = False
             for line in at:
-                less = tuple(other for other in at if other != line)
-                found = self._descend(self._descend(less, held=self.splits.group[line])[1])
-                if found[0] < total - self._slack:
-                    (total, at), improved = found, True
+                less = tuple(kept_line for kept_line in at if kept_line != line)
+                descent = self._descend(self._descend(less, fixed=self.splits.group[line])[1])
+                if descent[0] < total - self._slack:
+                    (total, at), improved = descent, True
                     break
         self._may_be_finer(at)
 
@@ -468,8 +470,8 @@ class BranchAndBound:
         losses = self._look(node, opened, floors, total)
         if losses is not None:
             later: list[Opened] = []
-            for one in opened:
-                later += self._branch(node, lines, one, losses, later)
+            for group in opened:
+                later += self._branch(node, lines, group, losses, later)
 
     def _branch(
         self, node: _Node, lines: Lines, opened: Opened, lost: Counts, later: list[Opened]
@@ -484,7 +486,7 @@ class BranchAndBound:
             here = floors.of_node(self.splits, finer)
             least_later = max(
                 self._rest[g + 1] - (floors.before[-1] - floors.before[g + 1]),
-                sum(floors.lines[stop - 1] - floors.tops[other] for other, stop in later),
+                sum(floors.lines[stop - 1] - floors.tops[group] for group, stop in later),
             )
             least = here + min(0.0, least_later)
             worth = least <= self._limit and not self._over
@@ -544,7 +546,7 @@ class BranchAndBound:
         self._looked += 2 * len(parts.rows)
         return parts.split(self.splits.codes[line], int(self.splits.widths[line]), self._least)
 
-    def _descend(self, lines: Lines, held: int | None = None) -> tuple[float, Lines]:
+    def _descend(self, lines: Lines, fixed: int | None = None) -> tuple[float, Lines]:
         """Returns the end of the steepest way down, as far as sizes go, and what it costs at least.
 
         Every step takes one group one level down, but not the group that is `held`.
@@ -555,12 +557,12 @@ class BranchAndBound:
         total = self._floors_at(parts.lost).of_node(self.splits, lines)
         while not self._over:
             at = {self.splits.group[line]: line for line in lines}
-            below = {g: at.get(g, first[g] - 1) + 1 for g in range(len(first) - 1) if g != held}
+            below = {g: at.get(g, first[g] - 1) + 1 for g in range(len(first) - 1) if g != fixed}
             steps = []
             for g, line in below.items():
                 if line < first[g + 1]:
                     lost = self._losses(_Node(parts), [(g, line, line + 1)], self._floors_at(0), -inf)
-                    moved = (*(other for other in lines if other != at.get(g)), line)
+                    moved = (*(kept_line for kept_line in lines if kept_line != at.get(g)), line)
                     if lost is not None and lost[line] >= 0:
                         floors = self._floors_at(int(lost[line]))
                         steps.append((floors.of_node(self.splits, moved), moved))

@@ -59,9 +59,9 @@ class Coded:
         codes = np.zeros((len(columns), rows), np.int32)
         sizes = []
         for j, values in enumerate(columns.values()):
-            seen: dict[Hashable, int] = {}
-            codes[j] = [seen.setdefault(_cell(v), len(seen)) for v in values]
-            sizes.append(len(seen))
+            code_of: dict[Hashable, int] = {}
+            codes[j] = [code_of.setdefault(_cell(v), len(code_of)) for v in values]
+            sizes.append(len(code_of))
         return cls(tuple(columns), codes, tuple(sizes))
 
     @classmethod
@@ -320,25 +320,25 @@ class Limits:
         """Whether the time is up."""
         return self.remaining == 0
 
-    def _too_late_for(self, found: int) -> bool:
+    def _too_late_for(self, sets: int) -> bool:
         """Whether the time is needed to put so many sets in order."""
         left = self.remaining
         if left is None or self.started is None or self.busy_before is None:
             return False
         worked = max(time.process_time() - self.busy_before, 1e-3)
         slowness = min(max(1.0, (self.clock() - self.started) / worked), SLOWEST)
-        return left <= found * SECONDS_PER_SET * slowness
+        return left <= sets * SECONDS_PER_SET * slowness
 
     def check(self) -> None:
         """Raises OutOfTime if the time is up."""
         if self.late:
             raise OutOfTime
 
-    def allow(self, found: int, steps: int = 0) -> bool:
+    def allow(self, sets: int, steps: int = 0) -> bool:
         """Whether to go on after so many sets and so many steps."""
-        if self._too_late_for(found):
+        if self._too_late_for(sets):
             self.stopped = "deadline"
-        elif self.max_results is not None and found >= self.max_results:
+        elif self.max_results is not None and sets >= self.max_results:
             self.stopped = "results"
         elif self.budget is not None and steps >= self.budget:
             self.stopped = "steps"
@@ -346,12 +346,12 @@ class Limits:
             return True
         return False
 
-    def fits(self, more: int, held: int = 0) -> bool:
+    def fits(self, more: int, in_sets: int = 0) -> bool:
         """Whether so many bytes more may be taken, where `held` bytes of found sets will be put in order."""
         if self.memory is None:
             return True
         left = self.memory.left if self.memory.limit is not None else self.memory.left // 2
-        if more + COPIES * held <= left:
+        if more + COPIES * in_sets <= left:
             return True
         self.stopped = "memory"
         return False
@@ -419,29 +419,29 @@ class ColumnSets(Sequence[Names]):
             places = range(self._length)[index]
             if places.step == 1:
                 return list(islice(iter(self), places.start, places.stop))
-            kept = list(islice(iter(self), max(places, default=-1) + 1))
-            return [kept[place] for place in places]
+            first = list(islice(iter(self), max(places, default=-1) + 1))
+            return [first[place] for place in places]
         place = range(self._length)[index]
         return next(islice(iter(self), place, None))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ColumnSets | tuple | list):
             return NotImplemented
-        return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
+        return len(self) == len(other) and all(left == right for left, right in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]  # equal to lists and tuples alike
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self[:20]))
-        return f"[{shown}, … {self._length:,} in all]" if self._length > 20 else f"[{shown}]"
+        beginning = ", ".join(map(repr, self[:20]))
+        return f"[{beginning}, … {self._length:,} in all]" if self._length > 20 else f"[{beginning}]"
 
     def joined(self, sets: Sequence[Names], *, most: int | None) -> ColumnSets:
         """Returns these sets and those, with all that look alike, each once."""
         place = {self._names[column]: j for j, members in enumerate(self._members) for column in members}
         more = np.unique(_words_of_names(sets, place, len(self._members)), axis=0)
-        asked = np.isin(self._sizes, np.unique(_sizes_of(more)))
-        known = {row.tobytes() for row in self._words[asked & self._may_be_among(more)]}
-        fresh = np.array([row.tobytes() not in known for row in more], bool)
+        fitting = np.isin(self._sizes, np.unique(_sizes_of(more)))
+        present = {row.tobytes() for row in self._words[fitting & self._may_be_among(more)]}
+        fresh = np.array([row.tobytes() not in present for row in more], bool)
         if fresh.any():
             return ColumnSets(
                 np.concatenate((self._words, more[fresh])), self._members, self._names, most=most
@@ -450,10 +450,10 @@ class ColumnSets(Sequence[Names]):
 
     def up_to(self, most: int | None) -> ColumnSets:
         """Returns the same sets, of which so many were asked for."""
-        same = copy(self)
-        same._length = min(self._total, sys.maxsize if most is None else most)
-        same.cut = most is not None and most < self._total
-        return same
+        sets = copy(self)
+        sets._length = min(self._total, sys.maxsize if most is None else most)
+        sets.cut = most is not None and most < self._total
+        return sets
 
     def within(self) -> dict[str, int]:
         """In how many sets each column is, of all that there are; columns in none are left out."""
@@ -486,9 +486,9 @@ class ColumnSets(Sequence[Names]):
                 factors = factors.astype(object)
             yield words, factors.prod(axis=1)
 
-    def _may_be_among(self, some: Words) -> Bits:
+    def _may_be_among(self, words: Words) -> Bits:
         """Flags the sets whose first word is that of one of some others."""
-        return np.isin(self._words[:, 0], some[:, 0])
+        return np.isin(self._words[:, 0], words[:, 0])
 
     def _all(self) -> Iterator[Names]:
         ends = np.flatnonzero(np.diff(self._sizes, append=-1)) + 1

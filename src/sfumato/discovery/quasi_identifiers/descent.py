@@ -70,8 +70,8 @@ def descend(
         raise UsageError("an order names every column once")
     if question.reason and not question.empty_set:
         return Descent(question.terms, None, (), question.reason, question.duplicates)
-    kept, steps = _scan(question, chosen, progress, limits)
-    return Descent(question.terms, _names(question, kept), steps, question.reason, question.duplicates)
+    needed, steps = _scan(question, chosen, progress, limits)
+    return Descent(question.terms, _names(question, needed), steps, question.reason, question.duplicates)
 
 
 def _scan(
@@ -80,7 +80,7 @@ def _scan(
     progress: Progress = silent,
     limits: Limits | None = None,
 ) -> tuple[tuple[int, ...], tuple[DescentStep, ...]]:
-    kept: list[int] = []
+    needed: list[int] = []
     steps: list[DescentStep] = []
     if limits is not None and limits.late:
         return tuple(order), ()
@@ -89,14 +89,14 @@ def _scan(
     kept_names: tuple[str, ...] = ()
     for i in reversed(range(len(order))):
         if limits is not None and limits.late:
-            return (*order[: i + 1], *kept), tuple(steps)
-        holds = prefixes.exposes(i, kept)
+            return (*order[: i + 1], *needed), tuple(steps)
+        holds = prefixes.exposes(i, needed)
         steps.append(DescentStep(names[i], holds, names, i, kept_names))
         if not holds:
-            kept.insert(0, order[i])
+            needed.insert(0, order[i])
             kept_names = (names[i], *kept_names)
         progress("columns tested", len(steps), len(order))
-    return tuple(kept), tuple(steps)
+    return tuple(needed), tuple(steps)
 
 
 def _names(question: QuasiIdentifierQuestion, columns: Iterable[int]) -> tuple[str, ...]:
@@ -120,10 +120,10 @@ class _Prefixes:
         self.near: list[Partition | None] = []
         self.near_from = -1
 
-    def exposes(self, i: int, kept: list[int]) -> bool:
+    def exposes(self, i: int, columns: list[int]) -> bool:
         """Whether the first i columns and these expose enough records."""
         current = self._prefix(i)
-        for column in kept:
+        for column in columns:
             if current is None:
                 return True
             current = self._split(current, column)
@@ -191,10 +191,10 @@ def best_of_orders(
     done = 0
     while done < orders and not (done and limits.late):
         draw.shuffle(columns)
-        kept = tuple(sorted(_scan(question, list(columns))[0]))
+        needed = tuple(sorted(_scan(question, list(columns))[0]))
         done += 1
-        if best is None or (len(kept), kept) < (len(best), best):
-            best = kept
+        if best is None or (len(needed), needed) < (len(best), best):
+            best = needed
         progress(f"orders tried, best so far {len(best)} columns", done, orders)
     names = _names(question, best or ())
     return BestOfOrders(question.terms, names, done, seed, len(columns), question.reason, question.duplicates)
@@ -274,8 +274,8 @@ def greedy_cover(
         return GreedyCover(terms, nothing, (), 0, None, question.reason, question.duplicates)
     walk = _Walk(question, progress, limits or Limits())
     picked = walk.run()
-    kept = descend(question.table.select(picked), reading).columns or ()
-    columns = tuple(sorted(kept, key=table.names.index))
+    needed = descend(question.table.select(picked), reading).columns or ()
+    columns = tuple(sorted(needed, key=table.names.index))
     factor = harmonic_bound(walk.steps[0].told_apart) if terms.t == terms.rows else None
     bound = walk.lower_bound
     if factor is not None:
@@ -301,13 +301,13 @@ class _Walk:
         picked: list[str] = []
         left = list(self.order)
         while groups.exposed < self.terms.t:
-            column, groups, rest = self._best(groups, left)
+            column, groups, still_alike = self._best(groups, left)
             left.remove(column)
             picked.append(self.names[self.reduced.members[column][0]])
-            self._bound_below(alike, rest, groups, len(picked))
-            self.steps.append(GreedyStep(picked[-1], alike - rest, rest))
+            self._bound_below(alike, still_alike, groups, len(picked))
+            self.steps.append(GreedyStep(picked[-1], alike - still_alike, still_alike))
             self.progress("columns taken", len(picked))
-            alike = rest
+            alike = still_alike
         return picked
 
     def _best(self, groups: Partition, left: list[int]) -> tuple[int, Partition, int]:
@@ -323,10 +323,10 @@ class _Walk:
         assert best is not None  # noqa: S101  (all columns together expose enough)
         return best[1], best[2], best[0][1]
 
-    def _bound_below(self, alike: int, rest: int, groups: Partition, taken: int) -> None:
+    def _bound_below(self, alike: int, still_alike: int, groups: Partition, taken: int) -> None:
         """No column covers more than the best one: the smallest set needs so many for what was left."""
         if self.terms.t == self.terms.rows:
-            self.lower_bound = max(self.lower_bound, -(-alike // (alike - rest)))
+            self.lower_bound = max(self.lower_bound, -(-alike // (alike - still_alike)))
         elif taken == 1 and groups.exposed < self.terms.t:
             self.lower_bound = 2
 

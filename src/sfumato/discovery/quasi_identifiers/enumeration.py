@@ -68,11 +68,11 @@ class TreeSearch:
         stack_rows[:rows] = np.arange(rows, dtype=np.int32)
         bounds = np.empty(room // k + 4 * depths + 64, np.int32)
         bounds[:2] = 0, rows
-        at, b_at, clusters, kept = np.zeros((4, depths), np.int64)
-        clusters[0], kept[0] = 1, rows
+        at, b_at, clusters, depth_kept = np.zeros((4, depths), np.int64)
+        clusters[0], depth_kept[0] = 1, rows
         count = np.zeros(table.size, np.int32)
         self.stack: Stack = Stack(
-            stack_rows, bounds, at, b_at, clusters, kept, count, np.empty(max(rows, 32), np.int32)
+            stack_rows, bounds, at, b_at, clusters, depth_kept, count, np.empty(max(rows, 32), np.int32)
         )
         self.tree = _new_tree(columns, depths)
         self.steps = 0
@@ -117,10 +117,10 @@ class TreeSearch:
         self.goal = self.goal._replace(max_size=min(max_size, columns))
         edges, sampled = int(self.tree.registers[EDGES]), int(self.tree.registers[SAMPLED])
         depths = min(max_size, columns) + 4
-        known = self.tree
-        self.tree = _new_tree(columns, depths, edges=known.edges, random=known.random)
+        tree = self.tree
+        self.tree = _new_tree(columns, depths, edges=tree.edges, random=tree.random)
         for column in range(columns):
-            self.tree.hits[column] = known.hits[column]
+            self.tree.hits[column] = tree.hits[column]
         everything = np.arange(64 * self.tree.unhit.shape[1]) < edges
         self.tree.unhit[0] = np.packbits(everything, bitorder="little").view(np.uint64)
         self.tree.registers[EDGES] = edges
@@ -259,16 +259,16 @@ class LevelSearch:
         steps = (self._singles, self._pairs, self._triples)
         for step in islice(steps, self.sizes_done, self.max_size):
             for _ in step():
-                held = 8 * self.found * max(1, -(-self.table.columns // 64))
-                if not keep_going(self.found) or not fits(held, held):
+                bytes_of_sets = 8 * self.found * max(1, -(-self.table.columns // 64))
+                if not keep_going(self.found) or not fits(bytes_of_sets, bytes_of_sets):
                     return False
             self.sizes_done += 1
         return True
 
     def _singles(self) -> Iterator[None]:
         everybody = Partition.whole(self.table.rows, self.k)
-        for some in self._portions(everybody, np.arange(self.table.columns, dtype=np.int32)):
-            hit = some[self._exposing(everybody, some)]
+        for portion in self._portions(everybody, np.arange(self.table.columns, dtype=np.int32)):
+            hit = portion[self._exposing(everybody, portion)]
             self._alone[hit] = True
             self._add(hit)
             yield None
@@ -279,8 +279,8 @@ class LevelSearch:
             if len(others) == 0:
                 continue
             groups = self._group(Partition.whole(self.table.rows, self.k), i)
-            for some in self._portions(groups, others):
-                hit = some[self._exposing(groups, some)]
+            for portion in self._portions(groups, others):
+                hit = portion[self._exposing(groups, portion)]
                 self._together[i, hit] = self._together[hit, i] = True
                 self._add(hit, i)
                 yield None
@@ -294,8 +294,8 @@ class LevelSearch:
                 if len(others) == 0:
                     continue
                 groups = self._group(first, j)
-                for some in self._portions(groups, others):
-                    self._add(some[self._exposing(groups, some)], j, i)
+                for portion in self._portions(groups, others):
+                    self._add(portion[self._exposing(groups, portion)], j, i)
                     yield None
 
     def _portions(self, groups: Partition, columns: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
@@ -370,19 +370,19 @@ class StagedSearch:
         first = self._limits.part(TREE_FIRST)
         stopped = False
 
-        def goes_on(found: int) -> bool:
+        def goes_on(sets: int) -> bool:
             nonlocal stopped
-            stopped = not keep_going(found)
+            stopped = not keep_going(sets)
             return not stopped
 
-        def has_room(more: int, held: int) -> bool:
+        def has_room(more: int, in_sets: int) -> bool:
             nonlocal stopped
-            stopped = not fits(more, held)
+            stopped = not fits(more, in_sets)
             return not stopped
 
         def run_tree(stage: Limits | None) -> bool:
             return self._tree.run(
-                lambda found: goes_on(found) and (stage is None or stage.allow(0, self._tree.steps)),
+                lambda sets: goes_on(sets) and (stage is None or stage.allow(0, self._tree.steps)),
                 fits=has_room,
                 budget=self._steps_per_run,
             )
@@ -392,7 +392,7 @@ class StagedSearch:
             return self._ended
         small = self._limits.part(SMALL_SETS)
         self._levels.run(
-            lambda found: goes_on(found) and small.allow(0, self._levels.steps),
+            lambda sets: goes_on(sets) and small.allow(0, self._levels.steps),
             fits=has_room,
         )
         self._ended = not stopped and run_tree(None)
@@ -494,23 +494,23 @@ def minimal(
     bound = reduced.columns if max_size is None else min(max_size, reduced.columns)
     search = choose_search(reduced, terms, bound, limits, engine)
 
-    def keep_going(found: int) -> bool:
+    def keep_going(sets: int) -> bool:
         best = search.smallest
-        progress("minimal sets" if best is None else f"minimal sets, smallest {best}", found)
-        return limits.allow(found, search.steps)
+        progress("minimal sets" if best is None else f"minimal sets, smallest {best}", sets)
+        return limits.allow(sets, search.steps)
 
     ended = search.run(keep_going, fits=limits.fits)
     keep_going(search.found)
     stopped = "" if ended else limits.stopped
     sets = question.named(search.words(), reduced, most=limits.max_results)
-    known = 0 if isinstance(search, TreeSearch) or sets.cut else search.sizes_done
+    complete_to = 0 if isinstance(search, TreeSearch) or sets.cut else search.sizes_done
     return MinimalSets(
         terms,
         sets,
         ended and not sets.cut,
         max_size,
         duplicates=question.duplicates,
-        complete_to=known,
+        complete_to=complete_to,
         stopped="results" if sets.cut else stopped,
     )
 

@@ -53,12 +53,12 @@ class Partition:
 
     def refined(self, codes: Int32s, size: int, *, enough: int | None = None) -> Partition | None:
         """Groups split by one more column; `None` as soon as `enough` rows are exposed."""
-        kept = len(self.rows)
-        limit = kept + 1 if enough is None else enough - self.exposed
+        remaining = len(self.rows)
+        limit = remaining + 1 if enough is None else enough - self.exposed
         if limit <= 0:
             return None
-        out = np.empty(kept, np.int32)
-        bounds = np.empty(kept // self.k + 2, np.int32)
+        out = np.empty(remaining, np.int32)
+        bounds = np.empty(remaining // self.k + 2, np.int32)
         clusters, stayed, why = refine(
             self.rows,
             0,
@@ -68,9 +68,9 @@ class Partition:
             codes,
             self.k,
             limit,
-            kept + 1,
+            remaining + 1,
             np.zeros(max(size, 1), np.int32),
-            np.empty(max(kept, 32), np.int32),
+            np.empty(max(remaining, 32), np.int32),
             out,
             0,
             bounds,

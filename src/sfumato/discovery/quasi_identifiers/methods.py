@@ -108,14 +108,14 @@ def search_by(
         return _by_sample(method, table, reading, progress)
     budget = method.budget or usual_budget(table.rows, len(table.names))
     bounds = replace(limits, budget=budget)
-    found, smallest = search(table, reading, max_size=method.max_size, progress=progress, limits=bounds)
-    return MethodAnswer(found, smallest, "" if found.complete else _gap(found))
+    sets, smallest = search(table, reading, max_size=method.max_size, progress=progress, limits=bounds)
+    return MethodAnswer(sets, smallest, "" if sets.complete else _gap(sets))
 
 
-def _gap(found: MinimalSets) -> str:
-    if not found.complete_to:
+def _gap(sets: MinimalSets) -> str:
+    if not sets.complete_to:
         return "sets of any size may be missing; ask for less (max size, another method) or give more steps"
-    columns = f"{found.complete_to} column{'s' if found.complete_to > 1 else ''}"
+    columns = f"{sets.complete_to} column{'s' if sets.complete_to > 1 else ''}"
     return f"none of at most {columns} is missing; larger ones may be"
 
 
@@ -126,31 +126,31 @@ def _one_set(source: GreedyCover | BestOfOrders, table: Coded) -> MinimalSets:
 
 
 def _by_cover(cover: GreedyCover, table: Coded) -> MethodAnswer:
-    found = _one_set(cover, table)
-    settled = found.complete
-    smallest = Smallest(tuple(found.sets), cover.lower_bound, cover.proved or settled, settled)
+    sets = _one_set(cover, table)
+    settled = sets.complete
+    smallest = Smallest(tuple(sets.sets), cover.lower_bound, cover.proved or settled, settled)
     if settled:
-        return MethodAnswer(found, smallest, "")
+        return MethodAnswer(sets, smallest, "")
     if cover.factor is None:
         vouched = f"greedy: no factor is known for the reading {cover.terms.reading}"
     else:
         vouched = f"greedy: at most {_decimal(cover.factor)} times as many columns as the smallest set"
-    return MethodAnswer(found, smallest, vouched)
+    return MethodAnswer(sets, smallest, vouched)
 
 
 def _by_orders(tried: BestOfOrders, table: Coded) -> MethodAnswer:
-    found = _one_set(tried, table)
-    settled = found.complete
+    sets = _one_set(tried, table)
+    settled = sets.complete
     if settled:
-        return MethodAnswer(found, Smallest(tuple(found.sets), 0, True, True), "")
+        return MethodAnswer(sets, Smallest(tuple(sets.sets), 0, True, True), "")
     size = len(tried.columns or ())
-    smallest = Smallest(tuple(found.sets), 1, size == 1, False)
+    smallest = Smallest(tuple(sets.sets), 1, size == 1, False)
     smaller = max(1, size - 1)
     chance = _decimal(tried.chance(smaller), down=True)
     sentence = f"descend: best of {tried.orders} random orders, seed {tried.seed}"
     if size > 1:
         sentence += f"; a given set of {smaller} would have been met with a chance of at least {chance}"
-    return MethodAnswer(found, smallest, sentence)
+    return MethodAnswer(sets, smallest, sentence)
 
 
 def _by_sample(method: SearchMethod, table: Coded, reading: Reading, progress: Progress) -> MethodAnswer:
@@ -165,17 +165,17 @@ def _by_sample(method: SearchMethod, table: Coded, reading: Reading, progress: P
         deadline=method.deadline,
         progress=progress,
     )
-    held = tuple(found.columns for found in sampled.sets if found.holds)
+    keys = tuple(candidate.columns for candidate in sampled.sets if candidate.holds)
     settled = bool(sampled.reason)
-    every = sampled.complete and sampled.verified and len(held) == len(sampled.sets)
-    found = MinimalSets(sampled.terms, listed(held, table.names), every, method.max_size, sampled.reason)
+    every = sampled.complete and sampled.verified and len(keys) == len(sampled.sets)
+    sets = MinimalSets(sampled.terms, listed(keys, table.names), every, method.max_size, sampled.reason)
     if settled:
-        return MethodAnswer(found, Smallest(held, 0, True, True), "")
+        return MethodAnswer(sets, Smallest(keys, 0, True, True), "")
     smallest = _smallest_sampled(sampled, table, reading, method.max_size)
     rows = f"{sampled.sampled} of {sampled.terms.rows} rows"
     vouched = f"sample: {rows}, ε = {method.epsilon:g}, δ = {method.delta:g}"
     return MethodAnswer(
-        found, smallest, f"{vouched}; {len(held)} of {len(sampled.sets)} sets hold on all rows"
+        sets, smallest, f"{vouched}; {len(keys)} of {len(sampled.sets)} sets hold on all rows"
     )
 
 
@@ -185,14 +185,14 @@ def _smallest_sampled(sampled: SampledSets, table: Coded, reading: Reading, max_
     if sampled.complete:
         sizes = [len(candidate.columns) for candidate in sampled.sets]
         bound = min(sizes) if sizes else (max_size or 0) + 1
-    held = [candidate.columns for candidate in sampled.sets if candidate.holds]
-    if not held:
+    keys = [candidate.columns for candidate in sampled.sets if candidate.holds]
+    if not keys:
         cover = greedy_cover(table, reading)
         best = cover.columns or ()
         bound = max(bound, cover.lower_bound)
         return Smallest((best,), bound, len(best) == bound)
-    size = min(map(len, held))
-    minima = tuple(columns for columns in held if len(columns) == size)
+    size = min(map(len, keys))
+    minima = tuple(columns for columns in keys if len(columns) == size)
     proved = size == bound
     return Smallest(minima, bound, proved, proved and sampled.complete and sampled.verified)
 

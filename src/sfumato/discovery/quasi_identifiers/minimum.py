@@ -118,10 +118,10 @@ class _SizeSearch:
                 return finished
         return self._by_tree()
 
-    def _keep_going(self, found: int) -> bool:
-        known = f"{self.bound} proved" if found else f"none below {self.bound} columns"
-        self.progress(f"smallest set: {known}", found)
-        return self.limits.allow(found, self.steps + self.searching.steps)
+    def _keep_going(self, sets: int) -> bool:
+        state = f"{self.bound} proved" if sets else f"none below {self.bound} columns"
+        self.progress(f"smallest set: {state}", sets)
+        return self.limits.allow(sets, self.steps + self.searching.steps)
 
     def _by_levels(self) -> bool:
         """Sizes up to three, all at once: the search goes by size anyway."""
@@ -224,16 +224,16 @@ def search(
     sets. `limits`, if given, is all that bounds the search except `max_size`.
     """
     limits = limits or Limits(max_results, deadline, clock, budget)
-    known = None
+    minima = None
     if limits.deadline is not None:
-        known = _minimum_within(table, reading, limits.until(0.5, max_results=MOST_MINIMA), progress)
-    found = minimal(table, reading, max_size=max_size, progress=progress, limits=replace(limits))
-    if found.complete and (found.sets or found.reason or found.max_size is None):
-        return found, _from_minimal_sets(found)
-    if known is None:
-        known = _minimum_within(table, reading, limits.until(1, max_results=MOST_MINIMA), progress)
-    smallest = _with_what_was_found(known, found)
-    return found if found.complete else _with_minima(found, smallest, limits.max_results), smallest
+        minima = _minimum_within(table, reading, limits.until(0.5, max_results=MOST_MINIMA), progress)
+    sets = minimal(table, reading, max_size=max_size, progress=progress, limits=replace(limits))
+    if sets.complete and (sets.sets or sets.reason or sets.max_size is None):
+        return sets, _from_minimal_sets(sets)
+    if minima is None:
+        minima = _minimum_within(table, reading, limits.until(1, max_results=MOST_MINIMA), progress)
+    smallest = _with_what_was_found(minima, sets)
+    return sets if sets.complete else _with_minima(sets, smallest, limits.max_results), smallest
 
 
 def _minimum_within(table: Coded, reading: Reading, limits: Limits, progress: Progress) -> Smallest:
@@ -241,38 +241,40 @@ def _minimum_within(table: Coded, reading: Reading, limits: Limits, progress: Pr
     return Smallest(best.sets, best.lower_bound, best.proved or best.columns is None, best.complete)
 
 
-def _with_what_was_found(known: Smallest, found: MinimalSets) -> Smallest:
+def _with_what_was_found(minima: Smallest, sets: MinimalSets) -> Smallest:
     """The minima, improved by what the minimal sets tell: a smaller set, or that none is as small."""
-    if known.columns is None:
-        return known
-    first = found.sets[0] if found.sets else None
-    no_smaller = found.max_size if found.complete and found.max_size is not None else found.complete_to
-    bound = max(known.lower_bound, no_smaller + 1 if first is None else min(len(first), no_smaller + 1))
-    if first is not None and len(first) < len(known.columns):
+    if minima.columns is None:
+        return minima
+    first = sets.sets[0] if sets.sets else None
+    no_smaller = sets.max_size if sets.complete and sets.max_size is not None else sets.complete_to
+    bound = max(minima.lower_bound, no_smaller + 1 if first is None else min(len(first), no_smaller + 1))
+    if first is not None and len(first) < len(minima.columns):
         return Smallest((first,), bound, len(first) == bound)
-    proved = len(known.columns) == bound
-    return Smallest(known.sets, bound, proved, known.complete and proved)
+    proved = len(minima.columns) == bound
+    return Smallest(minima.sets, bound, proved, minima.complete and proved)
 
 
-def _with_minima(found: MinimalSets, smallest: Smallest, max_results: int | None) -> MinimalSets:
+def _with_minima(sets: MinimalSets, smallest: Smallest, max_results: int | None) -> MinimalSets:
     """The minimal sets and, where they are proved, the minima; how far the list is without a gap."""
     size = smallest.lower_bound
     bound = size if smallest.complete and smallest.proved else max(0, size - 1)
-    if not smallest.proved or (found.max_size is not None and size > found.max_size):
-        return replace(found, complete_to=max(bound, found.complete_to))
-    sets = found.sets.joined(smallest.sets, most=max_results)
+    if not smallest.proved or (sets.max_size is not None and size > sets.max_size):
+        return replace(sets, complete_to=max(bound, sets.complete_to))
+    joined = sets.sets.joined(smallest.sets, most=max_results)
     cut = max_results is not None and max_results < len(smallest.sets)
     return replace(
-        found, sets=sets, complete_to=size - 1 if cut else max(bound, 0 if sets.cut else found.complete_to)
+        sets,
+        sets=joined,
+        complete_to=size - 1 if cut else max(bound, 0 if joined.cut else sets.complete_to),
     )
 
 
-def _from_minimal_sets(found: MinimalSets) -> Smallest:
+def _from_minimal_sets(sets: MinimalSets) -> Smallest:
     """All sets up to a size are known: so are the smallest."""
-    if not found.sets:
+    if not sets.sets:
         return Smallest((), 0, True, True)
-    size = len(found.sets[0])
-    minima = tuple(islice(takewhile(lambda columns: len(columns) == size, found.sets), MOST_MINIMA + 1))
+    size = len(sets.sets[0])
+    minima = tuple(islice(takewhile(lambda columns: len(columns) == size, sets.sets), MOST_MINIMA + 1))
     return Smallest(minima[:MOST_MINIMA], size, True, len(minima) <= MOST_MINIMA)
 
 
@@ -361,7 +363,7 @@ def minimal_by_sample(
         return SampledSets(question.terms, epsilon, delta, table.rows, sets, True, True, question.reason)
     whole = question.table
     rows = np.flatnonzero(np.random.default_rng(seed).random(whole.rows) < rate)
-    found = minimal(
+    keys = minimal(
         whole.take(rows),
         Reading.of(k=2, mode="distinct"),
         max_size=max_size,
@@ -370,7 +372,7 @@ def minimal_by_sample(
         progress=progress,
         clock=clock,
     )
-    candidates = found.sets if len(rows) else ((),)
+    candidates = keys.sets if len(rows) else ((),)
     checked: list[SampledSet] = []
     for columns in candidates:
         if checked and limits.late:
@@ -384,6 +386,6 @@ def minimal_by_sample(
         delta,
         len(rows),
         tuple(checked),
-        found.complete,
+        keys.complete,
         len(checked) == len(candidates),
     )
