@@ -181,7 +181,7 @@ def step_scan(rows: str) -> Mapping[str, Any]:
 def step_keys(file: str, deadline: str) -> Mapping[str, Any]:
     """All minimal keys, from codes: the search alone, the least of three runs, as the peer is measured."""
     try:
-        from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+        from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, Reading
         from sfumato.discovery.quasi_identifiers.enumeration import minimal
     except ImportError:  # an older commit
         from sfumato.discover.coded import Coded
@@ -190,9 +190,9 @@ def step_keys(file: str, deadline: str) -> Mapping[str, Any]:
     codes, keys = np.load(file), Reading.of(k=2, mode="all")
     table = Coded.of_codes([f"c{j}" for j in range(len(codes))], codes)
     minimal(Coded.of_columns({"a": [1, 1, 2, 3, 3], "b": [1, 2, 1, 1, 2]}), keys)
-    runs = [timed(lambda: minimal(table, keys, deadline=float(deadline)))]
+    runs = [timed(lambda: minimal(table, keys, limits=Limits(deadline=float(deadline))))]
     while runs[0][0] < 1 and len(runs) < 3:
-        runs.append(timed(lambda: minimal(table, keys, deadline=float(deadline))))
+        runs.append(timed(lambda: minimal(table, keys, limits=Limits(deadline=float(deadline)))))
     seconds, found = min(runs, key=lambda run: run[0])
     return {"seconds": seconds, "complete": found.complete, "sets": len(found.sets)}
 

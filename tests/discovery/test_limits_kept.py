@@ -87,7 +87,7 @@ class _Tight(Memory):
 )
 def test_the_limit_that_was_met_is_named(bounds, stopped):
     size = (12, 60) if not bounds else (40, 200)
-    found = minimal(coded(wide(*size)), Reading.of(k=2, mode="all"), **bounds)
+    found = minimal(coded(wide(*size)), Reading.of(k=2, mode="all"), limits=Limits(**bounds))
     assert found.stopped == stopped and found.complete == (not stopped)
 
 

@@ -13,8 +13,15 @@ from math import comb, factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.discovery.identifiers import Identifier, identifiers
-from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded, Limits, OutOfTime, Reading
+from sfumato.discovery.identifiers import Identifier, direct_finding, identifiers
+from sfumato.discovery.quasi_identifiers.coded import (
+    NULL_RULE,
+    Coded,
+    Limits,
+    OutOfTime,
+    Reading,
+    check_names,
+)
 from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
 from sfumato.discovery.quasi_identifiers.measures import Measures, Partition, k_test, measure
 from sfumato.discovery.quasi_identifiers.methods import SearchMethod, search_by
@@ -92,10 +99,7 @@ class RecordRisk:
         sums = [sum(w * int(c) for w, c in zip(weights, row, strict=True)) for row in self.by_column]
         counts = self.uniques.sum(axis=0, dtype=np.int64)
         total = sum(w * int(c) for w, c in zip(weights, counts, strict=True))
-        return {
-            name: Fraction(part, total) if total else Fraction(0)
-            for name, part in zip(self.names, sums, strict=True)
-        }
+        return {name: Fraction(part, total or 1) for name, part in zip(self.names, sums, strict=True)}
 
 
 def record_risk(
@@ -142,21 +146,8 @@ def record_risk(
         for top in range(columns):
             if limits is not None:
                 limits.check()
-            count_minimal_uniques(
-                codes,
-                sizes,
-                top,
-                size,
-                choose,
-                first,
-                unique,
-                per_row,
-                counted,
-                stack,
-                bounds,
-                count,
-                local,
-            )
+            room = stack, bounds, count, local
+            count_minimal_uniques(codes, sizes, top, size, choose, first, unique, per_row, counted, *room)
             progress("columns combined", top + 1, columns)
         per_column[order] = counted
     return RecordRisk(table.names, size, per_row, per_column)
@@ -189,9 +180,16 @@ FEWEST_IN_TIME = 3
 """So many sets are measured even where the deadline is over."""
 
 
-@dataclass(frozen=True, eq=False)
-class DiscoveryEvidence:
-    """What a search for identifying columns found, in exact numbers. No cell value is in it."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Discovery(Printable):
+    """What `sf.discover` found. Numbers are exact, names are those of columns, no cell value is shown.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"zip": ["1", "1", "2", "2"], "sex": ["f", "m", "f", "m"], "alive": [True] * 4})
+    >>> scan = sf.discover(people, k=2, mode="any")
+    >>> scan.minimal, scan.minimum, scan.proved, scan.exposed
+    ([('zip', 'sex')], ('zip', 'sex'), True, 4)
+    """
 
     whole: Measures
     found: MinimalSets
@@ -352,40 +350,110 @@ class DiscoveryEvidence:
         """Which records stand out by how few of their values, up to so many."""
         return record_risk(self.table, max_size=max_size, progress=progress)
 
+    def suggest(self, preset: str | None = None) -> Policy:
+        """A policy from all this evidence, each role with its reason; to be read before it is used.
+
+        Promises ask for at least the k that was searched with. Without a preset the policy can always be
+        kept, if the table is about two people or more; a preset is never lowered, so a small table may be too
+        small for it.
+        """
+        return draft(
+            self.survey,
+            preset=preset,
+            findings={name: finding_of(self, name) for name in self.survey.columns},
+            least=self.k,
+            note=_note(self),
+            source=self.source,
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """What can be drawn: the exposed share by the size of the set, the contribution of each column."""
+        steps = growth(self)
+        shares = tuple((_label(s), float(Fraction(s.exposed, self.rows or 1))) for s in steps)
+        exposed = Chart(
+            "exposed-by-size",
+            f"Records in groups smaller than {self.k}, by how many columns are known",
+            "line",
+            ("columns known, the strongest first", "exposed share of all records"),
+            shares,
+            tuple(", ".join(s.columns) or "nothing" for s in steps),
+            percent=True,
+        )
+        score = self.risk is not None
+        parts = [(name, float(share)) for name, share in self.contribution.items()][:MOST_BARS]
+        contribution = Chart(
+            "contribution-by-column",
+            "Share of the risk score that a column is part of"
+            if score
+            else "Minimal sets that a column is in",
+            "bars",
+            ("column", "share of the score" if score else "share of the minimal sets"),
+            tuple(parts),
+            tuple(f"alone it exposes {self.alone[name]:,} records" for name, _ in parts),
+            percent=True,
+        )
+        return exposed, contribution
+
+    def card(self) -> Card:
+        """The discovery in a few lines: the whole table, the smallest set, sets, identifiers and risk."""
+        lines = [*_answers(self), (), *_sets(self), (), *_identifiers(self), (), *_risk(self)]
+        target = f"at least {format_number(self.t)} of {pluralize(self.found.terms.rows, 'row')} exposed"
+        return Card(f"quasi-identifiers, k = {self.k}, reading {self.reading}: {target}", lines, _notes(self))
+
+    def as_dict(self) -> JsonObject:
+        """The discovery as JSON: the same names, fractions exact as text, no cell values."""
+        return {
+            "rows": self.rows,
+            "sample_of": self.sample_of,
+            "columns": list(self.columns),
+            "k": self.k,
+            "t": self.t,
+            "reading": self.reading,
+            "null_rule": self.null_rule,
+            "k_anonymous": self.k_anonymous,
+            "exposed": self.exposed,
+            "smallest_group": self.whole.smallest,
+            "max_size": self.max_size,
+            "minimal": [list(columns) for columns in self.found.sets[:MOST_LISTED]],
+            "minimal_sets": len(self.found.sets),
+            "complete": self.complete,
+            "stopped": self.found.stopped or None,
+            "complete_to": self.complete_to,
+            "method": self.method,
+            "assurance": self.assurance,
+            "minima": [list(columns) for columns in self.minima],
+            "all_minima": self.all_minima,
+            "minimum": None if self.minimum is None else list(self.minimum),
+            "proved": self.proved,
+            "lower_bound": self.lower_bound,
+            "reason": self.reason,
+            "duplicates": self.duplicates,
+            "sets": [_measures(m) for m in self.sets],
+            "identifiers": [json_ready(sign) for sign in self.identifiers],
+            "record_risk": None if self.risk is None else _record_risk(self.risk),
+        }
+
+    def __repr__(self) -> str:
+        size = f"{self.rows} rows, {len(self.columns)} columns"
+        return f"Discovery({size}, k={self.k}, {self.reading}, {len(self.found.sets)} sets)"
+
 
 # The policy that a discovery suggests: its evidence per column, handed to the draft.
 
 
-def suggest(scan: DiscoveryEvidence, *, preset: str | None = None) -> Policy:
-    """A policy for the surveyed table. Promises ask for at least the k that was searched with.
-
-    Without a preset the policy can always be kept, if the table is about two people or more; a preset is
-    never lowered, so a small table may be too small for it.
-    """
-    return draft(
-        scan.survey,
-        preset=preset,
-        findings={name: finding_of(scan, name) for name in scan.survey.columns},
-        least=scan.k,
-        note=_note(scan),
-        source=scan.source,
-    )
-
-
-def finding_of(scan: DiscoveryEvidence, name: str) -> ColumnFinding:
+def finding_of(scan: Discovery, name: str) -> ColumnFinding:
     """What the search says about one column."""
     evidence = [sign for sign in scan.identifiers if sign.column == name]
-    direct = [sign for sign in evidence if sign.direct and sign.convincing]
-    if direct:
-        reason = "; ".join(f"{sign.kind}: {sign.reason}" for sign in direct)
-        return ColumnFinding(identifies=reason, person=any(sign.person for sign in direct))
+    finding = direct_finding(evidence)
+    if finding.identifies:
+        return finding
     remarks = [
         f"{sign.kind} ({sign.confidence}): {sign.reason}" for sign in evidence if sign.kind != "unique"
     ]
     return ColumnFinding(remark="; ".join([*remarks, *_strength(scan, name)]))
 
 
-def _strength(scan: DiscoveryEvidence, name: str) -> list[str]:
+def _strength(scan: Discovery, name: str) -> list[str]:
     """How a column singles people out: alone, and together with others."""
     if name not in scan.columns:
         return ["left out of the search"]
@@ -399,7 +467,7 @@ def _strength(scan: DiscoveryEvidence, name: str) -> list[str]:
     return notes
 
 
-def _note(scan: DiscoveryEvidence) -> str:
+def _note(scan: Discovery) -> str:
     bound = "" if scan.max_size is None else f", sets of at most {pluralize(scan.max_size, 'column')}"
     state = "complete" if scan.complete else "stopped early"
     return (
@@ -417,14 +485,7 @@ MOST_LISTED = 100_000
 Lines = list[tuple[str, ...]]
 
 
-def card(scan: DiscoveryEvidence) -> Card:
-    """The card: the whole table, the smallest set, then sets, identifiers and record risk."""
-    lines = [*_answers(scan), (), *_sets(scan), (), *_identifiers(scan), (), *_risk(scan)]
-    target = f"at least {format_number(scan.t)} of {pluralize(scan.found.terms.rows, 'row')} exposed"
-    return Card(f"quasi-identifiers, k = {scan.k}, reading {scan.reading}: {target}", lines, _notes(scan))
-
-
-def _answers(scan: DiscoveryEvidence) -> Lines:
+def _answers(scan: Discovery) -> Lines:
     whole = scan.whole
     state = f"{'' if scan.k_anonymous else 'not '}{scan.k}-anonymous"
     group = f"smallest group {format_number(whole.smallest)}" if whole.rows else "no rows"
@@ -434,9 +495,8 @@ def _answers(scan: DiscoveryEvidence) -> Lines:
     if scan.minimum is None:
         return [*lines, ("smallest set", "none")]
     size = pluralize(len(scan.minimum), "column")
-    proof = (
-        "proved" if scan.proved else f"best found; at least {pluralize(scan.lower_bound, 'column')} needed"
-    )
+    needed = pluralize(scan.lower_bound, "column")
+    proof = "proved" if scan.proved else f"best found; at least {needed} needed"
     lines.append(("smallest set", _named(scan.minimum), size, proof))
     further = scan.minima[1:MOST_SHOWN]
     lines += [("  just as small", _named(columns)) for columns in further]
@@ -444,22 +504,21 @@ def _answers(scan: DiscoveryEvidence) -> Lines:
     return [*lines, (f"  and {format_number(more)} more",)] if more else lines
 
 
-def _sets(scan: DiscoveryEvidence) -> Lines:
+def _sets(scan: Discovery) -> Lines:
     lines: Lines = [("minimal set", "exposed", "share", "groups", "pairs told apart")]
     for m in scan.measured(MOST_SHOWN):
         apart = "–" if m.separation is None else percent(m.separation)
-        lines.append(
-            (_named(m.columns), format_number(m.exposed), percent(m.share), format_number(m.groups), apart)
-        )
+        counts = format_number(m.exposed), percent(m.share), format_number(m.groups)
+        lines.append((_named(m.columns), *counts, apart))
     return lines if scan.found.sets else []
 
 
-def _identifiers(scan: DiscoveryEvidence) -> Lines:
+def _identifiers(scan: Discovery) -> Lines:
     lines = [(sign.column, sign.kind, sign.confidence, sign.reason) for sign in scan.identifiers]
     return [("column", "evidence", "confidence", "reason"), *lines] if lines else []
 
 
-def _risk(scan: DiscoveryEvidence) -> Lines:
+def _risk(scan: Discovery) -> Lines:
     risk = scan.risk
     if risk is None:
         return []
@@ -471,12 +530,13 @@ def _risk(scan: DiscoveryEvidence) -> Lines:
     return [head, *parts[:MOST_SHOWN]]
 
 
-def _notes(scan: DiscoveryEvidence) -> list[str]:
+def _notes(scan: Discovery) -> list[str]:
     count = pluralize(len(scan.found.sets), "minimal set")
-    upto = (
-        "all there are" if scan.max_size is None else f"all of at most {pluralize(scan.max_size, 'column')}"
-    )
-    notes = [f"{count}, {upto if scan.complete else _stopped(scan)}"]
+    extent = STOPPED.get(scan.found.stopped, "stopped before all were found")
+    if scan.complete:
+        most = scan.max_size
+        extent = "all there are" if most is None else f"all of at most {pluralize(most, 'column')}"
+    notes = [f"{count}, {extent}"]
     if scan.assurance:
         notes.append(scan.assurance)
     if scan.proved and len(scan.minima) > 1 and not scan.all_minima:
@@ -487,11 +547,8 @@ def _notes(scan: DiscoveryEvidence) -> list[str]:
         notes.append(scan.reason)
     if any(len(columns) == 1 for columns in scan.found.sets[:1]) and len(scan.columns) > 1:
         notes.append("a column that suffices alone hides the sets it is in; leave it out to see the others")
-    near = [
-        name
-        for name, size in zip(scan.columns, scan.table.sizes, strict=True)
-        if _mostly_distinct(scan, name, size)
-    ]
+    sizes = zip(scan.columns, scan.table.sizes, strict=True)
+    near = [name for name, size in sizes if _mostly_distinct(scan, name, size)]
     if near:
         notes.append(f"nearly every number differs in {', '.join(near)}: round them to learn more")
     if not scan.risk_in_time:
@@ -513,11 +570,7 @@ STOPPED = {
 """Why there may be more sets, in words."""
 
 
-def _stopped(scan: DiscoveryEvidence) -> str:
-    return STOPPED.get(scan.found.stopped, "stopped before all were found")
-
-
-def _mostly_distinct(scan: DiscoveryEvidence, name: str, size: int) -> bool:
+def _mostly_distinct(scan: Discovery, name: str, size: int) -> bool:
     return scan.survey.columns[name].kind == "decimal" and scan.rows >= 50 and size * 10 >= scan.rows * 9
 
 
@@ -535,40 +588,6 @@ def percent(share: Fraction) -> str:
         return f"{int(share * 100)}%"
     tenths = int(share * 1000)
     return f"{tenths // 10}.{tenths % 10}%" if tenths else "under 0.1%"
-
-
-def document(scan: DiscoveryEvidence) -> JsonObject:
-    """The document with every answer under the name that the library gives it."""
-    return {
-        "rows": scan.rows,
-        "sample_of": scan.sample_of,
-        "columns": list(scan.columns),
-        "k": scan.k,
-        "t": scan.t,
-        "reading": scan.reading,
-        "null_rule": scan.null_rule,
-        "k_anonymous": scan.k_anonymous,
-        "exposed": scan.exposed,
-        "smallest_group": scan.whole.smallest,
-        "max_size": scan.max_size,
-        "minimal": [list(columns) for columns in scan.found.sets[:MOST_LISTED]],
-        "minimal_sets": len(scan.found.sets),
-        "complete": scan.complete,
-        "stopped": scan.found.stopped or None,
-        "complete_to": scan.complete_to,
-        "method": scan.method,
-        "assurance": scan.assurance,
-        "minima": [list(columns) for columns in scan.minima],
-        "all_minima": scan.all_minima,
-        "minimum": None if scan.minimum is None else list(scan.minimum),
-        "proved": scan.proved,
-        "lower_bound": scan.lower_bound,
-        "reason": scan.reason,
-        "duplicates": scan.duplicates,
-        "sets": [_measures(m) for m in scan.sets],
-        "identifiers": [json_ready(sign) for sign in scan.identifiers],
-        "record_risk": None if scan.risk is None else _record_risk(scan.risk),
-    }
 
 
 def _measures(m: Measures) -> JsonObject:
@@ -609,7 +628,7 @@ class GrowthStep:
     exposed: int
 
 
-def growth(scan: DiscoveryEvidence) -> tuple[GrowthStep, ...]:
+def growth(scan: Discovery) -> tuple[GrowthStep, ...]:
     """How fast exposure grows with what somebody knows: the strongest next column, one at a time.
 
     Columns that name people by themselves, or tell all rows apart, are left out: they end the story at once.
@@ -641,65 +660,6 @@ def _label(step: GrowthStep) -> str:
     return f"{len(step.columns)}: + {step.columns[-1]}" if step.columns else "0"
 
 
-def charts(scan: DiscoveryEvidence) -> tuple[Chart, Chart]:
-    """The exposed share by the number of columns known; the contribution of each column."""
-    steps = growth(scan)
-    shares = tuple((_label(s), float(Fraction(s.exposed, scan.rows or 1))) for s in steps)
-    exposed = Chart(
-        "exposed-by-size",
-        f"Records in groups smaller than {scan.k}, by how many columns are known",
-        "line",
-        ("columns known, the strongest first", "exposed share of all records"),
-        shares,
-        tuple(", ".join(s.columns) or "nothing" for s in steps),
-        percent=True,
-    )
-    score = scan.risk is not None
-    parts = [(name, float(share)) for name, share in scan.contribution.items()][:MOST_BARS]
-    contribution = Chart(
-        "contribution-by-column",
-        "Share of the risk score that a column is part of" if score else "Minimal sets that a column is in",
-        "bars",
-        ("column", "share of the score" if score else "share of the minimal sets"),
-        tuple(parts),
-        tuple(f"alone it exposes {scan.alone[name]:,} records" for name, _ in parts),
-        percent=True,
-    )
-    return exposed, contribution
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Discovery(DiscoveryEvidence, Printable):
-    """What `sf.discover` found. Numbers are exact, names are those of columns, no cell value is shown.
-
-    >>> import polars as pl, sfumato as sf
-    >>> people = pl.DataFrame({"zip": ["1", "1", "2", "2"], "sex": ["f", "m", "f", "m"], "alive": [True] * 4})
-    >>> scan = sf.discover(people, k=2, mode="any")
-    >>> scan.minimal, scan.minimum, scan.proved, scan.exposed
-    ([('zip', 'sex')], ('zip', 'sex'), True, 4)
-    """
-
-    def suggest(self, preset: str | None = None) -> Policy:
-        """A policy from all this evidence, each role with its reason; to be read before it is used."""
-        return suggest(self, preset=preset)
-
-    def charts(self) -> tuple[Chart, ...]:
-        """What can be drawn: the exposed share by the size of the set, the contribution of each column."""
-        return charts(self)
-
-    def card(self) -> Card:
-        """The discovery in a few lines."""
-        return card(self)
-
-    def as_dict(self) -> JsonObject:
-        """The discovery as JSON: the same names, fractions exact as text, no cell values."""
-        return document(self)
-
-    def __repr__(self) -> str:
-        size = f"{self.rows} rows, {len(self.columns)} columns"
-        return f"Discovery({size}, k={self.k}, {self.reading}, {len(self.found.sets)} sets)"
-
-
 # The scan of a source: its survey, its codes, and the searches that a discovery is made of.
 
 
@@ -718,9 +678,7 @@ def scan(
     """
     if not source.columns:
         raise BadData("the table has no columns")
-    unknown = [name for name in without if name not in source.columns]
-    if unknown:
-        raise UsageError(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+    check_names(without, source.columns)
     chosen = method or SearchMethod()
     limits = chosen.limits(source.memory)
     names = [name for name in source.columns if name not in set(without)]
@@ -732,11 +690,10 @@ def scan(
     progress("grouping", 0)
     answer = search_by(chosen, table, reading, progress=progress, limits=limits)
     risk = None
-    with suppress(OutOfTime):
-        if risk_size is not None:
-            risk = record_risk(
-                table, max_size=risk_size, memory=source.memory, progress=progress, limits=limits
-            )
+    if risk_size is not None:
+        with suppress(OutOfTime):
+            memory = source.memory
+            risk = record_risk(table, max_size=risk_size, memory=memory, progress=progress, limits=limits)
     return Discovery(
         k_test(table, k=reading.k),
         answer.found,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -278,8 +278,7 @@ class ColumnCells:
     def of(cls, column: ColumnEvidence, rows: int, *, part: bool = False) -> ColumnCells:
         """What a survey lists of a column."""
         pairs = [(v, int(c)) for v, c in zip(column.values, column.counts, strict=True) if v]
-        texts = tuple(v for v, _ in pairs)
-        return cls(texts, tuple(c for _, c in pairs), column.kind, part, rows)
+        return cls(tuple(v for v, _ in pairs), tuple(c for _, c in pairs), column.kind, part, rows)
 
     @property
     def present(self) -> int:
@@ -330,16 +329,12 @@ class Resemblance:
     reason: str
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_BIRTH = _set("""
+_BIRTH = _words("""
     born birth birthday birthdate dob yob geboren geburtsdatum geburtstag geburtsjahr naissance nascita
     nacimiento geboortedatum födelsedatum urodzenia
 """)
-_LATITUDE = _set("lat latitude")
-_LONGITUDE = _set("lon lng long longitude")
+_LATITUDE = _words("lat latitude")
+_LONGITUDE = _words("lon lng long longitude")
 
 
 def names(header: str, cells: ColumnCells) -> Resemblance | None:
@@ -396,8 +391,7 @@ def _is_day(text: str) -> bool:
     return day(text) is not None
 
 
-def _is_year(text: str) -> bool:
-    return re.fullmatch(r"(18|19|20)\d\d", text, re.ASCII) is not None
+_is_year = _matches(r"(18|19|20)\d\d")
 
 
 def coordinates(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
@@ -461,7 +455,7 @@ def identifiers(
     `distinct` has exact numbers of different values where the survey stopped counting; `first_rows` surveys
     the first rows of columns whose values it did not list.
 
-    >>> from sfumato.engine import open_source
+    >>> from sfumato.table.source import open_source
     >>> import pyarrow as pa
     >>> table = pa.table({"contact": ["ada@example.org", "bo@example.org"], "sex": ["f", "m"]})
     >>> [(found.column, found.kind, found.confidence) for found in identifiers(open_source(table).survey())]
@@ -507,13 +501,12 @@ def _by_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
 def _confidence(kind: Kind, share: Fraction, different: int, named: bool) -> Confidence | None:
     """Many different cells cannot all pass by accident; a fitting name helps."""
     accident = kind.chance**different
-    if share >= NEARLY_ALL_CELLS and accident <= 1e-6:
+    nearly_all, majority = share >= NEARLY_ALL_CELLS, share >= HALF_OF_CELLS
+    if nearly_all and accident <= 1e-6:
         return "certain"
-    if (share >= NEARLY_ALL_CELLS and accident <= 1e-2) or (
-        share >= HALF_OF_CELLS and (named or accident <= 1e-6)
-    ):
+    if (nearly_all and accident <= 1e-2) or (majority and (named or accident <= 1e-6)):
         return "likely"
-    return "possible" if share >= HALF_OF_CELLS or (named and share >= SOME_CELLS) else None
+    return "possible" if majority or (named and share >= SOME_CELLS) else None
 
 
 def _by_shape_and_parts(name: str, cells: ColumnCells) -> Iterator[Identifier]:
@@ -564,14 +557,12 @@ DETECTORS: Sequence[Callable[[str, ColumnCells], Iterator[Identifier]]] = (
 
 def findings(survey: TableEvidence, *, first_rows: TableEvidence | None = None) -> dict[str, ColumnFinding]:
     """What the cells of every column give away, for a draft to decide by; what is unique it sees itself."""
-    signs: dict[str, list[Identifier]] = {name: [] for name in survey.columns}
-    for sign in identifiers(survey, first_rows=first_rows):
-        if sign.direct and sign.convincing:
-            signs[sign.column].append(sign)
-    return {
-        name: ColumnFinding(
-            "; ".join(f"{sign.kind}: {sign.reason}" for sign in direct),
-            person=any(sign.person for sign in direct),
-        )
-        for name, direct in signs.items()
-    }
+    signs = identifiers(survey, first_rows=first_rows)
+    return {name: direct_finding(sign for sign in signs if sign.column == name) for name in survey.columns}
+
+
+def direct_finding(signs: Iterable[Identifier]) -> ColumnFinding:
+    """What the signs say by which a column names people by itself; nothing where there are none."""
+    direct = [sign for sign in signs if sign.direct and sign.convincing]
+    reason = "; ".join(f"{sign.kind}: {sign.reason}" for sign in direct)
+    return ColumnFinding(reason, person=any(sign.person for sign in direct))

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from sfumato.draft.evidence import NO_FINDING, ColumnProfile, TableEvidence
+from sfumato.draft.evidence import ColumnProfile, TableEvidence
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.taxonomies.files import Branch, NestedTree
 from sfumato.policy.taxonomies.texts import Flat
@@ -43,9 +43,7 @@ def grouped_categories(
     for name, rule in columns.items():
         if rule.role is not Role.QUASI or rule.taxonomy != Flat():
             continue
-        tree = tree_of_categories(
-            ColumnProfile.of(name, survey.columns[name], survey.rows, NO_FINDING), least
-        )
+        tree = tree_of_categories(ColumnProfile.of(name, survey.columns[name], survey.rows), least)
         if tree is not None:
             how = "neighbours in groups, by their number" if tree.ordered else "common ones in groups"
             trees[name] = ColumnRule(Role.QUASI, tree, f"{rule.reason}; {how}")
@@ -96,11 +94,8 @@ def tree_of_numbered_codes(values: Sequence[str]) -> NestedTree | None:
         if len(groups) <= FEWEST_CATEGORIES:
             break
         pairs = range(0, len(groups), 2)
-        branches = [
-            _span([v for group in groups[i : i + 2] for v in group], tuple(branches[i : i + 2]))
-            for i in pairs
-        ]
         groups = [[v for group in groups[i : i + 2] for v in group] for i in pairs]
+        branches = [_span(v, tuple(branches[i : i + 2])) for v, i in zip(groups, pairs, strict=True)]
     return NestedTree(tuple(branches), ordered=True)
 
 
@@ -131,13 +126,11 @@ def label_of(values: Sequence[str]) -> str:
 
 def _labels(branches: Sequence[Branch]) -> Sequence[str]:
     """Returns the labels of all values and groups."""
-    labels: list[str] = []
-    for branch in branches:
-        if isinstance(branch, str):
-            labels.append(branch)
-        else:
-            labels += [branch[0], *_labels(branch[1])]
-    return labels
+    return [
+        label
+        for branch in branches
+        for label in ([branch] if isinstance(branch, str) else [branch[0], *_labels(branch[1])])
+    ]
 
 
 # Ordered categories: words of a known scale, and bands of numbers, as trees in their order.

@@ -22,7 +22,6 @@ from sfumato.draft.evidence import (
     nearly_unique,
     texts,
 )
-from sfumato.draft.evidence import look_alikes as groups_alike
 from sfumato.draft.functional_dependencies import ColumnsBesideKeys
 from sfumato.draft.safe_harbor_cells import may_be_number_of_people
 from sfumato.models.quasi_sensitive.knowledge import BeliefLimit, Knowledge
@@ -54,7 +53,7 @@ from sfumato.system.verdict import ABSENCE, AttackLimits
 from sfumato.table.microdata import Missing, Role, terms_of
 from sfumato.table.published_texts import rounded_number
 from sfumato.table.spelling import Folding, Spelling, meaning
-from sfumato.table.taxonomy import ANY, Label, Taxonomy, TaxonomyRule
+from sfumato.table.taxonomy import ANY, Label, TaxonomyRule
 
 # Values that a ready taxonomy lacks, and those that are probably meant.
 
@@ -113,6 +112,19 @@ class Diagnosis:
     def __str__(self) -> str:
         sentence = f"{self.gravity}: {self.where}: {self.what.removesuffix('.')}."
         return f"{sentence} {self.remedy}" if self.remedy else sentence
+
+
+def _of_column(
+    column: str,
+    name: str,
+    gravity: Severity,
+    what: str,
+    count: int,
+    remedy: str = "",
+    values: tuple[str, ...] = (),
+    repair: tuple[str, ...] = (),
+) -> Diagnosis:
+    return Diagnosis(name, gravity, f"column {short(column)}", what, count, remedy, values, repair)
 
 
 def diagnosis_lines(diagnoses: Sequence[Diagnosis], *, most: int = MOST_OF_A_KIND) -> list[str]:
@@ -178,10 +190,9 @@ def examine_hierarchy(content: bytes, *, name: str) -> list[Diagnosis]:
     return diagnoses
 
 
-def _unreadable(wrong: BadInput, name: str) -> Diagnosis:
-    return Diagnosis(
-        "unreadable", Severity.ERROR, wrong.where or name, wrong.message, 1, wrong.remedy, wrong.values
-    )
+def _unreadable(wrong: BadInput, file: str, name: str = "unreadable") -> Diagnosis:
+    where = wrong.where or file
+    return Diagnosis(name, Severity.ERROR, where, wrong.message, 1, wrong.remedy, wrong.values)
 
 
 @dataclass(frozen=True)
@@ -259,10 +270,9 @@ def _value_and_group(file: _Lines) -> Iterator[Diagnosis]:
     groups = {label for row in file.rows for label in row[1:] if label != row[0]}
     last = {row[0]: i for i, row in enumerate(file.rows)}
     both = [i for value, i in last.items() if value in groups]
-    if both:
-        what = pluralize(len(both), "value bears the name of a group", "values bear the name of a group")
-        fix = "Rename the group, for example with `(all)` behind it: readers could not tell the two apart."
-        yield from file.diagnosis("value-and-group", Severity.WARNING, both, what, fix)
+    what = pluralize(len(both), "value bears the name of a group", "values bear the name of a group")
+    fix = "Rename the group, for example with `(all)` behind it: readers could not tell the two apart."
+    yield from file.diagnosis("value-and-group", Severity.WARNING, both, what, fix)
 
 
 def _ragged(file: _Lines) -> Iterator[Diagnosis]:
@@ -319,9 +329,8 @@ def examine_knowledge(knowledge: Knowledge, *, name: str = "knowledge") -> Itera
         yield look_alike_spellings(name, "label", alike, remedy=DISTINCT)
     inside = list(subsumed(knowledge))
     if inside:
-        what = pluralize(
-            len(inside), "label has all its terms in another label", "labels have all their terms in others"
-        )
+        single, many = "label has all its terms in another label", "labels have all their terms in others"
+        what = pluralize(len(inside), single, many)
         remedy = "Whoever links to such a label links to the other one too; are both meant?"
         yield Diagnosis("subsumed", Severity.NOTE, name, what, len(inside), remedy, tuple(inside))
 
@@ -352,25 +361,22 @@ def subsumed(knowledge: Knowledge) -> Iterator[str]:
 
 def examine_sets(column: str, knowledge: Knowledge, term_sets: HeldTermSets) -> Iterator[Diagnosis]:
     """Yields the problems that show beside the data."""
-    where = f"column {short(column)}"
     sets = [terms_of(text) for text in term_sets.texts]
     rows = int(term_sets.counts.sum())
     present = {term for terms in sets for term in terms}
     unknown = sorted(present - set(knowledge.terms))
     if unknown:
         what = pluralize(len(unknown), "term that no label has", "terms that no label has")
-        remedy = (
-            "A row with such a term links to nothing: correct the data, or add the term to the knowledge."
-        )
-        yield Diagnosis("unknown-terms", Severity.WARNING, where, what, len(unknown), remedy, tuple(unknown))
-    if alike := look_alikes(sorted(present | set(knowledge.terms))):
-        mixed = [group for group in alike if present & set(group)]
-        if mixed:
-            yield look_alike_spellings(where, "term", mixed, remedy=DISTINCT)
+        fix = "A row with such a term links to nothing: correct the data, or add the term to the knowledge."
+        terms = tuple(unknown)
+        yield _of_column(column, "unknown-terms", Severity.WARNING, what, len(unknown), fix, terms)
+    alike = look_alikes(sorted(present | set(knowledge.terms)))
+    if mixed := [group for group in alike if present & set(group)]:
+        yield look_alike_spellings(f"column {short(column)}", "term", mixed, remedy=DISTINCT)
     bare = int(term_sets.counts[[not terms for terms in sets]].sum())
     if bare:
         what = pluralize(bare, "row has no terms", "rows have no terms")
-        yield Diagnosis("no-terms", Severity.NOTE, where, what, bare, "They link to every label alike.")
+        yield _of_column(column, "no-terms", Severity.NOTE, what, bare, "They link to every label alike.")
     if not rows:
         return
     from sfumato.models.quasi_sensitive.labels import links_of_texts  # noqa: PLC0415  # compiled
@@ -380,7 +386,7 @@ def examine_sets(column: str, knowledge: Knowledge, term_sets: HeldTermSets) -> 
     if lost:
         what = f"{pluralize(lost, 'row links', 'rows link')} to no label, of {rows:,}"
         remedy = "The knowledge says nothing about them, so nothing is promised about them."
-        yield Diagnosis("unlinked", Severity.WARNING, where, what, lost, remedy)
+        yield _of_column(column, "unlinked", Severity.WARNING, what, lost, remedy)
     order = np.argsort(number, kind="stable")
     typical = int(number[order][np.searchsorted(np.cumsum(term_sets.counts[order]), (rows + 1) // 2)])
     alone = int(term_sets.counts[number == 1].sum())
@@ -388,7 +394,7 @@ def examine_sets(column: str, knowledge: Knowledge, term_sets: HeldTermSets) -> 
         f"a typical row links to {pluralize(typical, 'label')} of {len(knowledge.labels):,}; "
         f"{pluralize(alone, 'row links', 'rows link')} to a single one"
     )
-    yield Diagnosis("links", Severity.NOTE, where, what, typical)
+    yield _of_column(column, "links", Severity.NOTE, what, typical)
 
 
 # Problems that only rows show: what one column tells of another.
@@ -397,10 +403,10 @@ def examine_sets(column: str, knowledge: Knowledge, term_sets: HeldTermSets) -> 
 def examine_rows(unchanged: ColumnsBesideKeys, rows: Mapping[str, Sequence[Label]]) -> list[Diagnosis]:
     """Returns which columns are published unchanged and tell what a key is, by the texts of some rows."""
     return [
-        Diagnosis(
+        _of_column(
+            telling.column,
             "telling",
             Severity.WARNING,
-            f"column {short(telling.column)}",
             f"published unchanged, it {telling}, however coarsely that is published",
             telling.told,
             "Make it a quasi-identifier, or do not publish it.",
@@ -412,54 +418,51 @@ def examine_rows(unchanged: ColumnsBesideKeys, rows: Mapping[str, Sequence[Label
 # How the cells of a column are written: numbers that are to be rounded, and texts that look alike.
 
 
-def no_numbers(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
+@dataclass(frozen=True)
+class DeclaredColumn:
+    """A column of a table of so many rows, beside the rule that its policy has for it."""
+
+    name: str
+    rule: ColumnRule
+    cells: ColumnEvidence
+    policy: Policy
+    rows: int
+
+
+def no_numbers(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     """Yields an error where a column is to be rounded that holds something else than numbers."""
-    del policy, rows
-    if rule.digits is None:
+    cells, digits = declared.cells, declared.rule.digits
+    if digits is None:
         return
-    cells = texts(column)
-    wrong = [text for text in cells if rounded_number(text, rule.digits) is None]
-    if wrong or (not column.complete and column.kind not in ("integer", "decimal")):
+    wrong = tuple(text for text in texts(cells) if rounded_number(text, digits) is None)
+    if wrong or (not cells.complete and cells.kind not in ("integer", "decimal")):
         count = pluralize(len(wrong), "value is", "values are") if wrong else "some values are"
         remedy = "Drop `digits`, or write every value as a number; read texts for nothing with --empty."
-        where = f"column {short(name)}"
         what = f"{count} no number written as 1234.5, and the column is to be rounded"
-        yield Diagnosis("no-numbers", Severity.ERROR, where, what, max(1, len(wrong)), remedy, tuple(wrong))
+        yield _of_column(declared.name, "no-numbers", Severity.ERROR, what, max(1, len(wrong)), remedy, wrong)
 
 
-def look_alike_cells(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
+def look_alike_cells(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     """Yields a warning where values are written in several ways that look alike, or count as one."""
-    del policy, rows
+    rule = declared.rule
     if rule.role is Role.SENSITIVE and rule.spelling is Spelling.FOLDED:
-        yield from _folded_spellings(name, column)
+        yield from _folded_spellings(declared)
         return
-    if not rule.role.is_key and rule.role is not Role.SENSITIVE:
+    if rule.one_spelling or not (rule.role.is_key or rule.role is Role.SENSITIVE):
         return
-    if rule.one_spelling:
-        return
-    if groups := groups_alike(texts(column)):
+    if groups := look_alikes(texts(declared.cells)):
         remedy = "Write each in one way: they count as different values and split groups."
         if rule.role is Role.QUASI and (rule.taxonomy is None or isinstance(rule.taxonomy, LISTING)):
             remedy += " With spelling: folded they are published as one."
-        yield look_alike_spellings(f"column {short(name)}", "value", groups, remedy=remedy)
+        yield look_alike_spellings(f"column {short(declared.name)}", "value", groups, remedy=remedy)
 
 
-def _folded_spellings(name: str, column: ColumnEvidence) -> Iterator[Diagnosis]:
+def _folded_spellings(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     """Yields what promises count as one value, and as none, though it is published as it stands."""
-    folding = Folding.of(column.values)
+    folding = Folding.of(declared.cells.values)
     if folding:
-        yield Diagnosis(
-            "folded",
-            Severity.WARNING,
-            f"column {short(name)}",
-            f"{folding}; that is how promises count them",
-            folding.texts + folding.missing,
-            _remedy(folding),
-        )
+        what, count = f"{folding}; that is how promises count them", folding.texts + folding.missing
+        yield _of_column(declared.name, "folded", Severity.WARNING, what, count, _remedy(folding))
 
 
 def _remedy(folding: Folding) -> str:
@@ -477,25 +480,23 @@ SPARSE = Fraction(1, 10)
 """From this share of empty cells on, what they cost is said."""
 
 
-def sparse_values(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
+def sparse_values(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     """Yields a warning where a promise looks at those who have a value alone, and many have none."""
-    limited = [promise for promise in policy.promises if promise.known_alone and name in promise.sensitive]
-    count = _empty(rule, column)
-    if not limited or count < SPARSE * rows:
+    name, promises = declared.name, declared.policy.promises
+    limited = [promise for promise in promises if promise.known_alone and name in promise.sensitive]
+    count = _empty(declared.rule, declared.cells)
+    if not limited or count < SPARSE * declared.rows:
         return
-    share = Fraction(count, rows)
+    share = Fraction(count, declared.rows)
     keys = " and ".join(f"`{key}`" for key in dict.fromkeys(promise.name for promise in limited))
     verb = "counts" if keys.count("`") == 2 else "count"
     what = f"it is empty in {float(share):.0%} of rows: {keys} {verb} among the rows that have a value"
-    allowed, _ = AttackLimits.of(limit for promise in limited for limit in promise.limits()).limit(
-        ABSENCE, name
-    )
+    limits = AttackLimits.of(limit for promise in limited for limit in promise.limits())
+    allowed, _ = limits.limit(ABSENCE, name)
     if share > allowed:
         what += f", and allows a share of {allowed} without one"
     remedy = "Fill it, drop it, or ask less: groups have to be larger than if every row had one."
-    yield Diagnosis("sparse", Severity.WARNING, f"column {short(name)}", what, count, remedy)
+    yield _of_column(name, "sparse", Severity.WARNING, what, count, remedy)
 
 
 def _empty(rule: ColumnRule, column: ColumnEvidence) -> int:
@@ -506,6 +507,8 @@ def _empty(rule: ColumnRule, column: ColumnEvidence) -> int:
     return column.missing + sum(int(n) for text, n in pairs if text is not None and meaning(text) is None)
 
 
+WRITTEN = (HierarchyFile, WrittenRows, NestedTree)
+"""Taxonomies that list their values."""
 MOST_COMPARISONS = 200_000
 """With more comparisons only spellings that look alike are matched."""
 
@@ -536,7 +539,7 @@ def examine_table(policy: Policy, survey: TableEvidence, *, warnings: bool = Fal
     for name, rule in policy.columns.items():
         if name in survey.columns:
             for check in checks:
-                diagnoses += check(name, rule, survey.columns[name], policy, survey.rows)
+                diagnoses += check(DeclaredColumn(name, rule, survey.columns[name], policy, survey.rows))
     return diagnoses
 
 
@@ -565,9 +568,7 @@ def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[
         return examine(Policy.load(path), survey)
     except BadPolicy as wrong:
         file = Path(path)
-        where = wrong.where or file.name
-        diagnosis = Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy, wrong.values)
-        diagnoses = [diagnosis]
+        diagnoses = [_unreadable(wrong, file.name, "policy")]
         for name in _files_of(file):
             diagnoses += examine_file(file.parent / name)
         return diagnoses
@@ -611,10 +612,10 @@ UNCONFIRMED = "unconfirmed"
 def _unconfirmed(policy: Policy) -> Iterator[Diagnosis]:
     """Yields an error for every column that nobody has confirmed yet: it may be planned, not published."""
     for name, reason in policy.confirm.items():
-        yield Diagnosis(
+        yield _of_column(
+            name,
             UNCONFIRMED,
             Severity.ERROR,
-            f"column {short(name)}",
             f"nobody has confirmed that it may be published unchanged{f': {reason}' if reason else ''}",
             1,
             f"Change its role, or say: sfumato policy confirm POLICY {short(name)}",
@@ -626,19 +627,10 @@ def _columns(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     for name in survey.columns:
         if name not in policy.columns:
             hint = did_you_mean(name, absent, otherwise="Give it a role; insensitive if it is harmless.")
-            yield Diagnosis(
-                "undeclared",
-                Severity.ERROR,
-                f"column {short(name)}",
-                "the policy does not declare it",
-                1,
-                hint,
-            )
+            yield _of_column(name, "undeclared", Severity.ERROR, "the policy does not declare it", 1, hint)
     for name in absent:
         hint = "Drop it from the policy, or look whether the data lost it."
-        yield Diagnosis(
-            "absent", Severity.ERROR, f"column {short(name)}", "the data does not have it", 1, hint
-        )
+        yield _of_column(name, "absent", Severity.ERROR, "the data does not have it", 1, hint)
 
 
 def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
@@ -684,10 +676,10 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
         rows, sign = survey.rows - column.missing, "values repeat"
         if column.complete:
             sign = f"{pluralize(column.distinct, 'different value')} in {rows:,} rows"
-        yield Diagnosis(
+        yield _of_column(
+            name,
             SEVERAL_ROWS,
             Severity.WARNING,
-            f"column {short(name)}",
             f"{sign}: if these are people with several rows, then rows are counted where people are promised",
             rows - column.distinct,
             f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
@@ -714,88 +706,74 @@ def _tells_people_apart(name: str, policy: Policy, survey: TableEvidence) -> boo
     return bool(words_of(name) & ONE_PERSON or lexicon().read(name).kinds & NUMBERS_OF_PEOPLE)
 
 
-def _empty_cells(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
-    del rows
-    if not column.missing or not rule.role.is_key:
+def _empty_cells(declared: DeclaredColumn) -> Iterator[Diagnosis]:
+    count = declared.cells.missing
+    if not count or not declared.rule.role.is_key:
         return
     gravity, remedy = {
         Missing.OWN_VALUE: (Severity.NOTE, "They are a value of their own."),
         Missing.SUPPRESS: (Severity.WARNING, "These rows will not be published."),
         Missing.REFUSE: (Severity.ERROR, "The policy refuses them: say missing: own-value or suppress."),
-    }[policy.missing]
-    what = pluralize(column.missing, "cell is empty", "cells are empty")
-    yield Diagnosis("empty-cells", gravity, f"column {short(name)}", what, column.missing, remedy)
+    }[declared.policy.missing]
+    what = pluralize(count, "cell is empty", "cells are empty")
+    yield _of_column(declared.name, "empty-cells", gravity, what, count, remedy)
 
 
-def _unknown_values(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
-    del policy, rows
+def _unknown_values(declared: DeclaredColumn) -> Iterator[Diagnosis]:
+    name, rule, column = declared.name, declared.rule, declared.cells
     if rule.taxonomy is None or not column.complete:
         return
     try:
         rule.tree_of(column.values)
     except BadTaxonomy as wrong:
         lacking = wrong.values
-        where = f"column {short(name)}"
         if not is_lack(wrong):
-            yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy, lacking)
+            message, remedy = wrong.message, wrong.remedy
+            yield _of_column(name, "bad-taxonomy", Severity.ERROR, message, 1, remedy, lacking)
             return
-        cells = _cells(column, set(lacking))
-        listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)
+        pairs = zip(column.values, column.counts.tolist(), strict=True)
+        cells = sum(count for value, count in pairs if value in set(lacking))
         if isinstance(rule.taxonomy, ReadyTaxonomy):
             repair, remedy = near_misses(rule.taxonomy, lacking)
         else:
             repair = _lines_to_add(rule.taxonomy, lacking)
             remedy = "Lines to add are proposed." if repair else "Correct the data, or widen the taxonomy."
         what = f"{pluralize(len(lacking), 'value')} that the taxonomy lacks, in {pluralize(cells, 'cell')}"
-        if listed and (near := _nearly_there(rule.taxonomy, lacking)):
+        if isinstance(rule.taxonomy, WRITTEN) and (near := _nearly_there(rule.taxonomy, lacking)):
             what += f"; {near:,} of them differ from one that it has by case, blanks or accents alone"
-        yield Diagnosis("lacking", Severity.ERROR, where, what, len(lacking), remedy, lacking, repair)
+        yield _of_column(name, "lacking", Severity.ERROR, what, len(lacking), remedy, lacking, repair)
 
 
-def _no_range_ends(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
+def _no_range_ends(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     """Yields an error where the search publishes ranges, and this column has none to publish."""
-    del rows
-    if not rule.role.is_key or not policy.publishes_ranges or not column.complete:
+    rule, cells, policy = declared.rule, declared.cells, declared.policy
+    if not rule.role.is_key or not policy.publishes_ranges or not cells.complete:
         return
     try:
-        check_range_ends(rule.taxonomy, column.values, search=policy.protect.search)
+        check_range_ends(rule.taxonomy, cells.values, search=policy.protect.search)
     except BadTaxonomy as wrong:
-        where = f"column {short(name)}"
-        yield Diagnosis("no-range-ends", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
+        yield _of_column(declared.name, "no-range-ends", Severity.ERROR, wrong.message, 1, wrong.remedy)
 
 
-def _never_seen(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
-    del policy, rows
-    if not isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree) or not column.complete:
+def _never_seen(declared: DeclaredColumn) -> Iterator[Diagnosis]:
+    rule, values = declared.rule, declared.cells.values
+    if not isinstance(rule.taxonomy, WRITTEN) or not declared.cells.complete:
         return
     try:
-        tree = rule.tree_of(column.values)
+        tree = rule.tree_of(values)
     except BadTaxonomy:  # told by another check
         tree = rule.taxonomy.build([])
-    ranks = {tree.rank(value) for value in column.values}
-    unseen = [leaf for rank, leaf in enumerate(tree.leaf_labels) if rank not in ranks]
+    ranks = {tree.rank(value) for value in values}
+    unseen = tuple(str(leaf) for rank, leaf in enumerate(tree.leaf_labels) if rank not in ranks)
     if unseen:
-        what = pluralize(
-            len(unseen), "value of the taxonomy never occurs", "values of the taxonomy never occur"
-        )
-        where = f"column {short(name)}"
+        count = len(unseen)
+        what = pluralize(count, "value of the taxonomy never occurs", "values of the taxonomy never occur")
         remedy = "Fine if they may occur later; they count in the loss."
-        labels = tuple(str(leaf) for leaf in unseen)
-        yield Diagnosis("never-seen", Severity.NOTE, where, what, len(unseen), remedy, labels)
+        yield _of_column(declared.name, "never-seen", Severity.NOTE, what, count, remedy, unseen)
 
 
-def _like_an_identifier(
-    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
-) -> Iterator[Diagnosis]:
-    del policy
+def _like_an_identifier(declared: DeclaredColumn) -> Iterator[Diagnosis]:
+    rule, column, rows = declared.rule, declared.cells, declared.rows
     if rule.role in (Role.IDENTIFIER, Role.QUASI_SENSITIVE) or not nearly_unique(column, rows):
         return
     if rule.digits is not None and column.complete:
@@ -809,19 +787,14 @@ def _like_an_identifier(
     if fate is None and (rule.taxonomy is None or rule.taxonomy.spec.get("flat") is not None):
         fate = "without a hierarchy it will become * everywhere"
     if fate is not None:
-        yield Diagnosis(
+        yield _of_column(
+            declared.name,
             "like-an-identifier",
             Severity.WARNING,
-            f"column {short(name)}",
             f"{column.distinct:,} different values in {rows - column.missing:,} cells: {fate}",
             column.distinct,
             "Make it an identifier, or a quasi-identifier with a taxonomy.",
         )
-
-
-def _cells(column: ColumnEvidence, chosen: set[str]) -> int:
-    pairs = zip(column.values, column.counts.tolist(), strict=True)
-    return sum(count for value, count in pairs if value in chosen)
 
 
 def _nearly_there(rule: TaxonomyRule, lacking: tuple[str, ...]) -> int:
@@ -832,7 +805,7 @@ def _nearly_there(rule: TaxonomyRule, lacking: tuple[str, ...]) -> int:
 
 def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000) -> tuple[str, ...]:
     """Returns each value with the path of the most similar one; below the root where none is similar."""
-    if not isinstance(rule, HierarchyFile | WrittenRows | NestedTree):
+    if not isinstance(rule, WRITTEN):
         return ()
     tree = rule.build([])
     path = dict(zip(tree.leaf_labels, paths(tree), strict=True))
@@ -843,13 +816,9 @@ def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000
         near = alike.get(folded(value))
         if near is None and compare:
             near = next(iter(get_close_matches(value, alike.values(), n=1)), None)
-        above = _root_only(tree) if near is None else [str(x) for x in path[near][1:]]
+        above = [str(tree.labels[0] or ANY)] if near is None else [str(x) for x in path[near][1:]]
         lines.append(as_line([value, *(value if x == near else x for x in above)]))
     return tuple(lines)
-
-
-def _root_only(tree: Taxonomy) -> list[str]:
-    return [str(tree.labels[0] or ANY)]
 
 
 POLICY_CHECKS = (

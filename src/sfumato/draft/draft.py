@@ -18,7 +18,7 @@ from sfumato.draft.functional_dependencies import (
     one_hot_columns,
     telling_columns,
 )
-from sfumato.draft.roles import guess, is_undecided, without_undecided
+from sfumato.draft.roles import guess, is_undecided, unpublished, without_undecided
 from sfumato.draft.safe_harbor_cells import may_be_number_of_people, rules_kept
 from sfumato.models.contract import Adversary, Promise, Promises, with_least_people
 from sfumato.models.registry import make
@@ -97,7 +97,7 @@ def draft(
         person=person,
         confirm=waiting,
         source=source,
-        note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
+        note="\n".join(filter(None, (note, f"Preset {chosen.name}: {remarks(chosen)}" if preset else ""))),
         preset=chosen.name if chosen.checks_columns else None,
     )
 
@@ -122,10 +122,6 @@ def _look_at_several(
         columns.update(without_undecided(columns))
 
 
-def _origin(chosen: Preset) -> str:
-    return f"Preset {chosen.name}: {remarks(chosen)}"
-
-
 def remarks(chosen: Preset) -> str:
     """Returns the source of a preset in a sentence."""
     source = f"{chosen.source} ({chosen.dated})"
@@ -135,7 +131,7 @@ def remarks(chosen: Preset) -> str:
 def _diversity_promises(columns: dict[str, ColumnRule], survey: TableEvidence) -> Promises:
     """Returns a promise of two different values per class for every sensitive column that has two."""
     secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
-    several = [name for name in secret if _different(survey.columns[name]) > 1]
+    several = (name for name in secret if _different(survey.columns[name]) > 1)
     return Promises(tuple(make("l-diversity", {"of": name, "l": 2}) for name in several))
 
 
@@ -339,7 +335,8 @@ def intended(draft: Policy, intent: Intent) -> Policy:
     for name in intent.exact:
         columns[name] = _exact(name, columns[name], intent)
     for name in filter(None, (intent.person, intent.since)):
-        columns[name] = _unpublished(of_deliveries=name == intent.since)
+        why = "says with which delivery a row came" if name == intent.since else "tells people apart"
+        columns[name] = unpublished(f"{why}, as you said")
     named, promises = rule_of(intent.rule), _about_published(draft.promises, columns)
     if isinstance(named, int):
         promises = tuple(with_least_people(p, named) if p.least_people else p for p in promises)
@@ -373,14 +370,7 @@ def _exact(name: str, rule: ColumnRule, intent: Intent) -> ColumnRule:
             where="--exact",
             remedy="Leave it out here. If it identifies nobody, correct its role in the policy afterwards.",
         )
-    if not rule.role.is_key:
-        return rule
-    return replace(rule, controls=replace(rule.controls, at_most=0))
-
-
-def _unpublished(*, of_deliveries: bool) -> ColumnRule:
-    why = "says with which delivery a row came" if of_deliveries else "tells people apart"
-    return ColumnRule(Role.IDENTIFIER, None, f"{why}, as you said")
+    return replace(rule, controls=replace(rule.controls, at_most=0)) if rule.role.is_key else rule
 
 
 def _about_published(promises: Promises, columns: Mapping[str, ColumnRule]) -> tuple[Promise, ...]:

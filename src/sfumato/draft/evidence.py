@@ -170,7 +170,7 @@ class ColumnProfile:
         header: str,
         column: ColumnEvidence,
         rows: int,
-        finding: ColumnFinding,
+        finding: ColumnFinding = NO_FINDING,
         written: SourceForm = NO_FORM,
     ) -> ColumnProfile:
         pairs = zip(column.values, column.counts.tolist(), strict=True)

@@ -13,8 +13,8 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.draft.evidence import NO_FINDING, ColumnProfile, TableEvidence
-from sfumato.draft.roles import is_undecided, taxonomy_of
+from sfumato.draft.evidence import ColumnProfile, TableEvidence
+from sfumato.draft.roles import is_undecided, quasi_rule
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.taxonomies.dates import DateForm, Dates
 from sfumato.policy.taxonomies.texts import Flat
@@ -85,11 +85,8 @@ def telling_columns(
     """Returns quasi-identifiers for columns that would be published unchanged and tell one."""
     dependencies = {}
     for telling in columns.telling(rows):
-        profile = ColumnProfile.of(telling.column, survey.columns[telling.column], survey.rows, NO_FINDING)
-        taxonomy, shape = taxonomy_of(profile)
-        dependencies[telling.column] = ColumnRule(
-            Role.QUASI, taxonomy, f"{telling}, and would give it away; {shape}"
-        )
+        profile = _profile(telling.column, survey)
+        dependencies[telling.column] = quasi_rule(profile, f"{telling}, and would give it away")
     return dependencies
 
 
@@ -167,8 +164,7 @@ def companions(columns: Mapping[str, ColumnRule], survey: TableEvidence) -> dict
         if twin[1] is Role.SENSITIVE:
             changed[name] = ColumnRule(Role.SENSITIVE, None, reason)
         else:
-            taxonomy, shape = taxonomy_of(_profile(name, survey))
-            changed[name] = ColumnRule(Role.QUASI, taxonomy, f"{reason}; {shape}")
+            changed[name] = quasi_rule(_profile(name, survey), reason)
     return changed
 
 
@@ -185,7 +181,7 @@ def _marks(name: str, survey: TableEvidence) -> list[bytes]:
 
 
 def _profile(name: str, survey: TableEvidence) -> ColumnProfile:
-    return ColumnProfile.of(name, survey.columns[name], survey.rows, NO_FINDING)
+    return ColumnProfile.of(name, survey.columns[name], survey.rows)
 
 
 # Spread categories: one category as several columns of 0 and 1, of which a row has one at most.
@@ -229,9 +225,9 @@ def one_hot_columns(flags: FlagColumns, rows: Mapping[str, Sequence[Label]]) -> 
     for name in flags.unknown:
         mates = _mates(ones[name], {flag: ones[flag] for flag in flags.known})
         if mates:
-            others = (
-                short(mates[0]) if len(mates) == 1 else f"one of {short(mates[0])} and {len(mates) - 1} more"
-            )
+            others = short(mates[0])
+            if len(mates) > 1:
+                others = f"one of {others} and {len(mates) - 1} more"
             reason = f"0 or 1, and never 1 where {others} is: another value of the same"
             rules[name] = ColumnRule(Role.QUASI, Flat(), reason)
     return rules
@@ -320,14 +316,13 @@ def date_differences(
     days = {name: _days(columns[name], rows[name]) for name in dated.dates}
     rules = {}
     for name in dated.numbers:
-        counted = _counted(_profile(name, survey), rows[name])
-        pair = next(
-            (p for p in permutations(dated.dates, 2) if _agree(days[p[0]], days[p[1]], counted)), None
-        )
-        if pair is not None:
-            taxonomy, shape = taxonomy_of(_profile(name, survey))
-            reason = f"days from {short(pair[0])} to {short(pair[1])}, and would give both away; {shape}"
-            rules[name] = ColumnRule(Role.QUASI, taxonomy, reason)
+        profile = _profile(name, survey)
+        counted = _counted(profile, rows[name])
+        for first, last in permutations(dated.dates, 2):
+            if _agree(days[first], days[last], counted):
+                reason = f"days from {short(first)} to {short(last)}, and would give both away"
+                rules[name] = quasi_rule(profile, reason)
+                break
     return rules
 
 

@@ -32,7 +32,7 @@ from sfumato.draft.roles_from_content import (
 )
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.taxonomies import rule_from
-from sfumato.policy.taxonomies.dates import DateForm, Dates
+from sfumato.policy.taxonomies.dates import Dates
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyEntry, ReadyKind, ReadyTaxonomy
 from sfumato.policy.taxonomies.texts import Flat, Prefix
@@ -68,16 +68,13 @@ def ready_taxonomy(profile: ColumnProfile) -> tuple[TaxonomyRule, str] | None:
 def _fits(entry: ReadyEntry, profile: ColumnProfile) -> bool:
     if not entry.file and not entry.shape:
         return False  # ages and dates are recognized by other means
-    if not _is_named(entry, profile) and (entry.shape or any(_is_short(value) for value in profile.values)):
+    short = any(len(value) <= SHORT_CODE or value.isdigit() for value in profile.values)
+    if not _is_named(entry, profile) and (entry.shape or short):
         return False
     if entry.kind is ReadyKind.RULE:
         return all(re.fullmatch(entry.shape, value) for value in profile.values)
     rule = ReadyTaxonomy(entry.name)
     return all(rule.knows(value) for value in profile.values)
-
-
-def _is_short(value: str) -> bool:
-    return len(value) <= SHORT_CODE or value.isdigit()
 
 
 def _is_named(entry: ReadyEntry, profile: ColumnProfile) -> bool:
@@ -108,11 +105,8 @@ DraftedTaxonomy = tuple[TaxonomyRule, str]
 def taxonomy_of(profile: ColumnProfile) -> DraftedTaxonomy:
     """Returns the first taxonomy that fits the values; else none but the value or `*`."""
     trees = (attempt(profile) for attempt in (_dates, _ages, ready_taxonomy, _codes, _numbers, _ordered))
-    fitting = next((drafted for drafted in trees if drafted is not None), None)
-    if fitting is not None:
-        return fitting
     more = "" if profile.distinct <= FEW_VALUES else "; a hierarchy file would keep more detail"
-    return Flat(), f"{profile.spoken()}{more}"
+    return next(filter(None, trees), (Flat(), f"{profile.spoken()}{more}"))
 
 
 def _dates(profile: ColumnProfile) -> DraftedTaxonomy | None:
@@ -123,17 +117,13 @@ def _dates(profile: ColumnProfile) -> DraftedTaxonomy | None:
     days = [day for value in profile.values if (day := form.day(value)) is not None]
     span = (max(days) - min(days)).days // 365
     reason = f"dates over {span} year{'s' if span > 1 else ''}" if span else "dates within a year"
-    if _may_change_places(forms):
+    if len(forms) > 1:
         units: tuple[str, ...] = ("year", "decade") if span >= DECADE_YEARS else ("year",)
         return Dates(units, form.written), f"{reason}; days and months could change places, years cannot"
     units = ("month", "year", "decade") if span >= DECADE_YEARS else ("month", "quarter", "year")
     if form.finest == "month":
         units = units[1:]
     return Dates(units, form.written), reason
-
-
-def _may_change_places(forms: list[DateForm]) -> bool:
-    return len(forms) > 1
 
 
 def _ages(profile: ColumnProfile) -> DraftedTaxonomy | None:
@@ -183,8 +173,7 @@ def _numbers(profile: ColumnProfile) -> DraftedTaxonomy | None:
     if profile.distinct <= NOMINAL_NUMBERS:
         return Flat(), what
     low, high, far = _range(profile, numbers)
-    rule = _intervals(profile, low, high)
-    return rule, f"{what}{', some far from the rest' if far else ''}"
+    return _intervals(profile, low, high), f"{what}{', some far from the rest' if far else ''}"
 
 
 def _range(profile: ColumnProfile, numbers: tuple[Decimal, ...]) -> tuple[Decimal, Decimal, bool]:
@@ -292,11 +281,13 @@ def guess(
     return rule
 
 
-def _identifier(reason: str) -> ColumnRule:
+def unpublished(reason: str) -> ColumnRule:
+    """Returns the rule of a column that is not published."""
     return ColumnRule(Role.IDENTIFIER, None, reason)
 
 
-def _quasi(profile: ColumnProfile, reason: str) -> ColumnRule:
+def quasi_rule(profile: ColumnProfile, reason: str) -> ColumnRule:
+    """Returns the rule of a quasi-identifier, with the first taxonomy that fits its values."""
     taxonomy, shape = taxonomy_of(profile)
     return ColumnRule(Role.QUASI, taxonomy, f"{reason}; {shape}" if reason else shape)
 
@@ -307,19 +298,19 @@ def _insensitive(profile: ColumnProfile, reason: str) -> ColumnRule:
 
 
 def _empty(profile: ColumnProfile) -> ColumnRule | None:
-    return None if profile.present > 0 else _identifier("holds nothing, so nothing is published")
+    return None if profile.present > 0 else unpublished("holds nothing, so nothing is published")
 
 
 def _known_identifier(profile: ColumnProfile) -> ColumnRule | None:
-    return _identifier(profile.finding.identifies) if profile.finding.identifies else None
+    return unpublished(profile.finding.identifies) if profile.finding.identifies else None
 
 
 def _too_many(profile: ColumnProfile) -> ColumnRule | None:
-    if profile.column.complete and profile.column.kind != "list":
-        return None
     listed = profile.column.kind == "list"
+    if profile.column.complete and not listed:
+        return None
     why = "lists in its cells" if listed else f"more than {profile.distinct} different values"
-    return _identifier(f"{why}: not published unless you say otherwise")
+    return unpublished(f"{why}: not published unless you say otherwise")
 
 
 def _named_identifier(profile: ColumnProfile) -> ColumnRule | None:
@@ -328,8 +319,8 @@ def _named_identifier(profile: ColumnProfile) -> ColumnRule | None:
         return None
     few = profile.distinct <= FEW_VALUES and profile.present >= 4 * profile.distinct
     if few and not _tell_few_people_apart(profile):
-        return _quasi(profile, f"{profile.says}, but few values")
-    return _identifier(f"{profile.says}, {profile.spoken()}")
+        return quasi_rule(profile, f"{profile.says}, but few values")
+    return unpublished(f"{profile.says}, {profile.spoken()}")
 
 
 def _tell_few_people_apart(profile: ColumnProfile) -> bool:
@@ -360,25 +351,25 @@ def _names(profile: ColumnProfile) -> ColumnRule | None:
     evidence = name_evidence(profile.header, profile.values, profile.counts)
     two_words = evidence.possible and profile.unique
     named = evidence.certain or two_words or evidence.few_people
-    return _identifier("its cells look like names of people") if named else None
+    return unpublished("its cells look like names of people") if named else None
 
 
 def _hashes(profile: ColumnProfile) -> ColumnRule | None:
     digits = hash_digits(profile.values) if profile.column.kind == "text" else 0
-    return _identifier(f"its cells are hash values of {digits} digits") if digits else None
+    return unpublished(f"its cells are hash values of {digits} digits") if digits else None
 
 
 def _free_text(profile: ColumnProfile) -> ColumnRule | None:
     size = sum(map(len, profile.values)) / max(1, len(profile.values))
     if profile.column.kind == "text" and size > LONG_TEXT and 2 * profile.distinct > profile.present:
-        return _identifier("free text: anybody's name may stand in it")
+        return unpublished("free text: anybody's name may stand in it")
     return None
 
 
 def _long_numbers(profile: ColumnProfile) -> ColumnRule | None:
     """Long numbers of nearly everybody are no amounts and no measurements, whatever the header says."""
     if profile.role_by_header in (Role.SENSITIVE, Role.INSENSITIVE) and are_long_numbers(profile):
-        return _identifier(f"{profile.says}, but long numbers, nearly all different ({profile.spoken()})")
+        return unpublished(f"{profile.says}, but long numbers, nearly all different ({profile.spoken()})")
     return None
 
 
@@ -391,9 +382,12 @@ def _sensitive(profile: ColumnProfile) -> ColumnRule | None:
         return _secret_by_cells(profile)
     reason = f"{codes}: health" if codes else profile.says
     if profile.unique and profile.numbers is None and not codes:
-        return _identifier(f"{reason}, but nearly every value is unique")
-    caution = "; nearly every value is unique, think of coarser ones" if profile.unique else ""
-    return ColumnRule(Role.SENSITIVE, None, f"{reason}{caution}")
+        return unpublished(f"{reason}, but nearly every value is unique")
+    return ColumnRule(Role.SENSITIVE, None, f"{reason}{_caution(profile)}")
+
+
+def _caution(profile: ColumnProfile) -> str:
+    return "; nearly every value is unique, think of coarser ones" if profile.unique else ""
 
 
 def _secret_by_cells(profile: ColumnProfile) -> ColumnRule | None:
@@ -403,8 +397,7 @@ def _secret_by_cells(profile: ColumnProfile) -> ColumnRule | None:
     reason = "its cells are results of a test" if are_test_results(profile) else ""
     silent = profile.role_by_header is None or profile.reading.kinds == {"measure_word"}
     if silent and are_sums_of_money(profile):
-        caution = "; nearly every value is unique, think of coarser ones" if profile.unique else ""
-        reason = f"its cells are sums of money{caution}"
+        reason = f"its cells are sums of money{_caution(profile)}"
     if not reason and silent and not profile.unique:
         reason = secret_in_cells(profile)
     return ColumnRule(Role.SENSITIVE, None, reason) if reason else None
@@ -427,32 +420,27 @@ def _running_number(profile: ColumnProfile) -> ColumnRule | None:
         return None
     span = max(numbers) - min(numbers) + 1
     if span == profile.distinct == profile.present:
-        return _identifier("a running number")
+        return unpublished("a running number")
     if end_as_numbers_of_people(profile):
-        return _identifier(f"its header ends as those of numbers of people do, {profile.spoken()}")
+        return unpublished(f"its header ends as those of numbers of people do, {profile.spoken()}")
     if profile.role_by_header is None and are_numbers_of_people(profile):
-        return _identifier(f"numbers of the same length, a few rows each ({profile.spoken()})")
-    if (
-        profile.unique
-        and max(numbers) >= LONG_NUMBER
-        and profile.role_by_header is None
-        and not profile.dates
-    ):
-        return _identifier(f"large numbers, nearly all different ({profile.spoken()})")
+        return unpublished(f"numbers of the same length, a few rows each ({profile.spoken()})")
+    silent = profile.role_by_header is None and not profile.dates
+    if silent and profile.unique and max(numbers) >= LONG_NUMBER:
+        return unpublished(f"large numbers, nearly all different ({profile.spoken()})")
     return None
 
 
 def _numbered_relative(profile: ColumnProfile) -> ColumnRule | None:
-    if not number_relatives(profile):
-        return None
-    return _identifier(f"{profile.says}, and numbers that say who it is ({profile.spoken()})")
+    reason = f"{profile.says}, and numbers that say who it is ({profile.spoken()})"
+    return unpublished(reason) if number_relatives(profile) else None
 
 
 def _dated(profile: ColumnProfile) -> ColumnRule | None:
     """Dates, of whatever: others can know when something happened to somebody."""
     if not _holds_dates(profile):
         return None
-    return _quasi(profile, profile.says if profile.role_by_header is Role.SENSITIVE else "")
+    return quasi_rule(profile, profile.says if profile.role_by_header is Role.SENSITIVE else "")
 
 
 def _holds_dates(profile: ColumnProfile) -> bool:
@@ -460,9 +448,8 @@ def _holds_dates(profile: ColumnProfile) -> bool:
 
 
 def _school_grade(profile: ColumnProfile) -> ColumnRule | None:
-    if not _are_school_grades(profile):
-        return None
-    return _quasi(profile, "grades of a school that follow each other, as classes do")
+    reason = "grades of a school that follow each other, as classes do"
+    return quasi_rule(profile, reason) if _are_school_grades(profile) else None
 
 
 def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
@@ -475,9 +462,9 @@ def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
     if profile.role_by_header is not Role.INSENSITIVE:
         return None
     if _counts_people(profile):
-        return _quasi(profile, "a size of few people, as of a household")
+        return quasi_rule(profile, "a size of few people, as of a household")
     if profile.unique and profile.numbers is None:
-        return _identifier(f"nearly every value is unique ({profile.spoken()})")
+        return unpublished(f"nearly every value is unique ({profile.spoken()})")
     return _insensitive(profile, profile.says)
 
 
@@ -522,8 +509,8 @@ def _knowable(profile: ColumnProfile) -> ColumnRule | None:
     if profile.role_by_header is not Role.QUASI:
         return None
     if profile.unique and profile.numbers is None and not profile.dates and not code_length(profile):
-        return _identifier(f"{profile.says}, but nearly every value is unique")
-    return _quasi(profile, profile.says)
+        return unpublished(f"{profile.says}, but nearly every value is unique")
+    return quasi_rule(profile, profile.says)
 
 
 def _column_guess_codes(profile: ColumnProfile) -> ColumnRule | None:
@@ -531,8 +518,8 @@ def _column_guess_codes(profile: ColumnProfile) -> ColumnRule | None:
     if not length:
         return None
     if profile.unique:
-        return _identifier(f"codes of {length} characters, nearly all unique")
-    return _quasi(profile, "")
+        return unpublished(f"codes of {length} characters, nearly all unique")
+    return quasi_rule(profile, "")
 
 
 def _plain_numbers(profile: ColumnProfile) -> ColumnRule | None:
@@ -546,9 +533,9 @@ def _plain_numbers(profile: ColumnProfile) -> ColumnRule | None:
         return None
     years = profile.whole and all(YEARS[0] <= size <= YEARS[1] for size in numbers or ())
     if years and profile.distinct > 2:
-        return _quasi(profile, "years, as it seems")
+        return quasi_rule(profile, "years, as it seems")
     if _counts_years_of_work(profile):
-        return _quasi(profile, "by its header, work or expenses, and no more than years of work")
+        return quasi_rule(profile, "by its header, work or expenses, and no more than years of work")
     if profile.flags or set(numbers or ()) == {0, 1} or set(numbers or ()) == {1, 2}:
         return ColumnRule(Role.QUASI, Flat(), UNDECIDED)
     return _insensitive(profile, f"numbers, {profile.distinct} different ones{NOBODY_SAYS}")
@@ -566,12 +553,12 @@ def without_undecided(columns: Mapping[str, ColumnRule]) -> dict[str, ColumnRule
 
 
 def _unique_text(profile: ColumnProfile) -> ColumnRule | None:
-    return _identifier(f"nearly every value is unique ({profile.spoken()})") if profile.unique else None
+    return unpublished(f"nearly every value is unique ({profile.spoken()})") if profile.unique else None
 
 
 def _words(profile: ColumnProfile) -> ColumnRule | None:
     """Words under a header that says nothing: others may know them, which is the cautious choice."""
-    return _quasi(profile, "")
+    return quasi_rule(profile, "")
 
 
 GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import dropwhile
 
-from sfumato.draft.evidence import ColumnEvidence, ColumnProfile, TableEvidence
+from sfumato.draft.evidence import ColumnProfile, TableEvidence
 from sfumato.policy.columns import AGES, IDENTIFIERS, PEOPLE, PLACES, words
 from sfumato.policy.content import PolicyContent
 from sfumato.policy.header_lexicon import lexicon
@@ -88,12 +88,8 @@ def are_test_results(profile: ColumnProfile) -> bool:
 def are_blood_groups(profile: ColumnProfile) -> bool:
     """Whether the cells are blood groups: all four kinds, with or without a sign."""
     values = {value.strip().lower() for value in profile.values} - NOTHING_SAID
-    return values <= BLOOD_GROUPS and {group.rstrip("+-").replace("0", "o") for group in values} == {
-        "a",
-        "b",
-        "ab",
-        "o",
-    }
+    kinds = {group.rstrip("+-").replace("0", "o") for group in values}
+    return values <= BLOOD_GROUPS and kinds == {"a", "b", "ab", "o"}
 
 
 def are_round_amounts(profile: ColumnProfile) -> bool:
@@ -120,11 +116,8 @@ def are_numbers_of_people(profile: ColumnProfile) -> bool:
         return False
     last = [int(size) % 10 for size in numbers]
     even = max(last.count(digit) for digit in range(10)) * 4 <= len(last)
-    return (
-        even
-        and profile.distinct * MOST_ROWS_EACH >= profile.present
-        and max(profile.counts) <= 5 * (profile.present // profile.distinct + 1)
-    )
+    few_rows = profile.distinct * MOST_ROWS_EACH >= profile.present
+    return even and few_rows and max(profile.counts) <= 5 * (profile.present // profile.distinct + 1)
 
 
 def number_relatives(profile: ColumnProfile) -> bool:
@@ -350,9 +343,8 @@ def given_names() -> frozenset[str]:
 
 def refuse_published_names(policy: PolicyContent, survey: TableEvidence) -> None:
     """Raises `BadPolicy` where a column that is published holds names of people with certainty."""
-    for name in policy.published:
-        column = survey.columns.get(name)
-        if column is not None and _holds_names(name, column):
+    for name, texts, counts in _published_texts(policy, survey):
+        if name_evidence(name, texts, counts).certain:
             raise BadPolicy(
                 f"column {short(name)} holds names of people and is {policy.columns[name].role}:"
                 " names are not published, not even generalized.",
@@ -361,12 +353,15 @@ def refuse_published_names(policy: PolicyContent, survey: TableEvidence) -> None
             )
 
 
-def _holds_names(name: str, column: ColumnEvidence) -> bool:
-    if column.kind != "text" or not column.complete:
-        return False
-    pairs = zip(column.values, column.counts.tolist(), strict=True)
-    cells = [(text, count) for text, count in pairs if text is not None]
-    return name_evidence(name, [text for text, _ in cells], [count for _, count in cells]).certain
+def _published_texts(
+    policy: PolicyContent, survey: TableEvidence
+) -> Iterator[tuple[str, tuple[str, ...], tuple[int, ...]]]:
+    """Yields the published columns of texts, with their different cells and how often each occurs."""
+    for name in policy.published:
+        column = survey.columns.get(name)
+        if column is not None and column.kind == "text" and column.complete:
+            profile = ColumnProfile.of(name, column, survey.rows)
+            yield name, profile.values, profile.counts
 
 
 # The first line of a file: names of columns, or cells of somebody's row that must not be shown as names.
@@ -511,9 +506,8 @@ def refuse_published_hashes(policy: PolicyContent, survey: TableEvidence) -> Non
 
     Which of both cannot be told from the values, and a keyed one still joins all tables that have it.
     """
-    for name in policy.published:
-        column = survey.columns.get(name)
-        if column is not None and (digits := _digits(column)):
+    for name, texts, _ in _published_texts(policy, survey):
+        if digits := hash_digits(texts):
             raise BadPolicy(
                 f"column {short(name)} holds hash values of {digits} digits and is "
                 f"{policy.columns[name].role}: whoever knows what was hashed, or tries all of it, finds the "
@@ -521,9 +515,3 @@ def refuse_published_hashes(policy: PolicyContent, survey: TableEvidence) -> Non
                 where="columns",
                 remedy="Give it the role identifier.",
             )
-
-
-def _digits(column: ColumnEvidence) -> int:
-    if column.kind != "text" or not column.complete:
-        return 0
-    return hash_digits(text for text in column.values if text is not None)

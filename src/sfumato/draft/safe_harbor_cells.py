@@ -15,7 +15,7 @@ from sfumato.draft.evidence import (
     TableEvidence,
     texts,
 )
-from sfumato.draft.roles import guess
+from sfumato.draft.roles import guess, unpublished
 from sfumato.draft.roles_from_content import name_evidence
 from sfumato.policy.columns import PEOPLE, words
 from sfumato.policy.content import ColumnRule
@@ -56,11 +56,8 @@ def rules_kept(
 
     Of words, codes and long numbers of which no header says what they are nothing is published.
     """
-    return {
-        name: _kept(rule, _profile(name, survey, findings, source))
-        for name, rule in columns.items()
-        if rule.role is not Role.IDENTIFIER
-    }
+    published = {name: rule for name, rule in columns.items() if rule.role is not Role.IDENTIFIER}
+    return {name: _kept(rule, _profile(name, survey, findings, source)) for name, rule in published.items()}
 
 
 def cell_problems(policy: Policy, survey: TableEvidence, findings: Findings) -> Iterator[Problem]:
@@ -132,18 +129,14 @@ def _kept(rule: ColumnRule, profile: ColumnProfile) -> ColumnRule:
     if by_cells is Rule.IDENTIFIER or (kind is None and by_cells is not None):
         kind = by_cells
     if kind is None:
-        return _gone(NOBODY_SAYS) if _nobody_says(rule, profile) else rule
+        return unpublished(NOBODY_SAYS) if _nobody_says(rule, profile) else rule
     mended = _mended(kind, rule, profile)
     if mended is not None and keeps(kind, mended):
         return mended
-    return _gone(f"Safe Harbor: {kind}{f' ({why})' if why else ''}")
+    return unpublished(f"Safe Harbor: {kind}{f' ({why})' if why else ''}")
 
 
 NOBODY_SAYS = "Safe Harbor: no header says what its cells are, and they may be of one of the eighteen kinds"
-
-
-def _gone(reason: str) -> ColumnRule:
-    return ColumnRule(Role.IDENTIFIER, None, reason)
 
 
 def _nobody_says(rule: ColumnRule, profile: ColumnProfile) -> bool:
@@ -174,15 +167,12 @@ def _by_year(rule: ColumnRule, profile: ColumnProfile) -> ColumnRule | None:
         return None
     if profile.numbers is not None:
         listed = Flat(tuple(profile.values), ordered=True)
-        return ColumnRule(Role.QUASI, listed, "years") if keeps(Rule.DATE, _quasi(listed)) else rule
+        by_year = ColumnRule(Role.QUASI, listed, "years")
+        return by_year if keeps(Rule.DATE, by_year) else rule
     units = ("year", "decade") if max(years) - min(years) >= 10 else ("year",)
     form = profile.dates[0].written
     assert units[0] == COARSE_UNITS[0]  # noqa: S101  # level 1 is the finest that is allowed
     return ColumnRule(Role.QUASI, Dates(units, form), "dates; of these the year", start=1)
-
-
-def _quasi(taxonomy: Flat) -> ColumnRule:
-    return ColumnRule(Role.QUASI, taxonomy)
 
 
 def _years(profile: ColumnProfile) -> list[int]:

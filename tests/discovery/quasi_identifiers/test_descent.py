@@ -15,7 +15,7 @@ from oracles.quasi_identifiers import (
     paper_loop,
     random_table,
 )
-from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
+from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, Reading
 from sfumato.discovery.quasi_identifiers.descent import best_of_orders, descend
 from sfumato.system.errors import UsageError
 
@@ -88,5 +88,7 @@ def test_best_of_random_orders():
 
 def test_a_deadline_still_gives_one_answer():
     table = coded({"a": [1, 2, 3], "b": [1, 1, 2]})
-    found = best_of_orders(table, Reading.of(k=2, mode="all"), orders=1000, seed=1, deadline=0.0)
+    found = best_of_orders(
+        table, Reading.of(k=2, mode="all"), orders=1000, seed=1, limits=Limits(deadline=0.0)
+    )
     assert (found.columns, found.orders) == (("a",), 1)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets
-from sfumato.discovery.quasi_identifiers.coded import Reading
+from sfumato.discovery.quasi_identifiers.coded import Limits, Reading
 from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.discovery.quasi_identifiers.minimum import minimum
 from sfumato.system.errors import UsageError
@@ -30,7 +30,7 @@ def ticking(step):
 @pytest.mark.parametrize("reading", [Reading.of(k=2, mode="all"), Reading.of(k=3, fraction="0.2")])
 def test_a_number_of_results_stops_the_search(reading):
     table = wide_table()
-    few = minimal(coded(table), reading, max_results=5)
+    few = minimal(coded(table), reading, limits=Limits(5))
     assert len(few.sets) == 5
     assert not few.complete
     for columns in few.sets:
@@ -52,9 +52,9 @@ def test_a_size_bound_is_complete_up_to_that_size():
 @pytest.mark.parametrize("reading", [Reading.of(k=2, mode="all"), Reading.of(k=3, mode="any")])
 def test_a_deadline_leaves_a_sound_answer(reading):
     table = coded(wide_table(columns=30, rows=2000))
-    late = minimal(table, reading, deadline=0.5, clock=ticking(1.0))
+    late = minimal(table, reading, limits=Limits(deadline=0.5, clock=ticking(1.0)))
     assert not late.complete
-    bounded = minimum(table, reading, deadline=0.5, clock=ticking(1.0))
+    bounded = minimum(table, reading, limits=Limits(deadline=0.5, clock=ticking(1.0)))
     assert not bounded.complete
     assert bounded.columns is not None
     assert 1 <= bounded.lower_bound <= len(bounded.columns)
@@ -78,13 +78,13 @@ def test_bounds_that_make_no_sense_are_refused():
     table = coded(wide_table(columns=2, rows=3))
     for wrong in (
         {"max_size": -1},
-        {"max_results": 0},
-        {"deadline": -1.0},
+        {"limits": {"max_results": 0}},
+        {"limits": {"deadline": -1.0}},
         {"max_size": 4, "engine": "levels"},
     ):
         with pytest.raises(UsageError):
             minimal(
                 coded(wide_table(columns=5, rows=40)) if "engine" in wrong else table,
                 Reading.of(k=2, mode="any"),
-                **wrong,
+                **{**wrong, **({"limits": Limits(**wrong["limits"])} if "limits" in wrong else {})},
             )

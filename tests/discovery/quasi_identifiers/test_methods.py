@@ -13,7 +13,7 @@ import sfumato as sf
 from discovery.quasi_identifiers.test_greedy import planted_cover
 from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets, random_table
 from sfumato.cli.main import app
-from sfumato.discovery.quasi_identifiers.coded import Reading, usual_budget
+from sfumato.discovery.quasi_identifiers.coded import Limits, Reading, usual_budget
 from sfumato.discovery.quasi_identifiers.methods import SearchMethod, search_by
 from sfumato.discovery.quasi_identifiers.minimum import search
 from sfumato.system.errors import UsageError
@@ -51,7 +51,7 @@ def test_a_budget_leaves_an_answer_that_says_how_far_it_goes(seed, words, max_si
     draw = random.Random(seed)
     table = {f"c{j}": [draw.randrange(3) for _ in range(40)] for j in range(9)}
     reading = Reading.of(k=2, **words)
-    found, smallest = search(coded(table), reading, max_size=max_size, budget=1)
+    found, smallest = search(coded(table), reading, max_size=max_size, limits=Limits(budget=1))
     every = minimal_sets(table, reading)
     within = [s for s in every if max_size is None or len(s) <= max_size]
     assert set(found.sets) <= set(within)
@@ -71,8 +71,8 @@ def test_the_same_budget_gives_the_same_answer():
     draw = random.Random(7)
     table = coded({f"c{j}": [draw.randrange(4) for _ in range(800)] for j in range(40)})
     reading = Reading.of(k=5, fraction="1/2")
-    first = search(table, reading, budget=1 << 27)
-    assert search(table, reading, budget=1 << 27) == first
+    first = search(table, reading, limits=Limits(budget=1 << 27))
+    assert search(table, reading, limits=Limits(budget=1 << 27)) == first
     found, smallest = first
     assert not found.complete and found.sets
     assert smallest.proved and smallest.sets[0] in found.sets
@@ -124,4 +124,4 @@ def test_a_method_refuses_what_it_cannot_keep(words):
 
 def test_a_budget_is_at_least_one_step():
     with pytest.raises(UsageError, match="budget"):
-        search(coded({"a": [1, 2], "b": [1, 1]}), KEYS, budget=0)
+        search(coded({"a": [1, 2], "b": [1, 1]}), KEYS, limits=Limits(budget=0))

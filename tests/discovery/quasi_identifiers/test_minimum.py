@@ -6,7 +6,7 @@ import pytest
 
 from discovery.quasi_identifiers.test_minimal_sets import readings
 from oracles.quasi_identifiers import coded, minimal_sets, random_table
-from sfumato.discovery.quasi_identifiers.coded import Reading
+from sfumato.discovery.quasi_identifiers.coded import Limits, Reading
 from sfumato.discovery.quasi_identifiers.minimum import minimum
 
 
@@ -38,6 +38,6 @@ def test_a_number_of_results_keeps_the_proof():
     table = {f"c{j}": [draw % (j + 2) for draw in range(40)] for j in range(9)}
     reading = Reading.of(k=2, mode="all")
     every = minimum(coded(table), reading)
-    some = minimum(coded(table), reading, max_results=1)
+    some = minimum(coded(table), reading, limits=Limits(1))
     assert some.proved and some.sets[0] in every.sets
     assert some.complete == (len(every.sets) == 1)

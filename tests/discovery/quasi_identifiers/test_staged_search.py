@@ -69,7 +69,7 @@ def test_small_sets_of_a_wide_table_are_listed_though_the_tree_does_not_end():
     draw = np.random.default_rng(5)
     table = {f"c{j:02d}": draw.integers(0, 2 + j % 5, 400).tolist() for j in range(40)}
     reading = Reading.of(k=2, mode="any")
-    found = minimal(coded(table), reading, budget=1 << 26)
+    found = minimal(coded(table), reading, limits=Limits(budget=1 << 26))
     assert not found.complete and found.complete_to >= 2
     small = [columns for columns in found.sets if len(columns) <= found.complete_to]
     assert small == minimal_sets(table, reading, found.complete_to)

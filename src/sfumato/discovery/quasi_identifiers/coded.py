@@ -86,10 +86,7 @@ class Coded:
         from sfumato.table.number_forms import column_codes  # noqa: PLC0415  # loads Arrow; codes may be given
 
         chosen = tuple(source.columns if names is None else names)
-        there = set(source.columns)
-        unknown = [name for name in chosen if name not in there]
-        if unknown:
-            raise UsageError(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+        check_names(chosen, source.columns)
         codes, sizes = column_codes(source, chosen, progress=progress)
         return cls(chosen, codes, sizes)
 
@@ -99,10 +96,8 @@ class Coded:
 
     def index(self, names: Sequence[str]) -> tuple[int, ...]:
         """The positions of these columns."""
+        check_names(names, self.names)
         place = {name: j for j, name in enumerate(self.names)}
-        unknown = [name for name in names if name not in place]
-        if unknown:
-            raise UsageError(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
         return tuple(place[name] for name in names)
 
     def select(self, names: Sequence[str]) -> Coded:
@@ -116,6 +111,14 @@ class Coded:
 
     def __repr__(self) -> str:
         return f"Coded({self.rows} rows, {len(self.names)} columns)"
+
+
+def check_names(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Raises `UsageError` for a name that no column has."""
+    there = set(columns)
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        raise UsageError(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
 
 
 def _cell(value: Hashable) -> Hashable:
@@ -400,6 +403,9 @@ class ColumnSets(Sequence[Names]):
         self._several = [j for j, chosen in enumerate(self._members) if len(chosen) > 1]
         self._words, self._sizes, total = _in_order(words, members)
         self._total = sum(int(choices.sum()) for _, choices in self._chunks()) if total is None else total
+        self._ask_for(most)
+
+    def _ask_for(self, most: int | None) -> None:
         self._length = min(self._total, sys.maxsize if most is None else most)
         self.cut = most is not None and most < self._total
         """Whether there are more sets than were asked for."""
@@ -440,7 +446,8 @@ class ColumnSets(Sequence[Names]):
         place = {self._names[column]: j for j, members in enumerate(self._members) for column in members}
         more = np.unique(_words_of_names(sets, place, len(self._members)), axis=0)
         fitting = np.isin(self._sizes, np.unique(_sizes_of(more)))
-        present = {row.tobytes() for row in self._words[fitting & self._may_be_among(more)]}
+        alike = np.isin(self._words[:, 0], more[:, 0])  # the first words: few are left to compare
+        present = {row.tobytes() for row in self._words[fitting & alike]}
         fresh = np.array([row.tobytes() not in present for row in more], bool)
         if fresh.any():
             return ColumnSets(
@@ -451,8 +458,7 @@ class ColumnSets(Sequence[Names]):
     def up_to(self, most: int | None) -> ColumnSets:
         """Returns the same sets, of which so many were asked for."""
         sets = copy(self)
-        sets._length = min(self._total, sys.maxsize if most is None else most)
-        sets.cut = most is not None and most < self._total
+        sets._ask_for(most)
         return sets
 
     def within(self) -> dict[str, int]:
@@ -486,10 +492,6 @@ class ColumnSets(Sequence[Names]):
                 factors = factors.astype(object)
             yield words, factors.prod(axis=1)
 
-    def _may_be_among(self, words: Words) -> Bits:
-        """Flags the sets whose first word is that of one of some others."""
-        return np.isin(self._words[:, 0], words[:, 0])
-
     def _all(self) -> Iterator[Names]:
         ends = np.flatnonzero(np.diff(self._sizes, append=-1)) + 1
         start = 0
@@ -517,13 +519,8 @@ class ColumnSets(Sequence[Names]):
 
 def listed(sets: Sequence[Names], names: Names) -> ColumnSets:
     """Returns sets of columns, given by name, as such a sequence; none of the columns look alike."""
-    return ColumnSets(
-        _words_of_names(sets, {name: j for j, name in enumerate(names)}, len(names)), _alone(names), names
-    )
-
-
-def _alone(names: Names) -> tuple[tuple[int, ...], ...]:
-    return tuple((j,) for j in range(len(names)))
+    place = {name: j for j, name in enumerate(names)}
+    return ColumnSets(_words_of_names(sets, place, len(names)), [(j,) for j in place.values()], names)
 
 
 def _words_of_names(sets: Sequence[Names], place: Mapping[str, int], columns: int) -> Words:
@@ -536,10 +533,8 @@ def _words_of_names(sets: Sequence[Names], place: Mapping[str, int], columns: in
 
 
 def _bits(words: Words, columns: int) -> Bits:
-    spread = np.unpackbits(
-        np.ascontiguousarray(words).view(np.uint8), axis=1, count=columns, bitorder="little"
-    )
-    return spread.view(bool)
+    cells = np.ascontiguousarray(words).view(np.uint8)
+    return np.unpackbits(cells, axis=1, count=columns, bitorder="little").view(bool)
 
 
 def _sizes_of(words: Words) -> NDArray[np.int64]:

@@ -172,8 +172,8 @@ def best_of_orders(
     *,
     orders: int,
     seed: int,
-    deadline: float | None = None,
     progress: Progress = silent,
+    limits: Limits | None = None,
 ) -> BestOfOrders:
     """The descent over random orders of the columns, smallest result first found.
 
@@ -181,7 +181,7 @@ def best_of_orders(
     """
     if orders < 1:
         raise UsageError("at least one order is needed")
-    limits = Limits(None, deadline)
+    limits = limits or Limits()
     question = QuasiIdentifierQuestion.of(table, reading)
     columns = list(range(len(table.names)))
     if question.reason and not question.empty_set:

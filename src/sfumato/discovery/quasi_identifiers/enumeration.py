@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.coded import (
-    Clock,
     Coded,
     ColumnSets,
     Limits,
@@ -460,17 +458,11 @@ def minimal(
     reading: Reading,
     *,
     max_size: int | None = None,
-    max_results: int | None = None,
-    deadline: float | None = None,
-    budget: int | None = None,
     engine: Engine = "auto",
     progress: Progress = silent,
-    clock: Clock = time.monotonic,
     limits: Limits | None = None,
 ) -> MinimalSets:
-    """Find all minimal quasi-identifiers, or those found within the bounds.
-
-    `limits`, if given, is all that bounds the search except `max_size`.
+    """Find all minimal quasi-identifiers, or those found within the limits.
 
     Which ones are found within a number of results, a deadline or a budget of steps may depend on the
     order of the rows; a complete answer never does.
@@ -481,7 +473,7 @@ def minimal(
     """
     if max_size is not None and max_size < 0:
         raise UsageError("max_size must be at least 0")
-    limits = limits or Limits(max_results, deadline, clock, budget)
+    limits = limits or Limits()
     question = QuasiIdentifierQuestion.of(table, reading)
     terms = question.terms
     if question.settled:

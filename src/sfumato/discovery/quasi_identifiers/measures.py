@@ -265,7 +265,7 @@ class QuasiIdentifierQuestion:
         exposed = table.rows if groups is None else groups.exposed
         if reading.name == "all" and exposed < table.rows:
             pairs = groups if terms.k == 2 else partition(table, range(len(table.names)), 2)
-            duplicates = _surplus(pairs)
+            duplicates = 0 if pairs is None else len(pairs.rows) - (len(pairs.bounds) - 1)
         return cls(table, terms, exposed, duplicates)
 
     @property
@@ -296,7 +296,3 @@ class QuasiIdentifierQuestion:
     def named(self, words: Words, reduced: ReducedTable, *, most: int | None = None) -> ColumnSets:
         """Returns found sets by name, every choice among look-alikes; no more than `most` of them."""
         return ColumnSets(words, reduced.members, self.table.names, most=most)
-
-
-def _surplus(pairs: Partition | None) -> int:
-    return 0 if pairs is None else len(pairs.rows) - (len(pairs.bounds) - 1)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil, floor
 from typing import Literal, get_args
 
 from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, Reading, listed, usual_budget
@@ -91,21 +92,16 @@ def search_by(
     (('a', 'b'),)
     """
     limits = limits or method.limits()
-    method = replace(method, deadline=limits.remaining)
     if method.name == "greedy":
         return _by_cover(greedy_cover(table, reading, progress=progress), table)
     if method.name == "descend":
+        until = Limits(deadline=limits.remaining)
         tried = best_of_orders(
-            table,
-            reading,
-            orders=method.orders,
-            seed=method.seed,
-            deadline=method.deadline,
-            progress=progress,
+            table, reading, orders=method.orders, seed=method.seed, progress=progress, limits=until
         )
         return _by_orders(tried, table)
     if method.name == "sample":
-        return _by_sample(method, table, reading, progress)
+        return _by_sample(replace(method, deadline=limits.remaining), table, reading, progress)
     budget = method.budget or usual_budget(table.rows, len(table.names))
     bounds = replace(limits, budget=budget)
     sets, smallest = search(table, reading, max_size=method.max_size, progress=progress, limits=bounds)
@@ -129,27 +125,22 @@ def _by_cover(cover: GreedyCover, table: Coded) -> MethodAnswer:
     sets = _one_set(cover, table)
     settled = sets.complete
     smallest = Smallest(tuple(sets.sets), cover.lower_bound, cover.proved or settled, settled)
-    if settled:
-        return MethodAnswer(sets, smallest, "")
-    if cover.factor is None:
-        vouched = f"greedy: no factor is known for the reading {cover.terms.reading}"
-    else:
+    vouched = f"greedy: no factor is known for the reading {cover.terms.reading}"
+    if cover.factor is not None:
         vouched = f"greedy: at most {_decimal(cover.factor)} times as many columns as the smallest set"
-    return MethodAnswer(sets, smallest, vouched)
+    return MethodAnswer(sets, smallest, "" if settled else vouched)
 
 
 def _by_orders(tried: BestOfOrders, table: Coded) -> MethodAnswer:
     sets = _one_set(tried, table)
-    settled = sets.complete
-    if settled:
+    if sets.complete:
         return MethodAnswer(sets, Smallest(tuple(sets.sets), 0, True, True), "")
     size = len(tried.columns or ())
     smallest = Smallest(tuple(sets.sets), 1, size == 1, False)
-    smaller = max(1, size - 1)
-    chance = _decimal(tried.chance(smaller), down=True)
     sentence = f"descend: best of {tried.orders} random orders, seed {tried.seed}"
     if size > 1:
-        sentence += f"; a given set of {smaller} would have been met with a chance of at least {chance}"
+        chance = _decimal(tried.chance(size - 1), down=True)
+        sentence += f"; a given set of {size - 1} would have been met with a chance of at least {chance}"
     return MethodAnswer(sets, smallest, sentence)
 
 
@@ -161,22 +152,19 @@ def _by_sample(method: SearchMethod, table: Coded, reading: Reading, progress: P
         delta=method.delta,
         seed=method.seed,
         max_size=method.max_size,
-        max_results=method.max_results,
-        deadline=method.deadline,
         progress=progress,
+        limits=Limits(method.max_results, method.deadline),
     )
     keys = tuple(candidate.columns for candidate in sampled.sets if candidate.holds)
-    settled = bool(sampled.reason)
     every = sampled.complete and sampled.verified and len(keys) == len(sampled.sets)
     sets = MinimalSets(sampled.terms, listed(keys, table.names), every, method.max_size, sampled.reason)
-    if settled:
+    if sampled.reason:
         return MethodAnswer(sets, Smallest(keys, 0, True, True), "")
     smallest = _smallest_sampled(sampled, table, reading, method.max_size)
     rows = f"{sampled.sampled} of {sampled.terms.rows} rows"
     vouched = f"sample: {rows}, ε = {method.epsilon:g}, δ = {method.delta:g}"
-    return MethodAnswer(
-        sets, smallest, f"{vouched}; {len(keys)} of {len(sampled.sets)} sets hold on all rows"
-    )
+    vouched += f"; {len(keys)} of {len(sampled.sets)} sets hold on all rows"
+    return MethodAnswer(sets, smallest, vouched)
 
 
 def _smallest_sampled(sampled: SampledSets, table: Coded, reading: Reading, max_size: int | None) -> Smallest:
@@ -199,10 +187,5 @@ def _smallest_sampled(sampled: SampledSets, table: Coded, reading: Reading, max_
 
 def _decimal(number: Fraction, *, down: bool = False) -> str:
     """A number with two decimals, rounded up, or down: it stays a bound."""
-    hundredths = number * 100
-    whole = (
-        hundredths.numerator // hundredths.denominator
-        if down
-        else -(-hundredths.numerator // hundredths.denominator)
-    )
+    whole = floor(number * 100) if down else ceil(number * 100)
     return f"{whole // 100}.{whole % 100:02d}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from sfumato.discovery.quasi_identifiers.coded import Clock, Coded, Limits, OutOfTime, Reading, Terms
+from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, OutOfTime, Reading, Terms
 from sfumato.discovery.quasi_identifiers.descent import descend, greedy_cover
 from sfumato.discovery.quasi_identifiers.enumeration import (
     LARGEST_SET,
@@ -65,23 +64,17 @@ def minimum(
     table: Coded,
     reading: Reading,
     *,
-    max_results: int | None = None,
-    deadline: float | None = None,
-    budget: int | None = None,
     progress: Progress = silent,
-    clock: Clock = time.monotonic,
     limits: Limits | None = None,
 ) -> Minimum:
     """Prove sizes impossible, one after the other, until one is possible.
-
-    `limits`, if given, is all that bounds the search.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> found = minimum(table, Reading.of(k=2, mode="all"))
     >>> found.columns, found.proved
     (('c',), True)
     """
-    limits = limits or Limits(max_results, deadline, clock, budget)
+    limits = limits or Limits()
     question = QuasiIdentifierQuestion.of(table, reading)
     sets: Sequence[tuple[str, ...]]
     if question.settled:
@@ -209,21 +202,17 @@ def search(
     reading: Reading,
     *,
     max_size: int | None = None,
-    max_results: int | None = None,
-    deadline: float | None = None,
-    budget: int | None = None,
     progress: Progress = silent,
-    clock: Clock = time.monotonic,
     limits: Limits | None = None,
 ) -> tuple[MinimalSets, Smallest]:
     """All minimal sets within the bounds, and the minima: proved, or bounded from below.
 
     Under a deadline the minima get the first half of the time. Without one they follow from the minimal
-    sets, if these tell, and else have a budget of steps of their own. Neither `max_size` nor `max_results`
-    bounds them: they are what they would be without. Minima found on the way are listed with the minimal
-    sets. `limits`, if given, is all that bounds the search except `max_size`.
+    sets, if these tell, and else have a budget of steps of their own. Neither `max_size` nor a number of
+    results bounds them: they are what they would be without. Minima found on the way are listed with the
+    minimal sets.
     """
-    limits = limits or Limits(max_results, deadline, clock, budget)
+    limits = limits or Limits()
     minima = None
     if limits.deadline is not None:
         minima = _minimum_within(table, reading, limits.until(0.5, max_results=MOST_MINIMA), progress)
@@ -344,10 +333,8 @@ def minimal_by_sample(
     delta: float,
     seed: int,
     max_size: int | None = None,
-    max_results: int | None = None,
-    deadline: float | None = None,
     progress: Progress = silent,
-    clock: Clock = time.monotonic,
+    limits: Limits | None = None,
 ) -> SampledSets:
     """Minimal keys of a random sample of the rows, each then measured on all rows."""
     if reading.k != 2 or reading.name not in ("all", "distinct"):
@@ -356,7 +343,7 @@ def minimal_by_sample(
             remedy='Sampling is for keys: use k=2 with mode "all" or "distinct".',
         )
     rate = sampling_rate(table.rows, len(table.names), epsilon=epsilon, delta=delta)
-    limits = Limits(max_results, deadline, clock)
+    limits = limits or Limits()
     question = QuasiIdentifierQuestion.of(table, reading)
     if question.settled:
         sets = (SampledSet((), True, measure(question.table, (), k=2)),) if question.empty_set else ()
@@ -367,10 +354,8 @@ def minimal_by_sample(
         whole.take(rows),
         Reading.of(k=2, mode="distinct"),
         max_size=max_size,
-        max_results=max_results,
-        deadline=deadline,
         progress=progress,
-        clock=clock,
+        limits=replace(limits),
     )
     candidates = keys.sets if len(rows) else ((),)
     checked: list[SampledSet] = []
