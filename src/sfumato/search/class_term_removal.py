@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import comb, lcm
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,9 +49,7 @@ class Clock:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._over.set()
         self._thread.join()
 
@@ -376,7 +373,7 @@ def solve_class(
 
     knowledge = limit.knowledge
     if len(rows) * len(knowledge.rows) > MOST_ROW_PAIRS:
-        return _all_terms_removed(rows, limit, costs)
+        return all_terms_removed(rows, limit, costs)
     query, holders, coarse = _compiled(rows, knowledge, costs)
     choice, cost, bound, feasible, proved = solver.solve(
         query,
@@ -437,11 +434,8 @@ def _compiled(
     group = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
     own = np.array([cost for row in rows for cost in costs.own(row)], np.int64)
     query = solver.Query(start, atom, term, group, own)
-    return (
-        query,
-        solver.Holders(*knowledge.holders, knowledge.label_of_row, knowledge.weight_of_label),
-        coarse,
-    )
+    holders = solver.Holders(*knowledge.holders, knowledge.label_of_row, knowledge.weight_of_label)
+    return query, holders, coarse
 
 
 def _atoms(
@@ -449,10 +443,8 @@ def _atoms(
 ) -> tuple[NDArray[np.int32], bool]:
     """Returns the bit of every term; in rows of very many terms the commonest share one."""
     widths = np.diff(start)
-    atoms = next(
-        (a for a in reversed(ATOMS_PER_ROW) if (1 << np.minimum(widths, a)).sum() <= MOST_SUBSETS),
-        ATOMS_PER_ROW[0],
-    )
+    few = (a for a in reversed(ATOMS_PER_ROW) if (1 << np.minimum(widths, a)).sum() <= MOST_SUBSETS)
+    atoms = next(few, ATOMS_PER_ROW[0])
     atom = (np.arange(len(term)) - np.repeat(start[:-1], widths)).astype(np.int32)
     wide = np.flatnonzero(widths > atoms)
     for i in wide.tolist():
@@ -466,7 +458,7 @@ def _atoms(
     return atom, bool(len(wide))
 
 
-def _all_terms_removed(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts) -> ClassSolution:
+def all_terms_removed(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts) -> ClassSolution:
     """Returns the answer that needs no search: every term removed."""
     cost = sum(costs.whole(row) for row in rows)
     return ClassSolution(((),) * len(rows), cost, 0, limit.kept_without_terms, False)

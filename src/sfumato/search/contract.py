@@ -120,15 +120,11 @@ def unproved_if_suppressed(outcome: Outcome, table: Microdata, aim: Aim) -> Outc
     return replace(outcome, optimal=False, bound=None) if aim.allowed(table) > table.dropped else outcome
 
 
+@dataclass
 class Steps:
-    """Steps that are left to several searches together; a count, so that results repeat."""
+    """Steps that are `left` to several searches together; a count, so that results repeat."""
 
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def take(self, steps: int) -> None:
-        """Counts steps that were taken."""
-        self.left -= steps
+    left: int
 
 
 class Descents:

@@ -170,12 +170,8 @@ def count_lattice(
     """
     if reason := why_not_counted(policy, table):
         raise UsageError(f"the lattice is not counted: {reason}", remedy="Run the search for the k you want.")
-    by_k = [with_original(policy.with_(k=k), table).promises for k in ks]
-    for promises in by_k[:1]:
-        check_people(table, promises)
-    aim = replace(aim_of(policy), suppress=most)
-    counter = NodeCounter(table, by_k, budget_of(table, aim), node_cost(table, aim))
-    permitted = permitted_levels(table, aim)
+    counter, permitted = _counter(table, policy, ks, most)
+    check_people(table, counter.by_k[0])
     nodes, suppressed, classes, loss = _judged_nodes(counter, permitted, progress)
     return CountedLattice(
         tuple(c.name for c in table.keys),
@@ -190,6 +186,14 @@ def count_lattice(
         classes,
         loss,
     )
+
+
+def _counter(table: Microdata, policy: Policy, ks: range, most: Fraction) -> tuple[NodeCounter, Truth]:
+    """Returns what counts combinations for each k, and which of them the policy permits."""
+    by_k = [with_original(policy.with_(k=k), table).promises for k in ks]
+    aim = replace(aim_of(policy), suppress=most)
+    counter = NodeCounter(table, by_k, budget_of(table, aim), node_cost(table, aim))
+    return counter, permitted_levels(table, aim)
 
 
 def budget_of(table: Microdata, aim: Aim) -> int:
@@ -297,9 +301,10 @@ class _Unbeaten:
             return self._kept
         lines = [line for _, line in self._waiting]
         nodes = np.concatenate([self._kept[0], np.array([levels for levels, _ in self._waiting], np.int16)])
-        suppressed = np.concatenate([self._kept[1], np.stack([line[0] for line in lines])])
-        classes = np.concatenate([self._kept[2], np.stack([line[1] for line in lines])])
-        loss = np.concatenate([self._kept[3], np.stack([line[2] for line in lines])])
+        suppressed, classes, loss = (
+            np.concatenate([kept, np.stack(new)])
+            for kept, new in zip(self._kept[1:], zip(*lines, strict=True), strict=True)
+        )
         wins = np.zeros(len(nodes), bool)
         for i in range(suppressed.shape[1]):
             order = np.lexsort((loss[:, i], suppressed[:, i]))
@@ -371,9 +376,8 @@ class NodeCounter:
         left = self.rollup.rows_of(grouped, keeping)
         published = left[left > 0]
         tally = partial(self.rollup.tally, grouped, ~keeping)
-        return len(published), self.cost.score(
-            JudgedNode(levels, grouped.rows, published, rows, tally, keeping)
-        )
+        node = JudgedNode(levels, grouped.rows, published, rows, tally, keeping)
+        return len(published), self.cost.score(node)
 
 
 def _groups_by_level(table: Microdata) -> tuple[tuple[int, ...], ...]:
@@ -441,22 +445,15 @@ class LatticeMap:
         places = _places(self.nodes, self.heights)
         spots = []
         for number, levels in enumerate(self.nodes):
-            counted = suppressed[number] != TOO_MANY
-            spots.append(
-                LatticeSpot(
-                    levels,
-                    *places[number],
-                    SpotState.CHOSEN
-                    if levels == chosen
-                    else SpotState.CLOSED
-                    if not self.permitted[number]
-                    else SpotState.ALLOWED
-                    if suppressed[number] <= allowed
-                    else SpotState.REFUSED,
-                    int(suppressed[number]) + self.dropped if counted else None,
-                    float(loss[number]) if counted else None,
-                )
-            )
+            state = SpotState.ALLOWED if suppressed[number] <= allowed else SpotState.REFUSED
+            if levels == chosen:
+                state = SpotState.CHOSEN
+            elif not self.permitted[number]:
+                state = SpotState.CLOSED
+            counted: tuple[int | None, float | None] = None, None
+            if suppressed[number] != TOO_MANY:
+                counted = int(suppressed[number]) + self.dropped, float(loss[number])
+            spots.append(LatticeSpot(levels, *places[number], state, *counted))
         return tuple(spots)
 
     @property
@@ -482,12 +479,9 @@ def map_lattice(table: Microdata, policy: Policy, *, progress: Progress = silent
     if why_not_drawn(table):
         return None
     ks = range(SMALLEST_K, LARGEST_K + 1)
-    by_k = [with_original(policy.with_(k=k), table).promises for k in ks]
-    aim = replace(aim_of(policy), suppress=LARGEST_SHARE)
-    counter = NodeCounter(table, by_k, budget_of(table, aim), node_cost(table, aim))
+    counter, permitted = _counter(table, policy, ks, LARGEST_SHARE)
     heights = tuple(column.taxonomy.height for column in table.keys)
     nodes = tuple(product(*(range(height + 1) for height in heights)))
-    permitted = permitted_levels(table, aim)
     suppressed, loss = np.full((len(nodes), len(ks)), TOO_MANY), np.full((len(nodes), len(ks)), np.inf)
     for number, levels in enumerate(nodes):
         fewest = counter.fewest(levels)

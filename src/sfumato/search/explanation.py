@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.contract import Answer, Promises
-from sfumato.search.loss import ColumnShape, leaves_of, measure, published_nodes, shape_of
+from sfumato.search.loss import ColumnShape, leaves_of, measure, published_nodes, shape_of, tally
 from sfumato.search.suppression import recoded
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
@@ -34,15 +33,16 @@ class Parts:
     """All steps of one column, taken at once, each apart from the others.
 
     `part_of` is the part of every distinct row (SUPPRESSED: none, or not touched by any step), `step_of` the
-    step that makes a part, `narrower` how many leaves fewer a row of it would publish; `labels` says of each
-    step what is published today, `domain` counts the leaves of the column; `nodes` are what steps replace,
-    where they replace nodes.
+    step that makes a part, `narrower` how many leaves fewer a row of it would publish; `label` says what is
+    published today of each of `count` steps, `domain` counts the leaves of the column; `nodes` are what steps
+    replace, where they replace nodes.
     """
 
     part_of: Ints
     step_of: Ints
     narrower: Ints
-    labels: Sequence[Label]
+    count: int
+    label: Callable[[int], Label]
     domain: int
     nodes: Sequence[int] = ()
 
@@ -70,8 +70,11 @@ def children_of_nodes(recoding: Recoding, j: int) -> Parts:
     part_of, example = _number(recoding, touched, below, len(taxonomy.labels))
     above, below = node_of[codes[touched]][example], below[example]
     narrower = (taxonomy.leaf_count[above] - taxonomy.leaf_count[below]).astype(np.int64)
-    labels = [taxonomy.labels[v] for v in nodes.tolist()]
-    return Parts(part_of, number[above], narrower, labels, leaves_of(taxonomy), nodes.tolist())
+    steps: list[int] = nodes.tolist()
+    domain = leaves_of(taxonomy)
+    return Parts(
+        part_of, number[above], narrower, len(steps), lambda s: taxonomy.labels[steps[s]], domain, steps
+    )
 
 
 def halves_of_classes(recoding: Recoding, j: int) -> Parts:
@@ -104,8 +107,11 @@ def halves_of_classes(recoding: Recoding, j: int) -> Parts:
     first, _ = _extremes(part_of[touched], codes[inside], len(example), len(taxonomy.leaves))
     _, end = _extremes(part_of[touched], beyond[inside], len(example), len(taxonomy.leaves))
     narrower = ((high - low)[whose] - (end - first)).astype(np.int64)
-    labels = _IntervalLabels(taxonomy, low[splits], high[splits])
-    return Parts(part_of, number[whose], narrower, labels, leaves_of(taxonomy))
+
+    def label(step: int) -> Label:
+        return taxonomy.describe(int(low[splits[step]]), int(high[splits[step]]))
+
+    return Parts(part_of, number[whose], narrower, len(splits), label, leaves_of(taxonomy))
 
 
 def one_step_below_cover(
@@ -139,7 +145,7 @@ def judged_parts(
     overall = {name: h.overall for name, h in whole.histograms.items()}
     of_person = np.full(int(person.max(initial=-1)) + 1, -1, np.int64)
     of_person[person] = before
-    for step in range(len(parts.labels)):
+    for step in range(parts.count):
         inside = np.append(parts.step_of == step, False)[parts.part_of]
         who, pattern = multisets(person[inside], parts.part_of[inside], table.counts[inside])
         pairs = of_person[who] * (int(pattern.max(initial=0)) + 1) + pattern
@@ -173,8 +179,7 @@ def _medians(owner: NDArray[np.integer], codes: NDArray[np.integer], counts: Int
     """Returns, per class, the least code that at least half of its rows do not exceed."""
     order = np.lexsort((codes, owner))
     sorted_owner, sorted_counts = owner[order], counts[order]
-    totals = np.zeros(classes, dtype=np.int64)
-    np.add.at(totals, owner, counts)
+    totals = tally(owner, counts, classes)
     before = np.cumsum(totals) - totals
     running = np.cumsum(sorted_counts) - before[sorted_owner]
     at_half = np.flatnonzero(2 * running >= totals[sorted_owner])
@@ -182,27 +187,6 @@ def _medians(owner: NDArray[np.integer], codes: NDArray[np.integer], counts: Int
     medians = np.zeros(classes, dtype=np.int64)
     medians[owners] = codes[order][at_half[first]]
     return medians
-
-
-@dataclass(frozen=True, eq=False)
-class _IntervalLabels(Sequence[Label]):
-    """Labels of intervals, made when asked for."""
-
-    taxonomy: Taxonomy
-    low: NDArray[np.integer]
-    high: NDArray[np.integer]
-
-    def __len__(self) -> int:
-        return len(self.low)
-
-    @overload
-    def __getitem__(self, index: int) -> Label: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Label]: ...
-    def __getitem__(self, index: int | slice) -> Label | Sequence[Label]:
-        if isinstance(index, slice):
-            return _IntervalLabels(self.taxonomy, self.low[index], self.high[index])
-        return self.taxonomy.describe(int(self.low[index]), int(self.high[index]))
 
 
 MOST_STEPS_SHOWN = 5
@@ -251,7 +235,8 @@ class ColumnExplanation:
 
     @property
     def sentence(self) -> str:
-        steps = pluralize(self.possible, "split of a class" if self.by_class else "finer step", self._many)
+        words = ("split of a class", "splits of a class") if self.by_class else ("finer step", "finer steps")
+        steps = pluralize(self.possible, *words)
         if not self.possible:
             return "as fine as it can be"
         if not self.blocked:
@@ -260,22 +245,16 @@ class ColumnExplanation:
         stopped = f"{worst} stops {format_number(self.blocked[worst])} of {steps}"
         cheapest = next((step for step in self.steps if step.promise), None)
         if cheapest is None:
-            return (
-                f"{stopped}; {format_number(self.possible - sum(self.blocked.values()))} would keep"
-                " the promises"
-            )
+            free = self.possible - sum(self.blocked.values())
+            return f"{stopped}; {format_number(free)} would keep the promises"
         if cheapest.reason:
             return f"{stopped}; {cheapest.reason}"
         gain = abs(cheapest.gain)
         much = f"less than {LEAST_GAIN}" if 0 < gain < LEAST_GAIN else format_number(gain)
         change = f"save {much}" if cheapest.gain >= 0 else f"lose {much} more"
-        words = ("row", "rows") if self.rows_only else ("person", "people")
-        cost = f"{pluralize(cheapest.cost, 'row')} ({pluralize(cheapest.people, *words)} too exposed)"
+        exposed = pluralize(cheapest.people, *(("row", "rows") if self.rows_only else ("person", "people")))
+        cost = f"{pluralize(cheapest.cost, 'row')} ({exposed} too exposed)"
         return f"{stopped}; the cheapest would cost {cost} and {change}"
-
-    @property
-    def _many(self) -> str:
-        return "splits of a class" if self.by_class else "finer steps"
 
 
 @dataclass(frozen=True)
@@ -333,12 +312,8 @@ def explain(
             shape = shape_of(recoding, j, levels[column.name])
             explanations[column.name] = _explain_level(recoding, promises, shape, levels, lost)
         else:
-            parts = (
-                children_of_nodes(recoding, j)
-                if recoding.cuts is not None
-                else halves_of_classes(recoding, j)
-            )
-            explanation = _explain_column(shape_of(recoding, j), recoding, promises, parts)
+            parts_of = halves_of_classes if recoding.cuts is None else children_of_nodes
+            explanation = _explain_column(shape_of(recoding, j), recoding, promises, parts_of(recoding, j))
             explanations[column.name] = table_check.add(explanation, column.name)
     return Explanation(explanations, max(0, allowed - recoding.suppressed))
 
@@ -378,9 +353,9 @@ def _explain_column(
     shape: ColumnShape, recoding: Recoding, promises: Promises, parts: Parts
 ) -> ColumnExplanation:
     """Judges every part, and adds up what each step would break."""
-    table, count = recoding.table, len(parts.labels)
+    table, count = recoding.table, parts.count
     touched = parts.part_of >= 0
-    rows = sums_per_id(parts.part_of[touched], table.counts[touched], len(parts.step_of))
+    rows = tally(parts.part_of[touched], table.counts[touched], len(parts.step_of))
     first, people, cost, broken = np.full(count, -1), *(np.zeros(count, np.int64) for _ in range(3))
     for classes, step_of in judged_parts(recoding, parts, promises.sensitive):
         wrong = np.zeros(len(classes), dtype=bool)
@@ -390,15 +365,15 @@ def _explain_column(
             hit[step_of[broken_here]] = True
             first[hit & ((first < 0) | (first > i))] = i
             wrong |= broken_here
-        people += sums_per_id(step_of[wrong], classes.people[wrong], count)
-        cost += sums_per_id(step_of[wrong], classes.rows[wrong], count)
-        broken += sums_per_id(step_of[wrong], np.ones(int(wrong.sum()), np.int64), count)
+        people += tally(step_of[wrong], classes.people[wrong], count)
+        cost += tally(step_of[wrong], classes.rows[wrong], count)
+        broken += tally(step_of[wrong], np.ones(int(wrong.sum()), np.int64), count)
     unit = (table.rows + table.dropped) * max(1, parts.domain - 1) * len(table.keys)
-    gain = sums_per_id(parts.step_of, rows * parts.narrower, count) / unit
+    gain = tally(parts.step_of, rows * parts.narrower, count) / unit
     names = [str(p) for p in promises.of_class]
     steps = tuple(
         NextStep(
-            parts.labels[s], names[first[s]] if first[s] >= 0 else "", int(people[s]),
+            parts.label(s), names[first[s]] if first[s] >= 0 else "", int(people[s]),
             int(broken[s]), int(cost[s]), float(gain[s]),
             node=parts.nodes[s] if parts.nodes else -1,
         )
@@ -438,10 +413,3 @@ class TablePromiseCheck:
             if answer is not Answer.YES:
                 return replace(step, promise=str(promise), reason=reason, in_full=watch.in_full)
         return step
-
-
-def sums_per_id(ids: Ints, weights: Ints, count: int) -> Ints:
-    """Returns exact sums per id."""
-    sums = np.zeros(count, dtype=np.int64)
-    np.add.at(sums, ids, weights)
-    return sums

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from sfumato.kernels.rows import cross_tabulate, regroup, tally_fields
 from sfumato.models.contract import Answer, Promises, Truth
 from sfumato.search.controls import spares_all
-from sfumato.search.loss import Reals
-from sfumato.search.node_cost import JudgedNode
+from sfumato.search.loss import tally
+from sfumato.search.node_cost import JudgedNode, NodeCost
 from sfumato.search.suppression import keep, recoded
 from sfumato.table.classes import Classes, Histogram, positions
 from sfumato.table.cut import Cut
@@ -49,15 +48,6 @@ def levels_at(index: int, shape: Levels) -> Levels:
     return tuple(reversed(levels))
 
 
-class Costs(Protocol):
-    """What nodes cost at least: the sum of `steps[j][level]` over the columns, seen through `least_cost`."""
-
-    steps: list[Reals]
-
-    def least_cost(self, total: Reals) -> Reals:
-        """Returns the least that nodes cost, by the sums of their steps."""
-
-
 class Frontier:
     """Nodes in ascending order of what they cost at least; closed ones are never picked.
 
@@ -68,11 +58,11 @@ class Frontier:
     """
 
     def __init__(
-        self, shape: Levels, cost: Costs, *, halfway: bool, permitted: NDArray[np.bool_] | None = None
+        self, shape: Levels, cost: NodeCost, *, halfway: bool, permitted: NDArray[np.bool_] | None = None
     ) -> None:
         total = np.zeros(shape)
-        for j, steps in enumerate(cost.steps):
-            total += steps.reshape([-1 if i == j else 1 for i in range(len(shape))])
+        for steps in np.ix_(*cost.steps):
+            total += steps
         self._order = np.argsort(total, axis=None, kind="stable")
         self._least_cost = cost.least_cost(total.ravel()[self._order])
         self._open = np.ones(shape, dtype=bool) if permitted is None else np.array(permitted)
@@ -334,9 +324,8 @@ class RollUp:
         """Counts, for every class, the rows that are in some of the classes or positions."""
         if grouped.positions is None or grouped.owner is None:
             return np.where(chosen, grouped.rows, 0)
-        rows, inside = np.zeros(len(grouped.rows), np.int64), chosen[grouped.positions]
-        np.add.at(rows, grouped.owner[inside], self.table.counts[inside])
-        return rows
+        inside = chosen[grouped.positions]
+        return tally(grouped.owner[inside], self.table.counts[inside], len(grouped.rows))
 
     def _rolled(self, levels: Levels) -> tuple[Ints, Counts]:
         if (ready := self._held.pop(levels, None)) is not None:

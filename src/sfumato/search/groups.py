@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,79 +24,59 @@ from sfumato.table.recoding import Recoding, classes_under
 from sfumato.table.taxonomy import Nodes, Taxonomy
 
 
-class JudgedGroups(Protocol):
-    """Groups under cuts that get finer: what a step does to them, and what they hold."""
-
-    count: int
-
-    def split(self, step: Split) -> GroupSplit:
-        """Returns what a step would do to the groups; the last one asked about is proposed."""
-        ...
-
-    def parts(self, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
-        """Returns the parts of the proposed split, to be judged."""
-        ...
-
-    def everything(self, sensitive: Sequence[str]) -> Classes:
-        """Returns the groups with every key column at its root."""
-        ...
-
-    def marked_parts(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Returns which parts of the proposed split go with one of the marked distinct rows."""
-        ...
-
-    def marked_groups(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Returns the same of the groups with every key column at its root."""
-        ...
-
-    def accept(self) -> None:
-        """Makes the proposed split; the classes are split by the search."""
-        ...
-
-    def recoding(self, published: NDArray[np.bool_]) -> Recoding:
-        """Returns the classes as a recoding; the rows of groups that are not kept are suppressed."""
-        ...
-
-
-def groups_of(classes: Refinement) -> JudgedGroups:
+def groups_of(classes: Refinement) -> ClassGroups:
     """Returns the groups that promises are judged on while these classes are refined."""
     return PositionGroups(classes) if classes.table.profiles else ClassGroups(classes)
 
 
 class ClassGroups:
-    """The classes themselves."""
+    """Groups under cuts that get finer, what a step does to them, and what they hold: here the classes."""
 
     def __init__(self, classes: Refinement) -> None:
         self._classes = classes
+        self._step: Split | None = None
         self.count = classes.count
 
     def split(self, step: Split) -> GroupSplit:
-        self._proposed = step
+        """Returns what a step would do to the groups; the last one asked about is proposed."""
+        self._step = step
         return step
 
     def parts(self, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
-        return self._classes.parts(self._proposed, sensitive, overall)
+        """Returns the parts of the proposed split, to be judged."""
+        return self._classes.parts(self._proposed_step, sensitive, overall)
 
     def everything(self, sensitive: Sequence[str]) -> Classes:
+        """Returns the groups with every key column at its root."""
         return self._classes.everything(sensitive)
 
     def marked_parts(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        parts = np.zeros(len(self._proposed.parent), dtype=bool)
-        if self._proposed.row_parts is not None:
-            parts[self._proposed.row_parts.part[marked[self._classes.rows_below_step(self._proposed)]]] = True
+        """Returns which parts of the proposed split go with one of the marked distinct rows."""
+        step = self._proposed_step
+        parts = np.zeros(len(step.parent), dtype=bool)
+        if step.row_parts is not None:
+            parts[step.row_parts.part[marked[self._classes.rows_below_step(step)]]] = True
         return parts
 
     def marked_groups(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Returns the same of the groups with every key column at its root."""
         return np.full(self.count, marked.any())
 
     def accept(self) -> None:
-        self.count = int(self._proposed.ids.max(initial=self.count - 1)) + 1
+        """Makes the proposed split; the classes are split by the search."""
+        self.count = self._proposed_step.count_after
 
     def recoding(self, published: NDArray[np.bool_]) -> Recoding:
+        """Returns the classes as a recoding; the rows of groups that are not published are suppressed."""
         return self._classes.recoding(published)
 
+    @property
+    def _proposed_step(self) -> Split:
+        assert self._step is not None  # noqa: S101  # a step is asked about before
+        return self._step
 
-class PositionGroups:
+
+class PositionGroups(ClassGroups):
     """The positions of people (`core.positions`).
 
     A step replaces classes as a whole, so what it does to a person depends on the position and on the parts
@@ -106,7 +86,8 @@ class PositionGroups:
     def __init__(self, classes: Refinement) -> None:
         table, person = classes.table, classes.table.person
         assert person is not None  # noqa: S101  # only tables with people have profiles
-        self._classes, self._person, self._counter = classes, person, GroupCounter(table)
+        super().__init__(classes)
+        self._person, self._counter = person, GroupCounter(table)
         people = int(person.max(initial=-1)) + 1
         self._rows_of = np.zeros(people, np.int64)
         np.add.at(self._rows_of, person, table.counts)
@@ -151,7 +132,7 @@ class PositionGroups:
 
     def accept(self) -> None:
         self._position[self._who] = self._proposed.ids[self._part]
-        self.count = int(self._proposed.ids.max(initial=self.count - 1)) + 1
+        self.count = self._proposed.count_after
 
     def recoding(self, published: NDArray[np.bool_]) -> Recoding:
         whole = self._classes.recoding(np.ones(self._classes.count, bool))
@@ -302,16 +283,10 @@ class PublishedGroups:
         `passing` says which parts keep the promises that are not among the `rest`. The step is made by
         `accept`.
         """
-        count = int(change.ids.max(initial=change.count - 1)) + 1
         truth, margins = self._judged(parts, passing)
-        rows, people = _replaced(self.rows, change, parts.rows), _replaced(self._people, change, parts.people)
-        first = np.zeros(count, dtype=bool)
-        first[: change.count] = self._first
-        dropped = change.touched[~first[change.touched]]
-        first[change.ids] = truth
-        near = np.full((len(margins), count), np.inf)
-        near[:, : change.count] = self._margins
-        near[:, change.ids] = margins
+        rows, people = change.after(self.rows, parts.rows), change.after(self._people, parts.people)
+        first, near = change.after(self._first, truth), change.after(self._margins, margins)
+        dropped = change.touched[~self._first[change.touched]]
         gone = {}
         for name, store in self._stores.items():
             total = self._gone[name] - store.total(dropped, len(self._overall[name]))
@@ -400,14 +375,6 @@ class PublishedGroups:
 def tells_margins(promises: Promises, everything: Classes) -> bool:
     """Whether every promise that compares classes with what is published can tell margins."""
     return all(p.margins(everything) is not None for p in promises.relative)
-
-
-def _replaced(old: Counts, change: GroupSplit, new: Counts) -> Counts:
-    count = int(change.ids.max(initial=change.count - 1)) + 1
-    grown = np.zeros(count, np.int64)
-    grown[: change.count] = old
-    grown[change.ids] = new
-    return grown
 
 
 def _entries(histogram: Histogram, chosen: Truth) -> tuple[NDArray[np.int32], Counts]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.local_moves import BARRED, NOBODY, Forest, KeyClasses
 from sfumato.policy.searches import losses_with
 from sfumato.search.contract import Aim
-from sfumato.search.loss import leaves_of
+from sfumato.search.loss import leaves_of, tally
 from sfumato.search.refinement import Refinement, Specialization, Split
 from sfumato.search.suppression import distinct_rows, row_order
 from sfumato.table.microdata import Codes, Counts, Microdata
@@ -260,9 +260,8 @@ class Ranking:
 
     def _shift(self, split: Split) -> None:
         """Updates the squares that nodes hold after classes were split, in every column."""
-        squares, gone = split.rows**2, np.zeros(self._classes.count, np.int64)
-        np.add.at(gone, split.parent, split.rows)
-        gone = gone[split.touched] ** 2
+        squares = split.rows**2
+        gone = tally(split.parent, split.rows, self._classes.count)[split.touched] ** 2
         for j, score in enumerate(self._score):
             if j == split.step.column:
                 np.add.at(score, split.children[split.branch], squares)

@@ -46,7 +46,7 @@ from sfumato.search.frontier import (
     levels_at,
     ties_up_to,
 )
-from sfumato.search.loss import UNPRICED, Reals
+from sfumato.search.loss import UNPRICED, Reals, tally
 from sfumato.search.node_cost import NodeCost, node_cost
 from sfumato.search.step_check import budget_of
 from sfumato.search.suppression import recoded
@@ -102,9 +102,7 @@ class SmallClasses:
         self._steps = steps
         self._tops = tuple(c.taxonomy.height for c in table.keys)
         self._rows_up_to = [
-            np.concatenate(([0], np.cumsum(np.bincount(codes, table.counts, len(c.taxonomy.leaves))))).astype(
-                np.int64
-            )
+            np.append(0, np.cumsum(tally(codes, table.counts, len(c.taxonomy.leaves))))
             for c, codes in zip(table.keys, self._codes, strict=True)
         ]
         self._marks = np.empty(_shape_of_marks(table), np.uint64)
@@ -145,10 +143,8 @@ class SmallClasses:
     def _raised(self, member: Member, levels: Levels) -> Levels:
         """Returns a node at or above this one at which the class is too small, and at none above that."""
         raised = list(levels)
-        costs = [
-            float(steps[top] - steps[i])
-            for steps, top, i in zip(self._steps, self._tops, levels, strict=True)
-        ]
+        places = zip(self._steps, self._tops, levels, strict=True)
+        costs = [float(steps[top] - steps[i]) for steps, top, i in places]
         for j in sorted(range(len(raised)), key=lambda j: (costs[j], j)):
             small, level = raised[j], self._tops[j]
             while level > small:
@@ -341,20 +337,16 @@ def _branched(
     if not search.candidates and not in_memory:
         for candidate in _walked(judge, cost, aim, progress).candidates:
             search.add(candidate)
-    bound = search.search(
-        STEPS_IF_HELD if in_memory else MOST_STEPS, 0 if in_memory else STEPS_PER_BLOCK, progress
-    )
+    steps = (STEPS_IF_HELD, 0) if in_memory else (MOST_STEPS, STEPS_PER_BLOCK)
+    bound = search.search(*steps, progress)
     return AllowedNodes(search.candidates, search.checked, bound)
 
 
 def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> AllowedNodes:
     """Returns the best that walks meet."""
-    walked = Walk(judge, cost, aim).best(progress)
-    return (
-        AllowedNodes()
-        if walked is None
-        else AllowedNodes([(walked.score, walked.suppressed, walked.levels)], walked.checked)
-    )
+    walk = Walk(judge, cost, aim)
+    best = walk.best(progress)
+    return AllowedNodes() if best is None else AllowedNodes([best], walk.checked)
 
 
 def _suppressing_fewest(judge: NodeJudge, cost: NodeCost, aim: Aim) -> AllowedNodes:
@@ -509,9 +501,7 @@ def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, Levels | None, boo
     best: Levels | None = None
     tried = min(MOST_TRIED, max(50, MOST_CLASSES_TRIED // max(1, judge.table.distinct)))
     free = NodeJudge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup, spared=judge.spared)
-    heights = np.zeros(shape, dtype=np.int64)
-    for j, size in enumerate(shape):
-        heights += np.arange(size).reshape([-1 if i == j else 1 for i in range(len(shape))])
+    heights = sum(np.indices(shape, sparse=True), np.zeros(shape, np.int64))
     closed = np.array(~permitted)
     order = np.argsort(-heights, axis=None, kind="stable")
     for index in order[permitted.ravel()[order]][:tried].tolist():

@@ -9,6 +9,7 @@ measures that add up columns: `loss`, `geometric`, `entropy`, `precision` and `h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -192,7 +193,7 @@ def _column_entropy(case: MeasuredRecoding, j: int) -> float:
     recoding = case.recoding
     table, column = recoding.table, recoding.table.keys[j]
     codes, out = table.codes(column.name), recoding.class_of == SUPPRESSED
-    frequency = _tally(codes, table.counts, leaves_of(column.taxonomy))
+    frequency = tally(codes, table.counts, leaves_of(column.taxonomy))
     leaf: NDArray[np.integer] = np.arange(len(frequency))
     low, alone = leaf, _log_covered(frequency, leaf, leaf + 1)
     if recoding.cuts is not None:  # then a value becomes the same in every class
@@ -204,7 +205,7 @@ def _column_entropy(case: MeasuredRecoding, j: int) -> float:
         published = _log_covered(frequency, recoding.low[:, j], recoding.high[:, j])
         spread[~out] = published[recoding.class_of[~out]]
         bits = float(table.counts @ (spread - alone[codes]))
-    gone = _tally(low[codes[out]], table.counts[out], len(frequency)) if out.any() else frequency[:0]
+    gone = tally(low[codes[out]], table.counts[out], len(frequency)) if out.any() else frequency[:0]
     return bits + shuffled_bits(gone) * float(case.price)
 
 
@@ -262,7 +263,7 @@ def discernibility_star(case: MeasuredRecoding) -> float:
     total = _squares(case.recoding.rows)
     if case.recoding.cuts is not None and unknown > table.dropped:
         class_of, nodes = classes_under(table, case.recoding.cuts)
-        total = _squares(_tally(class_of, table.counts, len(nodes)))
+        total = _squares(tally(class_of, table.counts, len(nodes)))
         unknown = table.dropped
     return float(total + unknown**2)
 
@@ -295,7 +296,8 @@ def _squares(sizes: Counts) -> int:
     return int(sizes @ sizes)
 
 
-def _tally(ids: NDArray[np.integer], counts: Counts, length: int) -> Counts:
+def tally(ids: NDArray[np.integer], counts: Counts, length: int) -> Counts:
+    """Returns the sum of the counts of each number below a length, exactly."""
     sums = np.zeros(length, dtype=np.int64)
     np.add.at(sums, ids, counts)
     return sums
@@ -324,24 +326,18 @@ class LostCells:
     @classmethod
     def of(cls, recoding: Recoding) -> LostCells:
         table = recoding.table
-        published = recoding.class_of >= 0
-        rows = np.bincount(
-            recoding.class_of[published], weights=table.counts[published], minlength=recoding.count
-        ).astype(np.int64)
-        total = int(rows.sum()) + recoding.suppressed
+        published = int(recoding.rows.sum())
         columns, cells = [], 0
         for j, column in enumerate(table.keys):
-            low, high = recoding.low[:, j], recoding.high[:, j]
-            root = (low == 0) & (high == len(column.taxonomy.leaves))
-            values = len(table.held_codes(column.name))
-            one_group = (
-                values > 1 and len(rows) > 0 and bool((low == low[0]).all() and (high == high[0]).all())
-            )
-            lost = int(rows.sum()) if one_group else int(rows[root].sum()) if values > 1 else 0
-            if values > 1 and lost == int(rows.sum()):
+            root = (recoding.low[:, j] == 0) & (recoding.high[:, j] == len(column.taxonomy.leaves))
+            lost = published if is_one_group(recoding, j) else int(recoding.rows[root].sum())
+            if len(table.held_codes(column.name)) < 2:
+                lost = 0
+            elif lost == published:
                 columns.append(column.name)
             cells += lost + recoding.suppressed
-        return cls(tuple(columns), Fraction(cells, max(1, total * len(table.keys))))
+        whole = (published + recoding.suppressed) * len(table.keys)
+        return cls(tuple(columns), Fraction(cells, max(1, whole)))
 
 
 # The shape of a column before and after: values, published groups, and their depth in the tree.
@@ -379,9 +375,8 @@ class ColumnShape:
         if self.everything is not None and self.lost:
             became = self.everything
         elif self.groups == self.kept == self.values:
-            became = (
-                "as it is" if not self.start else f"{pluralize(self.groups, 'group')} at its finest level"
-            )
+            finest = f"{pluralize(self.groups, 'group')} at its finest level"
+            became = finest if self.start else "as it is"
         else:
             raw = "a raw value" if self.kept == 1 else "raw values"
             finest = raw if not self.start else "at its finest level"
@@ -394,16 +389,15 @@ class ColumnShape:
 
 def lost_columns(recoding: Recoding) -> tuple[str, ...]:
     """Returns the key columns that have several values and publish one group for everybody."""
-    lost = []
-    for j, column in enumerate(recoding.table.keys):
-        ends = zip(recoding.low[:1, j], recoding.high[:1, j], strict=True)
-        unchanged = all(
-            bool((recoding.low[:, j] == low).all() and (recoding.high[:, j] == high).all())
-            for low, high in ends
-        )
-        if unchanged and len(recoding.table.held_codes(column.name)) > 1:
-            lost.append(column.name)
-    return tuple(lost)
+    table = recoding.table
+    lost = (column.name for j, column in enumerate(table.keys) if is_one_group(recoding, j))
+    return tuple(name for name in lost if len(table.held_codes(name)) > 1)
+
+
+def is_one_group(recoding: Recoding, j: int) -> bool:
+    """Whether all classes publish the same in key column j; also where there is no class."""
+    low, high = recoding.low[:, j], recoding.high[:, j]
+    return bool((low == low[:1]).all() and (high == high[:1]).all())
 
 
 def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShape:
@@ -412,9 +406,7 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShap
     taxonomy = column.taxonomy
     boxes = _different_intervals(recoding.low[:, j], recoding.high[:, j])
     nodes = covering_nodes(recoding, j, boxes)
-    depths: dict[int, int] = {}
-    for depth in taxonomy.depth[nodes].tolist():
-        depths[depth] = depths.get(depth, 0) + 1
+    depths = Counter(taxonomy.depth[nodes].tolist())
     return ColumnShape(
         column.name,
         len(recoding.table.held_codes(column.name)),
@@ -450,8 +442,7 @@ def covering_nodes(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> Node
     """Returns the lowest node over each interval of leaf ranks."""
     taxonomy = recoding.table.keys[j].taxonomy
     if recoding.cuts is not None:
-        nodes: Nodes = recoding.cuts[recoding.table.keys[j].name].node_of[boxes[:, 0]]
-        return nodes
+        return np.asarray(recoding.cuts[recoding.table.keys[j].name].node_of[boxes[:, 0]], np.int32)
     nodes = taxonomy.leaves[boxes[:, 0]]
     while np.any(short := taxonomy.high[nodes] < boxes[:, 1]):
         nodes = np.where(short, taxonomy.parent[nodes], nodes)

@@ -17,11 +17,11 @@ from sfumato.search.contract import TIMES_DIVIDED_AGAIN, Aim, Outcome, TableSize
 from sfumato.search.group_counts import GroupCounter
 from sfumato.search.groups import MovingRows, RowRanges, Segments, SplitProposal
 from sfumato.search.loss import find_measure
-from sfumato.search.suppression import distinct_rows
+from sfumato.search.suppression import one_class_per_box
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
-from sfumato.table.microdata import Codes, Counts, Microdata
+from sfumato.table.microdata import Counts, Microdata
 from sfumato.table.recoding import Recoding
 
 Truths = NDArray[np.bool_]
@@ -237,16 +237,5 @@ def _some_at_a_time(rows: Counts) -> Iterator[slice]:
 
 def _recoding(rows: MovingRows, segments: Segments, *, merge: bool) -> Recoding:
     """Returns segments as classes, in their order; `merge` joins those that publish the same."""
-    class_of = rows.class_of(segments)
-    low, high = rows.published(segments)
-    if merge and len(low):
-        class_of, low, high = _merged(class_of, low, high)
-    return Recoding(rows.table, class_of, low, high)
-
-
-def _merged(class_of: Codes, low: Codes, high: Codes) -> tuple[Codes, Codes, Codes]:
-    """Merges classes that publish the same values."""
-    both, number = distinct_rows(np.hstack((low, high)))
-    columns = low.shape[1]
-    merged = number.astype(np.int32)[class_of]
-    return merged, np.ascontiguousarray(both[:, :columns]), np.ascontiguousarray(both[:, columns:])
+    recoding = Recoding(rows.table, rows.class_of(segments), *rows.published(segments))
+    return one_class_per_box(recoding) if merge and recoding.count else recoding

@@ -26,6 +26,7 @@ from sfumato.search.loss import (
     leaves_of,
     share_loss,
     shuffled_bits,
+    tally,
 )
 from sfumato.table.microdata import Counts, Microdata
 
@@ -69,7 +70,9 @@ class NodeCost:
         self.n = table.rows + table.dropped
         self.weights: list[float] = weights.tolist()
         self.total_weight = float(weights.sum())
-        self.frequencies = [_frequencies(table, c.name) for c in self.keys]
+        self.frequencies = [
+            tally(table.codes(c.name), table.counts, leaves_of(c.taxonomy)) for c in self.keys
+        ]
         self.base = [
             [self.base_cost(j, level) for level in range(c.taxonomy.height + 1)]
             for j, c in enumerate(self.keys)
@@ -95,13 +98,10 @@ class NodeCost:
     def score(self, node: JudgedNode) -> float:
         """Returns what a node costs."""
         counts = node.suppressed_counts() if node.suppressed and self.looks_at_rows else None
-        s = node.suppressed + self.dropped
-        return self.finish(
-            sum(
-                self.column_cost(j, level, None if counts is None else counts[j], s)
-                for j, level in enumerate(node.levels)
-            )
-        )
+        s, total = node.suppressed + self.dropped, 0.0
+        for j, level in enumerate(node.levels):
+            total += self.column_cost(j, level, None if counts is None else counts[j], s)
+        return self.finish(total)
 
     def finish(self, total: float) -> float:
         """Returns the score, given the sum of what the columns add."""
@@ -203,17 +203,14 @@ class EntropyCost(NodeCost):
 
     def base_cost(self, j: int, level: int) -> float:
         node, frequency = self.keys[j].taxonomy.levels[level], self.frequencies[j]
-        together = np.zeros(len(self.keys[j].taxonomy.labels), dtype=np.int64)
-        np.add.at(together, node, frequency)
+        together = tally(node, frequency, len(self.keys[j].taxonomy.labels))
         here = frequency > 0
         return float(frequency[here] @ (np.log2(together[node[here]]) - np.log2(frequency[here])))
 
     def column_cost(self, j: int, level: int, suppressed: Counts | None, s: int) -> float:
         del s
-        return self.weights[j] * (
-            self.base[j][level]
-            + (0.0 if suppressed is None else shuffled_bits(suppressed) * float(self.price))
-        )
+        shuffled = 0.0 if suppressed is None else shuffled_bits(suppressed) * float(self.price)
+        return self.weights[j] * (self.base[j][level] + shuffled)
 
 
 @built_in_cost("precision")
@@ -306,10 +303,3 @@ def node_cost(table: Microdata, aim: Aim) -> NodeCost:
     """Returns the loss that the aim names, for this table."""
     find_measure(aim.loss)
     return _costs[aim.loss](table, column_weights(table.keys, aim.weights), aim.price or UNPRICED)
-
-
-def _frequencies(table: Microdata, name: str) -> Counts:
-    """Counts the rows that hold each leaf of a column."""
-    sums = np.zeros(leaves_of(table.column(name).taxonomy), dtype=np.int64)
-    np.add.at(sums, table.codes(name), table.counts)
-    return sums

@@ -29,7 +29,7 @@ from sfumato.models.contract import Cuts, Promise, Promises
 from sfumato.policy.searches import BUILT_IN, Ability, losses_with
 from sfumato.search.best import with_suppression
 from sfumato.search.contract import Aim, Outcome, Steps, Work, built_in_search, unproved_if_suppressed
-from sfumato.search.loss import UNPRICED
+from sfumato.search.loss import UNPRICED, tally
 from sfumato.search.loss import measure as loss_by
 from sfumato.search.step_check import budget_of
 from sfumato.search.steps import IMPOSSIBLE, ColumnCuts
@@ -90,9 +90,8 @@ def best_of_all(
 def keeps(table: Microdata, recoding: Recoding, cuts: Cuts, promises: Promises) -> bool:
     """Whether a recoding keeps every promise with all its classes."""
     classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)
-    if not keep(classes, promises).all():
-        return False
-    return all(promise.verdict_on(table, cuts).holds is True for promise in promises.of_table)
+    published = bool(keep(classes, promises).all())
+    return published and all(promise.verdict_on(table, cuts).holds is True for promise in promises.of_table)
 
 
 def count_cuts(tree: Taxonomy) -> int:
@@ -316,14 +315,11 @@ class _NodeCosts:
         self._dropped = table.dropped * scale * sum(weight, Fraction(0)) * (price or UNPRICED)
         self.of_node: list[Ints] = []
         for c, s, t in zip(table.keys, share, trees, strict=True):
-            rows_at = np.zeros(len(t.leaves) + 1, np.int64)
-            np.add.at(rows_at, table.codes(c.name) + 1, table.counts)
-            before = np.cumsum(rows_at)
+            before = np.cumsum(tally(table.codes(c.name) + 1, table.counts, len(t.leaves) + 1))
             factor = int(s * scale)
             if table.rows * max(1, len(t.leaves)) * factor * len(trees) >= IMPOSSIBLE:
-                raise UsageError(
-                    "weights and trees are too fine for an exact search", remedy="Round weights."
-                )
+                message = "weights and trees are too fine for an exact search"
+                raise UsageError(message, remedy="Round weights.")
             rows = before[t.high] - before[t.low]
             self.of_node.append(rows * (t.leaf_count - 1).astype(np.int64) * factor)
 
@@ -392,7 +388,7 @@ class _OptimumSearch:
             if least >= of_use or monotonic() > end or looked >= most or self.steps.left <= 0:
                 return self._answer(best, least, looked)
             looked += 1
-            self.steps.take(1)
+            self.steps.left -= 1
             progress("optimum", looked, most)
             floor, children = self._judge(state)
             if children is None:
@@ -453,7 +449,7 @@ class _OptimumSearch:
             conflicts = source.of(cuts)
             if conflicts is None:
                 return None
-            self.steps.take(len(conflicts) * self._of_conflict)
+            self.steps.left -= len(conflicts) * self._of_conflict
             for values in conflicts:
                 self._learn(values)
             if conflicts:

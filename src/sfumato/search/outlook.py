@@ -94,13 +94,10 @@ class Outlook:
     @property
     def line(self) -> str:
         """The outlook in a sentence."""
-        sentence = (
-            f"none of {pluralize(self.columns, 'column')} is lost"
-            if self.columns
-            else "no column could be lost"
-        )
+        columns = pluralize(self.columns, "column")
+        sentence = f"none of {columns} is lost" if self.columns else "no column could be lost"
         if self.lost:
-            sentence = f"{len(self.lost)} of {pluralize(self.columns, 'column')} {_are(len(self.lost))} lost"
+            sentence = f"{len(self.lost)} of {columns} {'is' if len(self.lost) == 1 else 'are'} lost"
             sentence += "" if len(self.lost) == self.columns else f": {_listed(self.lost)}"
         return sentence if self.offer is None else f"{sentence}; {self.offer.sentence(self.loss)}"
 
@@ -179,10 +176,7 @@ def _more_rows(plans: _Plans) -> OfferedChange | None:
     ability = ability_of(rule.search)
     if ability is None or not ability.can_suppress(rule.price):
         return None
-    tried = [
-        share for share in SHARES if share > rule.suppress and int(rows * share) > int(rows * rule.suppress)
-    ]
-    for share in tried:
+    for share in (share for share in SHARES if int(rows * share) > int(rows * rule.suppress)):
         offer, limit = _with_limit(plans, share), share
         if offer is None:
             continue
@@ -274,7 +268,3 @@ def _listed(names: tuple[str, ...]) -> str:
     if len(names) > MOST_NAMED:
         names = (*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more")
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"

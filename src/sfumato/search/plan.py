@@ -27,7 +27,7 @@ from sfumato.search.contract import Aim, ComparedSearch, Outcome, Search, find, 
 from sfumato.search.controls import broken_control, refusal_under_controls, refuse_broken_controls
 from sfumato.search.expected_time import Foretell, expected_times
 from sfumato.search.explanation import Explanation, explain
-from sfumato.search.loss import ColumnShape, published_nodes, shape_of
+from sfumato.search.loss import ColumnShape, published_nodes, shape_of, tally
 from sfumato.search.outlook import Outlook, outlook_of
 from sfumato.search.reuse_plan import NAME as REUSE_PLAN
 from sfumato.search.reuse_plan import Transformation, no_cuts, search_reusing
@@ -285,10 +285,8 @@ class Plan(Printable):
     @cached_property
     def outlook(self) -> Outlook:
         """How many columns are lost, and what a little more suppression or a coarser column would buy."""
-        replan = (
-            make_plan if self.search != REUSE_PLAN else partial(make_plan, reuse_plan=self.transformation)
-        )
-        return outlook_of(self, replan)
+        reused = self.transformation if self.search == REUSE_PLAN else None
+        return outlook_of(self, partial(make_plan, reuse_plan=reused))
 
     def explain(self) -> Explanation:
         """Returns, per column, what it became, what stops finer steps, and what the next would cost."""
@@ -327,10 +325,8 @@ class Plan(Printable):
         """Returns JSON, under the names of the attributes; `cuts` lists the labels that are published."""
         published: JsonObject | None = None
         if self.recoding.cuts is not None:
-            columns = enumerate(self.recoding.table.keys)
-            published = {
-                c.name: [c.taxonomy.labels[v] for v in published_nodes(self.recoding, j)] for j, c in columns
-            }
+            nodes = ((c, published_nodes(self.recoding, j)) for j, c in enumerate(self.recoding.table.keys))
+            published = {c.name: [c.taxonomy.labels[v] for v in own] for c, own in nodes}
         return {
             "search": self.policy.protect.search,
             "measure": self.policy.protect.loss,
@@ -388,10 +384,8 @@ class Plan(Printable):
 
     def _not_tried(self) -> tuple[str, ...]:
         """Returns why some searches were not compared."""
-        against = against_compared(self.policy)
-        reasons = {name: problems[0].message for name, problems in against.items() if problems} | dict(
-            self.left_out
-        )
+        against = against_compared(self.policy).items()
+        reasons = {name: problems[0].message for name, problems in against if problems} | dict(self.left_out)
         return tuple(f"{name} was not tried: {reason}" for name, reason in reasons.items())
 
     @property
@@ -399,11 +393,8 @@ class Plan(Printable):
         search = self.policy.protect.search
         if self.search == REUSE_PLAN:
             return "the transformation of an earlier one"
-        return (
-            search
-            if self.search in ("", search)
-            else f"{search} of {len(self.compared)} searches: {self.search}"
-        )
+        several = f" of {len(self.compared)} searches: {self.search}"
+        return search if self.search in ("", search) else f"{search}{several}"
 
     @property
     def _smallest(self) -> str:
@@ -481,7 +472,7 @@ def plan_of_cuts(
 
 def aim_of(policy: Policy) -> Aim:
     """Returns what a search aims at under a policy."""
-    rule = policy.protect
+    rule, columns = policy.protect, policy.columns.items()
     return Aim(
         suppress=rule.suppress,
         loss=rule.loss,
@@ -490,11 +481,7 @@ def aim_of(policy: Policy) -> Aim:
         price=rule.price,
         compared=searches_of(policy),
         together=rule.together,
-        never_suppress={
-            name: column.controls.never_suppress
-            for name, column in policy.columns.items()
-            if column.controls.never_suppress
-        },
+        never_suppress={n: c.controls.never_suppress for n, c in columns if c.controls.never_suppress},
     )
 
 
@@ -605,8 +592,7 @@ def _column_change(recoding: Recoding, j: int, least: int, level: int | None) ->
     sizes = _sums(table.codes(column.name), table.counts)
     low, high = recoding.low[:, j], recoding.high[:, j]
     spans, group = np.unique((low.astype(np.int64) << 32) | high, return_inverse=True)
-    rows = np.zeros(len(spans), np.int64)
-    np.add.at(rows, group.ravel(), recoding.rows)
+    rows = tally(group.ravel(), recoding.rows, len(spans))
     shape = shape_of(recoding, j, level)
     root = (low == 0) & (high == len(column.taxonomy.leaves))
     hidden = int(recoding.rows[root].sum()) if shape.values > 1 else 0
@@ -615,8 +601,7 @@ def _column_change(recoding: Recoding, j: int, least: int, level: int | None) ->
 
 def _sums(ids: NDArray[np.integer], counts: Counts) -> Counts:
     """Returns the rows of every number that occurs."""
-    sums = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
-    np.add.at(sums, ids, counts)
+    sums = tally(ids, counts, int(ids.max(initial=-1)) + 1)
     return sums[sums > 0]
 
 

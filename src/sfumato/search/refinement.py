@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from sfumato.table.cut import Cut
 from sfumato.table.microdata import Codes, Counts, Microdata
 from sfumato.table.recoding import SUPPRESSED, Recoding
 from sfumato.table.taxonomy import Nodes, Taxonomy
+
+Value = TypeVar("Value", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,18 @@ class GroupSplit:
     @property
     def whole(self) -> bool:
         return len(self.parent) == 0
+
+    @cached_property
+    def count_after(self) -> int:
+        """How many groups there are when these are replaced."""
+        return int(self.ids.max(initial=self.count - 1)) + 1
+
+    def after(self, before: NDArray[Value], parts: NDArray[Value]) -> NDArray[Value]:
+        """Returns what all groups hold when these are replaced, by what they and the parts hold now."""
+        grown = np.zeros((*before.shape[:-1], self.count_after), before.dtype)
+        grown[..., : self.count] = before
+        grown[..., self.ids] = parts
+        return grown
 
     @cached_property
     def touched(self) -> NDArray[np.intp]:
@@ -141,13 +156,10 @@ class Refinement:
         column, tree = split.step.column, self.trees[split.step.column]
         for child in split.children.tolist():
             self._node_of[column][tree.low[child] : tree.high[child]] = child
-        grown = int(split.ids.max(initial=self.count - 1)) + 1
-        rows, nodes = np.zeros(grown, np.int64), np.zeros((len(self.trees), grown), np.int32)
-        rows[: self.count], nodes[:, : self.count] = self.rows, self.nodes
-        nodes[:, split.ids] = self.nodes[:, split.parent]
-        nodes[column, split.ids] = split.children[split.branch]
-        rows[split.ids] = split.rows
-        self.rows, self.nodes, self.count = rows, nodes, grown
+        self.rows = split.after(self.rows, split.rows)
+        self.nodes = split.after(self.nodes, self.nodes[:, split.parent])
+        self.nodes[column, split.ids] = split.children[split.branch]
+        self.count = split.count_after
         if split.row_parts is not None:
             self.classed.move(split.row_parts, split.ids)
 
@@ -174,10 +186,7 @@ class Refinement:
         order = order[published[order]]
         number = np.full(self.count, SUPPRESSED, np.int32)
         number[order] = np.arange(len(order))
-        low, high = (
-            np.empty((len(order), len(self.trees)), np.int32),
-            np.empty((len(order), len(self.trees)), np.int32),
-        )
+        low, high = np.empty((2, len(order), len(self.trees)), np.int32)
         for j, tree in enumerate(self.trees):
             low[:, j], high[:, j] = tree.low[self.nodes[j, order]], tree.high[self.nodes[j, order]]
         class_of = number[self.class_of] if self.count else self.class_of

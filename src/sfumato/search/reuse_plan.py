@@ -49,7 +49,9 @@ class Transformation:
             raise BadData("this is no plan", where=where, remedy="`sfumato protect --json` writes one.")
         if cuts is None:
             raise no_cuts(where)
-        named = {str(name): [_label(text) for text in texts] for name, texts in cuts.items()}
+        named = {
+            str(name): [text if text is None else str(text) for text in texts] for name, texts in cuts.items()
+        }
         return cls(named, cast("Mapping[str, int] | None", levels), where)
 
     def cuts_on(self, table: Microdata) -> tuple[dict[str, Cut], dict[str, int] | None]:
@@ -178,10 +180,6 @@ def _shortfall(verdict: Verdict, *, rows_only: bool) -> str:
     who = pluralize(verdict.people, "row") if rows_only else pluralize(verdict.people, "person", "people")
     reached = "" if verdict.measured is None else f" (reached {verdict.measured}, asked {verdict.limit})"
     return f"{verdict.promise} fails for {who}{reached}"
-
-
-def _label(text: object) -> Label:
-    return None if text is None else str(text)
 
 
 def _repeats(tree: Taxonomy, above: int, node: int) -> bool:

@@ -53,11 +53,7 @@ class StepPrices:
 
     def accept(self, split: Split) -> None:
         """Notes that the search makes this step."""
-        new = self._costs(split)[1]
-        cost = np.zeros(int(split.ids.max(initial=len(self._cost) - 1)) + 1, np.int64)
-        cost[: len(self._cost)] = self._cost
-        cost[split.ids] = new
-        self._cost = cost
+        self._cost = split.after(self._cost, self._costs(split)[1])
 
     def _costs(self, split: Split) -> tuple[Counts, Counts]:
         """Returns what a row of each part loses before and after the step."""
@@ -138,9 +134,8 @@ class StepJudge:
             return Answer.NEVER
         parts = self._parts_of(change)
         if parts is not None:
-            if self._rows_broken(change, self._breaking) > self.budget or self._drops_spared(
-                self._breaking, change.ids
-            ):
+            over = self._rows_broken(change, self._breaking) > self.budget
+            if over or self._drops_spared(self._breaking, change.ids):
                 return Answer.NEVER
             suppressed = self._breaking
             if self._whole:
@@ -164,11 +159,9 @@ class StepJudge:
         """Notes that the search makes this step, the last one asked about."""
         change = self._split
         assert change is not None  # noqa: S101  # a step is asked about before it is made
-        broken = np.zeros(int(change.ids.max(initial=self.groups.count - 1)) + 1, dtype=bool)
-        broken[: len(self._broken)] = self._broken
-        broken[change.ids] = self._breaking
         self._lost = self._rows_broken(change, self._breaking)
-        self._broken, self._all, self._stays = broken, self._proposed, self._staying
+        self._broken = change.after(self._broken, self._breaking)
+        self._all, self._stays = self._proposed, self._staying
         self._kept = None
         if self._published is not None:
             self._published.accept()
@@ -258,10 +251,7 @@ class StepJudge:
         """Returns which groups hold a row that may not be suppressed, after a split; `None`: all may."""
         if self._stays is None or self._spared is None:
             return None
-        stays = np.zeros(int(change.ids.max(initial=len(self._stays) - 1)) + 1, dtype=bool)
-        stays[: len(self._stays)] = self._stays
-        stays[change.ids] = self.groups.marked_parts(self._spared)
-        return stays
+        return change.after(self._stays, self.groups.marked_parts(self._spared))
 
     def _drops_spared(self, dropped: NDArray[np.bool_], ids: Codes | None = None) -> bool:
         """Whether one of these proposed groups, all by default, is dropped with a row that has to stay."""
@@ -328,7 +318,7 @@ def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
 
 def replaced(classes: Classes, split: GroupSplit, parts: Classes) -> Classes:
     """Returns the groups with those that a split touches replaced by its parts, by number."""
-    chosen = np.arange(int(split.ids.max(initial=len(classes) - 1)) + 1)
+    chosen = np.arange(split.count_after)
     chosen[split.ids] = len(classes) + np.arange(len(parts))
     return _concatenated(classes, parts).pick(chosen)
 

@@ -10,12 +10,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.policy.columns import TermRule
+from sfumato.search.class_term_removal import (
+    RARITY,
+    ClassSolution,
+    Clock,
+    RemovalCosts,
+    SolverBudget,
+    TermLimit,
+    Terms,
+    all_terms_removed,
+    out_of_reach,
+    solve_class,
+)
 from sfumato.search.suppression import merged_classes, nearest_class, one_class_per_box
 from sfumato.system.errors import Infeasible, SfumatoError
 from sfumato.system.presentation.cards import pluralize
@@ -25,20 +36,6 @@ from sfumato.table.classes import Classes
 from sfumato.table.microdata import Microdata, shortened, tagged, terms_of, untagged
 from sfumato.table.recoding import SUPPRESSED, Recoding, Rewriting
 from sfumato.table.taxonomy import Taxonomy
-
-if TYPE_CHECKING:
-    pass
-from sfumato.search.class_term_removal import (
-    RARITY,
-    ClassSolution,
-    Clock,
-    RemovalCosts,
-    SolverBudget,
-    TermLimit,
-    Terms,
-    out_of_reach,
-    solve_class,
-)
 
 # The report of phase two: what became of every class's terms.
 
@@ -273,16 +270,14 @@ def with_margin(
     column: TermColumn,
     gone: Mapping[int, Terms],
     share: float,
-    *,
-    seed: int | None = None,
 ) -> dict[int, Terms]:
     """Removes each remaining term with the probability `share`, where the promise still holds.
 
     Every class takes part, also those that needed no removal, so that a removal alone says nothing. A class
-    that would break the promise is dealt with anew, a few times; if it still would, it gets none. Without a
-    `seed` chance comes from the system: it must not be repeatable by outsiders.
+    that would break the promise is dealt with anew, a few times; if it still would, it gets none.
+    Chance comes from the system: it must not be repeatable by outsiders.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng()
     sets = column.sets
     removed = dict(gone)
     owner = recoding.class_of[sets.row]
@@ -292,9 +287,8 @@ def with_margin(
         for row in np.flatnonzero((owner >= 0) & waiting[owner]).tolist():
             terms = sets.terms[sets.code[row]]
             lost = set(gone.get(row, ()))
-            more = {
-                t for t, chance in zip(terms, rng.random(len(terms)).tolist(), strict=True) if chance < share
-            }
+            chances = rng.random(len(terms)).tolist()
+            more = {t for t, chance in zip(terms, chances, strict=True) if chance < share}
             if more - lost:
                 tried[row] = tuple(t for t in terms if t in more | lost)
         holds = column.judged(recoding, tried)
@@ -408,11 +402,7 @@ def solve_classes(
 
 
 def _better(new: ClassSolution, old: ClassSolution) -> bool:
-    if new.found != old.found:
-        return new.found
-    if new.proved != old.proved:
-        return new.proved
-    return new.cost < old.cost or (new.cost == old.cost and new.bound > old.bound)
+    return (new.found, new.proved, -new.cost, new.bound) > (old.found, old.proved, -old.cost, old.bound)
 
 
 # Answers for classes whose columns are judged together, and each of them alone as well.
@@ -436,10 +426,8 @@ def one_by_one(
         solutions = solve_classes(own, limit.alone(column), costs, method=method, seconds=seconds)
         for c, answer in solutions.items():
             if answer.found:
-                remaining[c] = [
-                    _with_part(terms, number, left)
-                    for terms, left in zip(remaining[c], answer.kept, strict=True)
-                ]
+                pairs = zip(remaining[c], answer.kept, strict=True)
+                remaining[c] = [_with_part(terms, number, left) for terms, left in pairs]
     together = solve_classes(remaining, limit, costs, method=method, seconds=seconds)
     return {c: _answer(classes[c], together[c].kept, costs) for c in classes if together[c].found}
 
@@ -532,9 +520,8 @@ def suppress_terms(
         todo = [(column, phase.open_in(column)) for column in phase.columns]
         lost = _union(_infeasible(phase, column, numbers, progress) for column, numbers in todo)
         if not len(lost):
-            lost = _union(
-                _solve(phase, column, numbers, progress) for column, numbers in todo if len(numbers)
-            )
+            todo = [(column, numbers) for column, numbers in todo if len(numbers)]
+            lost = _union(_solve(phase, column, numbers, progress) for column, numbers in todo)
             phase.untold += phase.first_among(lost)
         if not len(lost):
             break
@@ -594,11 +581,9 @@ def _solve(phase: Phase, column: TermColumn, todo: Numbers, progress: Progress) 
         solved({c: rows[c] for c in again}, strict=True)
         _drop_wrong(phase, column)
     if rule.scope == "class":
-        wide = {
-            c: removed_from_all(rows[c], a, column.limit, phase.costs) if c in rows else a
-            for c, a in column.answers.items()
-        }
-        column.answers = {c: a for c, a in wide.items() if a.found}
+        for c in column.answers.keys() & rows.keys():
+            column.answers[c] = removed_from_all(rows[c], column.answers[c], column.limit, phase.costs)
+        column.answers = {c: a for c, a in column.answers.items() if a.found}
         _drop_wrong(phase, column)
     if column.limit.parts:
         for otherwise in (one_by_one, all_removed):
@@ -621,8 +606,7 @@ def _erased_if_none(
     """Returns the answer, or the removal of everything where the search ran out of time and that helps."""
     if answer.found or answer.proved or not column.limit.kept_without_terms:
         return answer
-    cost = sum(phase.costs.whole(terms) for terms in rows)
-    return ClassSolution(((),) * len(rows), cost, answer.bound, True, False)
+    return replace(all_terms_removed(rows, column.limit, phase.costs), bound=answer.bound)
 
 
 def _merge_or_drop(phase: Phase, lost: Numbers) -> None:
@@ -637,11 +621,9 @@ def _merge_or_drop(phase: Phase, lost: Numbers) -> None:
         raise _refused(phase, lost, "as one class")
     else:
         new_class = _merge(phase, lost)
-    before = phase.made_of
-    phase.made_of = np.bincount(
-        new_class[new_class >= 0], before[new_class >= 0], phase.recoding.count
-    ).astype(np.int64)
-    fresh = np.bincount(new_class[new_class >= 0], minlength=phase.recoding.count) > 1
+    left, count = new_class >= 0, phase.recoding.count
+    phase.made_of = np.bincount(new_class[left], phase.made_of[left], count).astype(np.int64)
+    fresh = np.bincount(new_class[left], minlength=count) > 1
     for column in phase.columns:
         moved = {int(new_class[c]): a for c, a in column.answers.items() if new_class[c] >= 0}
         column.answers = {c: a for c, a in moved.items() if not fresh[c]}
@@ -686,10 +668,8 @@ def _refused(phase: Phase, lost: Numbers, how: str) -> Infeasible:
     promised = "; ".join(str(column.limit) for column in phase.columns)
     remedy = "Relax the promise."
     if recoding.cuts is not None:
-        remedy = (
-            f"Search by mondrian: it can merge such classes with their neighbours; or allow {phase.dropped}"
-            " suppressed rows."
-        )
+        remedy = "Search by mondrian: it can merge such classes with their neighbours; or allow"
+        remedy += f" {phase.dropped} suppressed rows."
     few = [recoding.texts(j) for j in range(len(recoding.table.keys))]
     names = [", ".join(str(texts[which[c]]) for texts, which in few) for c in lost[:MOST_NAMED].tolist()]
     where = f"{pluralize(rows, 'row')} in {pluralize(len(lost), 'class', 'classes')}"
@@ -705,10 +685,8 @@ def _report(phase: Phase, removals: Sequence[Mapping[int, Terms]]) -> TermReport
         for c, rows in enumerate(sets.members(phase.recoding)):
             row_terms = [sets.terms[code] for code in sets.code[rows].tolist()]
             short = [lost.get(row, ()) for row in rows.tolist()]
-            paid = sum(
-                costs.paid(terms, set(terms) - set(gone))
-                for terms, gone in zip(row_terms, short, strict=True)
-            )
+            pairs = zip(row_terms, short, strict=True)
+            paid = sum(costs.paid(terms, set(terms) - set(gone)) for terms, gone in pairs)
             answer = column.answers.get(c)
             spent[c] += paid
             whole[c] += sum(costs.whole(terms) for terms in row_terms)

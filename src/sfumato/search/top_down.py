@@ -23,7 +23,7 @@ from sfumato.policy.searches import Ability
 from sfumato.search.contract import TIMES_DIVIDED_AGAIN, Aim, Outcome, Work, built_in_search
 from sfumato.search.descents import TopDownDescent, begin, go_down, make
 from sfumato.search.group_counts import ClassedRows
-from sfumato.search.loss import find_measure
+from sfumato.search.loss import find_measure, tally
 from sfumato.search.refinement import Specialization
 from sfumato.search.step_check import StepJudge
 from sfumato.search.steps import steps_to_ceilings
@@ -283,8 +283,7 @@ class BrokenPositions:
         self._table, self._promises = table, promises
         person = table.person
         assert person is not None  # noqa: S101  # only tables with people have profiles
-        rows = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
-        np.add.at(rows, person, table.counts)
+        rows = tally(person, table.counts, int(person.max(initial=-1)) + 1)
         self._single = rows[person] == 1
         self._rows = _RowsBelow(table, promises, self._single)
 

@@ -31,14 +31,8 @@ Place = tuple[int, ...]
 """Which of its rungs each group of columns is at."""
 
 
-@dataclass(frozen=True)
-class BestNode:
-    """The best node of a walk: what it costs, its suppressed rows, its levels; and how many were judged."""
-
-    score: float
-    suppressed: int
-    levels: Levels
-    checked: int
+Candidate = tuple[float, int, Levels]
+"""What a node costs, its suppressed rows, its levels."""
 
 
 def rungs_of(table: Microdata, aim: Aim) -> list[tuple[tuple[int, ...], list[Levels]]]:
@@ -76,7 +70,7 @@ class Walk:
     def checked(self) -> int:
         return len(self._known)
 
-    def best(self, progress: Progress) -> BestNode | None:
+    def best(self, progress: Progress) -> Candidate | None:
         """Returns the best node that is found; `None` where the most general one is not allowed."""
         top = tuple(len(rungs) - 1 for _, rungs in self.groups)
         if min(top, default=0) < 0 or self._judged(top) is None:
@@ -86,8 +80,7 @@ class Walk:
         while (better := next(self._improved(at), None)) is not None:
             at = better
         progress("lattice", 2, 2)
-        score, suppressed = self._judged(at) or (inf, 0)
-        return BestNode(score, suppressed, self.levels(at), self.checked)
+        return (*(self._judged(at) or (inf, 0)), self.levels(at))
 
     def levels(self, at: Place) -> Levels:
         """Returns the levels of all columns at a place."""
@@ -112,9 +105,8 @@ class Walk:
     def _descend(self, at: Place, fixed: int | None = None) -> Place:
         """Returns the end of the steepest way down; `held` stays where it is."""
         while not self._over:
-            finer = [
-                (*at[:g], rung - 1, *at[g + 1 :]) for g, rung in enumerate(at) if rung > 0 and g != fixed
-            ]
+            open_ = [(g, rung) for g, rung in enumerate(at) if rung > 0 and g != fixed]
+            finer = [(*at[:g], rung - 1, *at[g + 1 :]) for g, rung in open_]
             best = min(finer, key=self._rank, default=at)
             if self._rank(best) >= self._rank(at):
                 break
@@ -134,9 +126,8 @@ class Walk:
         if at not in self._known:
             node = self.judge.judge_node(self.levels(at))
             allowed = node is not None and node.suppressed <= self.judge.budget
-            if node is None or not allowed or self.judge.ask(node) is not Answer.YES:
-                self._known[at] = None
-            else:
+            self._known[at] = None
+            if node is not None and allowed and self.judge.ask(node) is Answer.YES:
                 self._known[at] = (self.cost.score(node), node.suppressed)
         return self._known[at]
 
@@ -328,9 +319,6 @@ GROUPED_ENTRY = 16
 
 ROWS_PER_LOOK, ROWS_PER_JUDGEMENT = 20_000, 200_000
 """A look at some nodes, and a judgement of one, take as long as so many rows even where there are few."""
-
-Candidate = tuple[float, int, Levels]
-"""What a node costs, its suppressed rows, its levels."""
 
 Opened = tuple[int, int]
 """A group of columns, and the end of the lines that may be split by."""
