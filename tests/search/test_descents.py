@@ -20,7 +20,7 @@ from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.search import best as withheld
 from sfumato.search import mondrian
 from sfumato.search.contract import Aim, Descents
-from sfumato.search.group_counts import ClassedRows
+from sfumato.search.refinement import ClassedRows
 from sfumato.search.top_down import SMALLER_LIMITS, specialize, specialize_each, top_down
 from sfumato.system.errors import Infeasible
 from strategies import tables

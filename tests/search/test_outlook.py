@@ -17,7 +17,7 @@ from sfumato.policy.content import ColumnRule, ProtectRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import rule_from
 from sfumato.search.loss import lost_columns
-from sfumato.search.outlook import Outlook
+from sfumato.search.plan import Outlook
 from sfumato.table.microdata import Role
 
 

@@ -14,8 +14,8 @@ from sfumato.models.contract import Answer, IncrementalChecker, Promises, TableP
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
-from sfumato.search import group_counts
-from sfumato.search import group_counts as classed_rows
+from sfumato.search import refinement as classed_rows
+from sfumato.search import refinement as group_counts
 from sfumato.search.contract import Aim
 from sfumato.search.key_groups import Ranking
 from sfumato.search.loss import measure

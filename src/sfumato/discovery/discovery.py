@@ -24,8 +24,7 @@ from sfumato.discovery.quasi_identifiers.coded import (
 )
 from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
 from sfumato.discovery.quasi_identifiers.measures import Measures, Partition, k_test, measure
-from sfumato.discovery.quasi_identifiers.methods import SearchMethod, search_by
-from sfumato.discovery.quasi_identifiers.minimum import Smallest
+from sfumato.discovery.quasi_identifiers.minimum import SearchMethod, Smallest, search_by
 from sfumato.draft.draft import draft
 from sfumato.draft.evidence import ColumnFinding, TableEvidence
 from sfumato.kernels.sample_uniques import count_minimal_uniques

@@ -15,8 +15,7 @@ from sfumato.kernels import medians
 from sfumato.kernels import rows as segment_tally
 from sfumato.kernels.rows import WEIGHT_MASK, Layout, PackedRows
 from sfumato.models.contract import Promises, Truth
-from sfumato.search.group_counts import GroupCounter
-from sfumato.search.refinement import GroupSplit, Refinement, Split
+from sfumato.search.refinement import GroupCounter, GroupSplit, Refinement, Split
 from sfumato.table.classes import Classes, Histogram, multisets
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import BLOCK_ROWS, Codes, Column, Counts, Microdata

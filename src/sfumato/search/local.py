@@ -44,9 +44,9 @@ from sfumato.policy.searches import Ability
 from sfumato.search import contract as refusal
 from sfumato.search.best import with_suppression
 from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim, Outcome, Work, built_in_search
-from sfumato.search.group_counts import GroupCounter
 from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.search.loss import find_measure
+from sfumato.search.refinement import GroupCounter
 from sfumato.search.suppression import distinct_rows, row_order
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent

@@ -14,9 +14,9 @@ from sfumato.policy.searches import Ability
 from sfumato.search import contract as refusal
 from sfumato.search.best import with_suppression
 from sfumato.search.contract import TIMES_DIVIDED_AGAIN, Aim, Outcome, TableSize, Work, built_in_search
-from sfumato.search.group_counts import GroupCounter
 from sfumato.search.groups import MovingRows, RowRanges, Segments, SplitProposal
 from sfumato.search.loss import find_measure
+from sfumato.search.refinement import GroupCounter
 from sfumato.search.suppression import one_class_per_box
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent

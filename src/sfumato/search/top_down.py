@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +16,305 @@ from sfumato.models.contract import (
     Conflict,
     Conflicts,
     Cuts,
+    IncrementalChecker,
     Promises,
     TablePromise,
     below,
     most_general,
 )
 from sfumato.policy.searches import Ability
+from sfumato.search import contract as refusal
 from sfumato.search.contract import TIMES_DIVIDED_AGAIN, Aim, Outcome, Work, built_in_search
-from sfumato.search.descents import TopDownDescent, begin, go_down, make
-from sfumato.search.group_counts import ClassedRows
+from sfumato.search.key_groups import Ranking
+from sfumato.search.lattice import lattice
 from sfumato.search.loss import find_measure, tally
-from sfumato.search.refinement import Specialization
+from sfumato.search.refinement import ClassedRows, Refinement, Specialization, Split
 from sfumato.search.step_check import StepJudge
-from sfumato.search.steps import steps_to_ceilings
+from sfumato.search.suppression import keep
 from sfumato.system.errors import Infeasible
 from sfumato.system.progress import Progress, silent
-from sfumato.table.classes import Classes, histogram, positions
+from sfumato.table.classes import Classes, histogram, judged_groups, positions
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Microdata
-from sfumato.table.recoding import classes_under
-from sfumato.table.taxonomy import ROOT
+from sfumato.table.recoding import Recoding, classes_under
+from sfumato.table.taxonomy import ROOT, nodes_above_ceiling
+
+# The first steps: to the ceilings, and to a recoding that keeps every promise.
+
+MOST_RECODINGS = 2_000
+"""So many recodings are judged."""
+
+MOST_LATTICE_ROWS = 400_000_000
+"""Nodes of the lattice times distinct rows, up to which the best full-domain recoding is looked for."""
+
+State = tuple[Cut, ...]
+
+
+def steps_to_ceilings(table: Microdata) -> list[Specialization]:
+    """Returns the steps from the roots to the coarsest cuts that may be published; often there are none."""
+    return [
+        Specialization(j, node)
+        for j, column in enumerate(table.keys)
+        for node in nodes_above_ceiling(column.taxonomy).tolist()
+    ]
+
+
+def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJudge) -> list[Specialization]:
+    """Returns the steps from the ceilings to a recoding that keeps every promise; none if the ceilings do.
+
+    Where the ceilings break a class promise that suppression may mend, these lead to the best full-domain
+    recoding. Where they break a table promise, they are the fewest: breadth first; what lies below a recoding
+    that can never be mended is left out. Raises `Infeasible` where there is none, or none near enough, and
+    says which.
+    """
+    if judge.broken_root is not None:
+        return _steps_to_levels(table, promises, aim, judge.broken_root)
+    if judge.waiting is None:
+        return []
+    columns = table.keys
+    coarsest = tuple(Cut.coarsest(c.taxonomy) for c in columns)
+    queued: set[State] = {coarsest}
+    waiting: deque[tuple[State, list[Specialization]]] = deque([(coarsest, [])])
+    looked, path = 0, None
+    while waiting and path is None and looked < MOST_RECODINGS:
+        state, steps = waiting.popleft()
+        for step in [Specialization(j, int(v)) for j, cut in enumerate(state) for v in cut.specializations]:
+            finer = (
+                *state[: step.column],
+                state[step.column].specialize(step.node),
+                *state[step.column + 1 :],
+            )
+            if finer in queued:
+                continue
+            queued.add(finer)
+            looked += 1
+            answer = _answer(table, promises, judge, finer)
+            if answer is Answer.YES:
+                path = [*steps, step]
+                break
+            if answer is Answer.LATER:
+                waiting.append((finer, [*steps, step]))
+    for watch in judge.watches:
+        watch.accept({c.name: cut for c, cut in zip(columns, coarsest, strict=True)})
+    if path is None:
+        promise, reason = judge.waiting
+        raise refusal.no_recoding_found(promise, reason, looked, all_of_them=not waiting)
+    return path
+
+
+def _steps_to_levels(
+    table: Microdata, promises: Promises, aim: Aim, refused: Infeasible
+) -> list[Specialization]:
+    """Returns the steps to the best full-domain recoding; raises what was refused where that is too far."""
+    if prod(c.taxonomy.height + 1 for c in table.keys) * max(1, table.distinct) > MOST_LATTICE_ROWS:
+        raise refused
+    levels = lattice(table, promises, aim).levels or {}
+    steps = []
+    for j, column in enumerate(table.keys):
+        tree, node = column.taxonomy, np.unique(column.taxonomy.levels[levels[column.name]])
+        above: list[NDArray[np.int32]] = []
+        while len(node := np.unique(tree.parent[node[node != ROOT]])):
+            above.append(node)
+        opened = np.unique(np.concatenate(above)).tolist() if above else []
+        steps += [Specialization(j, int(v)) for v in opened]
+    to_ceilings = set(steps_to_ceilings(table))
+    return [step for step in steps if step not in to_ceilings]
+
+
+def _answer(table: Microdata, promises: Promises, judge: StepJudge, state: State) -> Answer:
+    cuts = {c.name: cut for c, cut in zip(table.keys, state, strict=True)}
+    recoding = Recoding.of_cuts(table, cuts)
+    groups = judged_groups(table, recoding.class_of)
+    classes = Classes.of(table, groups, sensitive=promises.sensitive)
+    if not judge.lasting.holds_on(classes).all():
+        return Answer.NEVER
+    worst = Answer.YES if keep(classes, promises).all() else Answer.LATER
+    for watch in judge.watches:
+        answer, _ = watch.ask(cuts)
+        if answer is Answer.NEVER:
+            return answer
+        worst = worst if answer is Answer.YES else answer
+    return worst
+
+
+# Branching nodes of the trees that a top-down search goes through: how many of them are settled.
+
+
+class BranchingNodes:
+    """Counts the nodes that have children and rows below them: each is split, or never reached.
+
+    A step that is made settles its node. One that is refused for good settles all below its node as well.
+    """
+
+    def __init__(self, classes: Refinement) -> None:
+        self._before = []
+        for tree, rows in zip(classes.trees, classes.rows_below, strict=True):
+            inner = (tree.end > np.arange(len(tree.end)) + 1) & (rows > 0)
+            self._before.append(np.concatenate(([0], np.cumsum(inner))))
+        self._end = [tree.end for tree in classes.trees]
+        self.total = sum(int(before[-1]) for before in self._before)
+
+    def settled_by(self, step: Specialization, answer: Answer) -> int:
+        """Returns how many nodes are settled by an answer: none where the step may be tried again."""
+        before = self._before[step.column]
+        if answer is Answer.LATER:
+            return 0
+        last = step.node + 1 if answer is Answer.YES else int(self._end[step.column][step.node])
+        return int(before[last] - before[step.node])
+
+
+# Descents: those that answer alike go down together, and rows are looked at once.
+
+
+class TopDownDescent:
+    """One way down from the roots: its classes, its judge, its candidates, and the steps that it made.
+
+    `number` is that of its aim among those that are tried; `settled` counts nodes (`BranchingNodes`).
+    """
+
+    def __init__(
+        self,
+        classed: ClassedRows,
+        table: Microdata,
+        promises: Promises,
+        aim: Aim,
+        *,
+        number: int = 0,
+        watches: Sequence[IncrementalChecker] | None = None,
+    ) -> None:
+        self.number, self.aim = number, aim
+        self.classes = Refinement(table, classed)
+        self.judge = StepJudge(self.classes, promises, aim, watches=watches)
+        self._ranking = Ranking(self.classes, aim.loss, aim.weights, skip_empty=not self.judge.watches)
+        self.path: list[Specialization] = []
+        self.settled = 0
+        self._checked = 1
+
+    def best(self) -> Specialization | None:
+        """Returns the step to try next; `None`: none is left."""
+        return self._ranking.best()
+
+    def make(self, split: Split) -> None:
+        """Makes a step that leads to where the search starts."""
+        self.judge.force(split)
+        self._follow(split)
+
+    def apply_answer(self, split: Split, answer: Answer) -> None:
+        """Makes the step that was asked about, sets it aside, or drops it for good."""
+        if answer is Answer.YES:
+            self.judge.accept(split)
+            self._follow(split)
+        elif answer is Answer.LATER:
+            self._ranking.set_aside(split.step)
+        else:
+            self._ranking.drop(split.step)
+        self._checked += 1
+
+    def outcome(self) -> Outcome:
+        """Returns the classes as they are."""
+        if not self.judge.watches:
+            self.classes.open_empty_nodes()
+        recoding = self.judge.recoding()
+        return Outcome(recoding, self.aim.loss_of(recoding), checked=self._checked)
+
+    def _follow(self, split: Split) -> None:
+        self.classes.accept(split)
+        self._ranking.follow(split)
+        self.path.append(split.step)
+
+
+Company = list[TopDownDescent]
+"""Descents that have made the same steps, and share their rows."""
+
+
+def begin(
+    table: Microdata, promises: Promises, aims: Sequence[Aim]
+) -> tuple[list[Company], dict[int, Infeasible]]:
+    """Returns descents for some aims, by number, each where its search starts, or why there is no such place.
+
+    Where the first one is refused all are: it is the one that allows most.
+    """
+    classed, together, refused = ClassedRows.of(table), Company(), dict[int, Infeasible]()
+    for number, aim in enumerate(aims):
+        try:
+            together.append(TopDownDescent(classed, table, promises, aim, number=number))
+        except Infeasible as reason:
+            refused[number] = reason
+            if number == 0:
+                return [], dict.fromkeys(range(len(aims)), reason)
+    for step in steps_to_ceilings(table):
+        make(together, step)
+    started = defaultdict[tuple[Specialization, ...], Company](Company)
+    for each in together:
+        try:
+            each.judge.check_start()
+            started[tuple(steps_to_valid(table, promises, each.aim, each.judge))].append(each)
+        except Infeasible as reason:
+            refused[each.number] = reason
+            if each.number == 0:
+                return [], dict.fromkeys(range(len(aims)), reason)
+    companies = _parted(started.values())
+    for steps, company in zip(started, companies, strict=True):
+        for step in steps:
+            make(company, step)
+    return companies, refused
+
+
+def make(together: Company, step: Specialization) -> None:
+    """Makes a step that leads to where the search starts."""
+    split = together[0].classes.split(step)
+    for each in together:
+        each.make(split)
+
+
+def go_down(companies: list[Company], *, progress: Progress) -> Iterator[TopDownDescent]:
+    """Goes down as far as the promises hold; yields each descent where it ends. The list is emptied.
+
+    A step is split once and judged for each descent of a company. Where they answer differently they part,
+    and those that answered alike go on together.
+    """
+    if not companies:
+        return
+    nodes = BranchingNodes(companies[0][0].classes)
+    total, settled = nodes.total * sum(len(company) for company in companies), 0
+    while companies:
+        together = companies.pop()
+        while (step := _next_step(together)) is not None:
+            split = together[0].classes.split(step)
+            answers = defaultdict[Answer, Company](Company)
+            for each in together:
+                answers[each.judge.ask(split)].append(each)
+            together, *others = _parted(answers.values())
+            companies += others
+            for answer, company in answers.items():
+                for each in company:
+                    each.apply_answer(split, answer)
+                    each.settled += nodes.settled_by(step, answer)
+                    settled += nodes.settled_by(step, answer)
+            progress("top-down", settled, total)
+        for each in together:
+            settled += nodes.total - each.settled
+            yield each
+    progress("top-down", total, total)
+
+
+def _next_step(together: Company) -> Specialization | None:
+    """Returns the best candidate, which is the same for all; each looks for it, as what waits comes again."""
+    steps = [each.best() for each in together]
+    return steps[0]
+
+
+def _parted(companies: Iterable[Company]) -> list[Company]:
+    """Gives each company but the first rows of its own; until now they shared them."""
+    parted = list(companies)
+    for others in parted[1:]:
+        classed = others[0].classes.classed.copy()
+        for each in others:
+            each.classes.classed = classed
+    return parted
+
+
+# The search itself: descents with several limits of suppression, and what is certain of them.
 
 MOST_EXACT_ANSWERS = 16
 """A promise is asked so many times for an exact answer, once its bound proved too high."""

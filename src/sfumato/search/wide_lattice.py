@@ -20,7 +20,6 @@ from sfumato.search.contract import Aim
 from sfumato.search.frontier import Levels, NodeJudge, ties_up_to
 from sfumato.search.loss import Reals
 from sfumato.search.node_cost import NodeCost
-from sfumato.search.refinement import Refinement, Specialization
 from sfumato.system.progress import Progress
 from sfumato.table.microdata import Counts, Microdata
 
@@ -130,32 +129,6 @@ class Walk:
             if node is not None and allowed and self.judge.ask(node) is Answer.YES:
                 self._known[at] = (self.cost.score(node), node.suppressed)
         return self._known[at]
-
-
-# Branching nodes of the trees that a top-down search goes through: how many of them are settled.
-
-
-class BranchingNodes:
-    """Counts the nodes that have children and rows below them: each is split, or never reached.
-
-    A step that is made settles its node. One that is refused for good settles all below its node as well.
-    """
-
-    def __init__(self, classes: Refinement) -> None:
-        self._before = []
-        for tree, rows in zip(classes.trees, classes.rows_below, strict=True):
-            inner = (tree.end > np.arange(len(tree.end)) + 1) & (rows > 0)
-            self._before.append(np.concatenate(([0], np.cumsum(inner))))
-        self._end = [tree.end for tree in classes.trees]
-        self.total = sum(int(before[-1]) for before in self._before)
-
-    def settled_by(self, step: Specialization, answer: Answer) -> int:
-        """Returns how many nodes are settled by an answer: none where the step may be tried again."""
-        before = self._before[step.column]
-        if answer is Answer.LATER:
-            return 0
-        last = step.node + 1 if answer is Answer.YES else int(self._end[step.column][step.node])
-        return int(before[last] - before[step.node])
 
 
 # Columns of a lattice as splits of classes: each level but the most general one is a line of codes.

@@ -28,8 +28,7 @@ from sfumato.search.counted_lattice import (
     count_lattice,
     map_lattice,
 )
-from sfumato.search.outlook import OfferedChange
-from sfumato.search.plan import Plan, TableChange, check_need, make_plan
+from sfumato.search.plan import OfferedChange, Plan, TableChange, check_need, make_plan
 from sfumato.system.presentation.cards import verdict_lines
 from sfumato.system.presentation.charts import Lines, Point
 from sfumato.system.progress import Progress, one_step, silent

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sfumato.discovery.discovery import Discovery, scan
 from sfumato.discovery.quasi_identifiers.coded import Reading
-from sfumato.discovery.quasi_identifiers.methods import SearchMethod
+from sfumato.discovery.quasi_identifiers.minimum import SearchMethod
 from sfumato.inputs import AnyMemory, check_header, open_table
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent

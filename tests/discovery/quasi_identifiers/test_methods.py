@@ -14,8 +14,7 @@ from discovery.quasi_identifiers.test_greedy import planted_cover
 from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets, random_table
 from sfumato.cli.main import app
 from sfumato.discovery.quasi_identifiers.coded import Limits, Reading, usual_budget
-from sfumato.discovery.quasi_identifiers.methods import SearchMethod, search_by
-from sfumato.discovery.quasi_identifiers.minimum import search
+from sfumato.discovery.quasi_identifiers.minimum import SearchMethod, search, search_by
 from sfumato.system.errors import UsageError
 
 KEYS = Reading.of(k=2, mode="all")
