@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -27,8 +27,7 @@ from sfumato.policy.taxonomies.levels import number
 # Numbers that prove themselves: identifiers with check digits, each by its published rule.
 #
 # The rules are those of python-stdnum. Every function takes text with blanks, dots and dashes already gone
-# and
-# letters in upper case.
+# and letters in upper case.
 
 
 def _rule(module: str, shape: str, **options: bool) -> Callable[[str], bool]:
@@ -465,8 +464,7 @@ def identifiers(
     for name, column in survey.columns.items():
         cells = _cells_of(name, column, survey, first_rows)
         if cells is not None and cells.present:
-            for detect in DETECTORS:
-                signs += detect(name, cells)
+            signs += [*_by_shape_and_parts(name, cells), *_by_name_and_shape(name, cells)]
         signs += _unique(name, column, survey.rows, (distinct or {}).get(name, column.distinct))
     return tuple(signs)
 
@@ -547,12 +545,6 @@ def _unique(name: str, column: ColumnEvidence, rows: int, distinct: int) -> Iter
         present = rows - column.missing
         why = f"{distinct:,} different values in {present:,} cells"
         yield Identifier(name, "nearly-unique", Fraction(distinct, present), "likely", why, False)
-
-
-DETECTORS: Sequence[Callable[[str, ColumnCells], Iterator[Identifier]]] = (
-    _by_shape_and_parts,
-    _by_name_and_shape,
-)
 
 
 def findings(survey: TableEvidence, *, first_rows: TableEvidence | None = None) -> dict[str, ColumnFinding]:

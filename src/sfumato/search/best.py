@@ -11,7 +11,6 @@ from math import isclose, prod
 from time import process_time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.local_moves import fill, reliefs
 from sfumato.models.contract import (
@@ -19,6 +18,7 @@ from sfumato.models.contract import (
     Promise,
     Promises,
     TablePromise,
+    Truth,
     with_least_people,
     with_least_values,
 )
@@ -91,9 +91,8 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     results: list[tuple[float, int, int, Outcome]] = []
     refused: dict[str, Infeasible] = {}
     few = table.distinct <= MOST_ROWS_KEPT
-    aim = replace(
-        aim, descents=Descents(table) if few else None, prepared=Preparations(table) if few else None
-    )
+    if few:
+        aim = replace(aim, descents=Descents(table), prepared=Preparations(table))
     for number, name in enumerate(names):
         if name in left_out:
             continue
@@ -108,9 +107,8 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
         except UsageError as reason:  # such as weights that are too fine for whole numbers
             left_out[name] = reason.message
             continue
-        results.append(
-            (outcome.loss, outcome.recoding.suppressed, len(results), replace(outcome, search=name))
-        )
+        rank = outcome.loss, outcome.recoding.suppressed, len(results)
+        results.append((*rank, replace(outcome, search=name)))
         compared.append(_compared(name, outcome, process_time() - begin))
     progress("searches", len(names), len(names))
     if not results:
@@ -159,6 +157,8 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
     """
     search = registry.find(name)
     outcome, refused, bound = None, None, None
+    # What else is suppressed may decide if a class may stay: then asking for less may suppress more.
+    depends_on_rest = aim.suppress > 0 and bool(promises.relative)
     first_steps, more = Steps(MOST_STEPS_OF_OPTIMUM), Steps(MOST_STEPS_OF_OPTIMUM)
     for stricter, less in _rungs(name, table, promises, aim):
         as_asked = stricter is promises and less is aim
@@ -170,23 +170,15 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
                 raise  # more cannot be kept either
             refused = refused or reason
             continue
-        better = outcome is None or (result.loss, result.recoding.suppressed) < (
-            outcome.loss,
-            outcome.recoding.suppressed,
-        )
         bound = result.bound if as_asked else bound
-        if better:
+        rank = result.loss, result.recoding.suppressed
+        if outcome is None or rank < (outcome.loss, outcome.recoding.suppressed):
             outcome = replace(result, optimal=result.optimal and as_asked)
-        if result.optimal and stricter is promises and not _depends_on_rest(promises, aim):
+        if result.optimal and stricter is promises and not depends_on_rest:
             break
     if outcome is None:
         raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
     return replace(outcome, bound=bound)
-
-
-def _depends_on_rest(promises: Promises, aim: Aim) -> bool:
-    """Whether what else is suppressed decides if a class may stay, so that asking less may suppress more."""
-    return aim.suppress > 0 and bool(promises.relative)
 
 
 def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterator[tuple[Promises, Aim]]:
@@ -288,13 +280,9 @@ def _compared(name: str, outcome: Outcome, seconds: float) -> ComparedSearch:
 # Suppression by searches that make no class which breaks a promise: some rows are withheld beforehand.
 #
 # A row is worth withholding where the others lose so much less without it that this outweighs its price.
-# Which
-# rows these are is guessed in two ways, and tried: those whose departure frees most in the result without
-# suppression, and those that top-down suppresses. Whatever is tried is measured with the price; the least
-# loss
-# is taken, and of equal ones the result that suppresses less.
-
-Truths = NDArray[np.bool_]
+# Which rows these are is guessed in two ways, and tried: those whose departure frees most in the result
+# without suppression, and those that top-down suppresses. Whatever is tried is measured with the price; the
+# least loss is taken, and of equal ones the result that suppresses less.
 
 SHARES = tuple(Fraction(thousandth, 1000) for thousandth in (1, 5, 10, 20, 50, 100))
 """The shares of the rows that are withheld in turn, up to the limit: a larger limit tries no less."""
@@ -356,10 +344,10 @@ def _guesses(
     table: Microdata,
     promises: Promises,
     aim: Aim,
-    ranked: Callable[[int], Iterator[Truths]] | None,
+    ranked: Callable[[int], Iterator[Truth]] | None,
     *,
     by_top_down: bool,
-) -> Iterator[Truths]:
+) -> Iterator[Truth]:
     """Yields sets of distinct rows to withhold, no larger than the limit and its smaller shares."""
     shares = [share for share in SHARES if share < aim.suppress] + [aim.suppress]
     limits = [replace(aim, suppress=share).allowed(table) - table.dropped for share in shares]
@@ -382,8 +370,8 @@ def _guesses(
 
 
 def _by_relief(
-    table: Microdata, plain: Outcome, aim: Aim, spared: Truths | None
-) -> Callable[[int], Iterator[Truths]]:
+    table: Microdata, plain: Outcome, aim: Aim, spared: Truth | None
+) -> Callable[[int], Iterator[Truth]]:
     """Returns what gives, for a limit, the rows that free most when they leave their classes.
 
     First those that free more than their price, each by itself, then as many as the limit allows; none that
@@ -405,7 +393,7 @@ def _by_relief(
     price = aim.price or Fraction(1)
     pays = int(np.count_nonzero(each[order] > float(price) * WHOLE_PRICE))
 
-    def choose(limit: int) -> Iterator[Truths]:
+    def choose(limit: int) -> Iterator[Truth]:
         few = int(np.searchsorted(rows, limit, side="right"))
         for count in dict.fromkeys((min(few, pays), few)):
             if count and sums[count - 1] * WORTH_TRYING >= rows[count - 1] * float(price) * WHOLE_PRICE:
@@ -416,7 +404,7 @@ def _by_relief(
     return choose
 
 
-def _costs_more(table: Microdata, aim: Aim, rows: Truths, best: Outcome | None) -> bool:
+def _costs_more(table: Microdata, aim: Aim, rows: Truth, best: Outcome | None) -> bool:
     """Whether the price of these rows alone is more than what is lost already; also if no row were left."""
     gone = int(table.counts[rows].sum())
     if gone >= table.rows:
@@ -432,9 +420,8 @@ def _costs_more(table: Microdata, aim: Aim, rows: Truths, best: Outcome | None) 
 def _is_better(left: Outcome, right: Outcome | None) -> bool:
     if right is None:
         return True
-    if isclose(left.loss, right.loss, rel_tol=1e-12):
-        return left.recoding.suppressed < right.recoding.suppressed
-    return left.loss < right.loss
+    tie = isclose(left.loss, right.loss, rel_tol=1e-12)
+    return left.recoding.suppressed < right.recoding.suppressed if tie else left.loss < right.loss
 
 
 def _without(
@@ -442,7 +429,7 @@ def _without(
     table: Microdata,
     promises: Promises,
     aim: Aim,
-    withheld: tuple[Truths, Truths | None],
+    withheld: tuple[Truth, Truth | None],
     progress: Progress,
 ) -> Outcome | None:
     """Returns what the search finds without some rows, or `None`; who fits a published class is put back.
@@ -464,21 +451,16 @@ def _without(
         return None
     class_of = np.full(table.distinct, SUPPRESSED, np.int32)
     class_of[remaining] = outcome.recoding.class_of
-    recodings = [replace(outcome.recoding, table=table, class_of=class_of)]
-    if outcome.recoding.cuts is not None:
-        recodings.append(recoded(table, outcome.recoding.cuts, promises))
-    else:
-        recodings.append(_with_those_who_fit(recodings[0], promises))
-    allowed = [
-        recoding
-        for recoding in recodings
-        if recoding.suppressed <= aim.allowed(table) and spares_all(recoding, spared)
-    ]
-    if not allowed:
+    bare = replace(outcome.recoding, table=table, class_of=class_of)
+    cuts = outcome.recoding.cuts
+    filled = _with_those_who_fit(bare, promises) if cuts is None else recoded(table, cuts, promises)
+    most = aim.allowed(table)
+    allowed = [each for each in (bare, filled) if each.suppressed <= most and spares_all(each, spared)]
+    ranked = [(aim.loss_of(each), each.suppressed, number) for number, each in enumerate(allowed)]
+    if not ranked:
         return None
-    losses = [aim.loss_of(recoding) for recoding in allowed]
-    place = min(range(len(allowed)), key=lambda i: (losses[i], allowed[i].suppressed))
-    return Outcome(allowed[place], losses[place], checked=outcome.checked)
+    loss, _, number = min(ranked)
+    return Outcome(allowed[number], loss, checked=outcome.checked)
 
 
 def _with_those_who_fit(recoding: Recoding, promises: Promises) -> Recoding:

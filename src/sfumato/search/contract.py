@@ -274,12 +274,28 @@ def work_of(name: str) -> Work:
 # Why a search that specializes cannot even start, and what would help.
 
 
-def too_many_missing(table: Microdata, allowed: int) -> Infeasible:
-    """More rows were left out for empty key cells than may stay unpublished."""
-    return Infeasible(
-        f"{table.dropped} rows have an empty key cell and would be suppressed; {allowed} are allowed",
-        remedy=f"Allow {table.dropped} suppressed rows, or let missing cells be a value of their own.",
-    )
+def refuse_local(table: Microdata, promises: Promises, aim: Aim, why: str) -> None:
+    """Raises where a search that recodes every class by itself cannot do what is asked, and says `why`."""
+    if promises.of_table:
+        message = f"{promises.of_table[0].name} needs one recoding for all classes{why}"
+        raise UsageError(message, remedy="Search top-down.")
+    if table.profiles:
+        raise UsageError(
+            "people with several rows are judged by what all their rows show, which needs one recoding for"
+            f" all classes{why}",
+            remedy="Search top-down or by lattice.",
+        )
+    check_missing(table, aim)
+
+
+def check_missing(table: Microdata, aim: Aim) -> None:
+    """Raises where more rows were left out for empty key cells than may stay unpublished."""
+    if table.dropped > aim.allowed(table):
+        raise Infeasible(
+            f"{table.dropped} rows have an empty key cell and would be suppressed; {aim.allowed(table)} are"
+            " allowed",
+            remedy=f"Allow {table.dropped} suppressed rows, or let missing cells be a value of their own.",
+        )
 
 
 def at_the_root(table: Microdata, everything: Classes, promises: Promises, *, final: bool) -> Infeasible:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import Answer, Promises
+from sfumato.models.contract import Answer, Promises, Truth
 from sfumato.search.contract import Aim
 from sfumato.search.loss import MeasuredRecoding, column_losses, column_weights
 from sfumato.search.suppression import recoded
@@ -23,13 +23,11 @@ from sfumato.table.microdata import Column, Microdata
 from sfumato.table.recoding import SUPPRESSED, Recoding
 from sfumato.table.taxonomy import within_ceiling
 
-Truths = NDArray[np.bool_]
-
 NO_LEVEL = 1 << 40
 """More than any level."""
 
 
-def permitted_levels(table: Microdata, aim: Aim) -> Truths:
+def permitted_levels(table: Microdata, aim: Aim) -> Truth:
     """Returns for every node of the full-domain lattice whether the controls permit it.
 
     No column is above its ceiling, and columns that move together are at the same level, counted from the
@@ -52,7 +50,7 @@ def permitted_levels(table: Microdata, aim: Aim) -> Truths:
     return permitted
 
 
-def spared_rows(table: Microdata, aim: Aim) -> Truths | None:
+def spared_rows(table: Microdata, aim: Aim) -> Truth | None:
     """Returns for every distinct row whether it may not be suppressed; `None` where every row may be.
 
     Raises `BadPolicy` where a name is neither a value nor a node of the column's tree.
@@ -82,7 +80,7 @@ def _leaf(rank: int | None) -> tuple[int, int] | None:
     return None if rank is None else (rank, rank + 1)
 
 
-def spares_all(recoding: Recoding, spared: Truths | None) -> bool:
+def spares_all(recoding: Recoding, spared: Truth | None) -> bool:
     """Whether every row is published that may not be suppressed."""
     return spared is None or not bool((spared & (recoding.class_of == SUPPRESSED)).any())
 

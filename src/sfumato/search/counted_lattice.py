@@ -391,8 +391,7 @@ def _groups_by_level(table: Microdata) -> tuple[tuple[int, ...], ...]:
 # Maps of small lattices: every combination of levels, and which of them keep the promises at a k.
 #
 # A counted lattice keeps what some question may choose. To be looked at, a small one is kept whole: what
-# every
-# combination suppresses and loses at every k, so that a picture can follow the sliders.
+# every combination suppresses and loses at every k, so that a picture can follow the sliders.
 
 MOST_DRAWN = 72
 """Combinations in a lattice that is drawn; more cannot be told apart."""

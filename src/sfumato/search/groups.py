@@ -220,12 +220,10 @@ class HistogramStore:
 
 # The groups that stay published after each step of a top-down search, by what the step changes.
 #
-# `suppression.keep` says which classes are published: in rounds, each on all classes that are left, because
-# a
+# `suppression.keep` says which classes are published: in rounds, each on all classes that are left, because a
 # promise may compare a class with everything that is published. Here the same rounds look only at classes
-# whose
-# answer can have changed: those that a step divides, and in later rounds those that are nearer to a limit
-# (`RelativePromise.margins`) than what is published has moved.
+# whose answer can have changed: those that a step divides, and in later rounds those that are nearer to a
+# limit (`RelativePromise.margins`) than what is published has moved.
 
 Margins = NDArray[np.float64]
 
@@ -393,8 +391,6 @@ def _variation(before: Counts, now: Counts) -> float:
 
 # Segments of a table: rows moved so that every class in the making is one contiguous range.
 
-Truths = NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class Segments:
@@ -408,13 +404,13 @@ class Segments:
     weight: Counts
     low: Codes
     high: Codes
-    tried: Truths
-    fresh: Truths
+    tried: Truth
+    fresh: Truth
 
     def __len__(self) -> int:
         return len(self.first)
 
-    def pick(self, chosen: Truths | Counts) -> Segments:
+    def pick(self, chosen: Truth | Counts) -> Segments:
         """Returns some of the segments, flagged or by number."""
         numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         return Segments(*(array.take(numbers, axis=0) for array in self._arrays))
@@ -461,7 +457,7 @@ class SplitProposal:
         """Returns some of the parts."""
         return RowRanges(self.first[numbers], self.last[numbers], self.weight[numbers])
 
-    def pick(self, chosen: Truths) -> SplitProposal:
+    def pick(self, chosen: Truth) -> SplitProposal:
         """Returns the splits of some of the segments."""
         of = np.repeat(chosen, self.parts)
         return SplitProposal(self.parts[chosen], self.first[of], self.last[of], self.weight[of])

@@ -57,19 +57,15 @@ from sfumato.table.microdata import Microdata
 
 # Classes that are too small, and all nodes of a lattice that each of them refuses.
 #
-# Where nothing may be suppressed, one class with too few rows refuses its node and every finer one. The
-# same
+# Where nothing may be suppressed, one class with too few rows refuses its node and every finer one. The same
 # rows are too few at more general nodes as well, until enough others join them. So a class that was met is
 # raised, one column after the other, as far as it stays too small: the node it comes to refuses many more
-# than
-# the one it was met at. Columns go first whose general levels cost least; what is left to be raised then is
-# dear, and so is the cheapest node that stays open.
+# than the one it was met at. Columns go first whose general levels cost least; what is left to be raised then
+# is dear, and so is the cheapest node that stays open.
 #
-# A class is known by the leaves of one of its rows, so that it has a row at every node. How many rows it
-# has is
-# counted from bits, one for every distinct row and every node of a column that was asked for: a word holds
-# 64
-# rows, and no other class is looked at. That takes a hundredth of the time of grouping all rows.
+# A class is known by the leaves of one of its rows, so that it has a row at every node. How many rows it has
+# is counted from bits, one for every distinct row and every node of a column that was asked for: a word holds
+# 64 rows, and no other class is looked at. That takes a hundredth of the time of grouping all rows.
 
 MOST_WORDS = 8_000_000
 """So many words of marks are held, 8 bytes each; then all are made anew as they are asked for."""

@@ -48,7 +48,6 @@ from sfumato.search.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.search.loss import find_measure
 from sfumato.search.refinement import GroupCounter
 from sfumato.search.suppression import distinct_rows, row_order
-from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
@@ -188,19 +187,7 @@ class GroupJudge:
 
     def __init__(self, groups: KeyGroups, promises: Promises, aim: Aim) -> None:
         table = groups.table
-        if promises.of_table:
-            raise UsageError(
-                f"{promises.of_table[0].name} needs one recoding for all classes, and this one is local",
-                remedy="Search top-down.",
-            )
-        if table.profiles:
-            raise UsageError(
-                "people with several rows are judged by what all their rows show, which needs one recoding"
-                " for all classes, and this one is local",
-                remedy="Search top-down or by lattice.",
-            )
-        if table.dropped > aim.allowed(table):
-            raise refusal.too_many_missing(table, aim.allowed(table))
+        refusal.refuse_local(table, promises, aim, ", and this one is local")
         self.least = max([1, *(p.least_people for p in promises)])
         self.by_size = not table.has_person and all(p.by_size for p in promises)
         self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
@@ -653,8 +640,7 @@ def _neighbours_and_boxes(groups: KeyGroups, aim: Aim, progress: Progress) -> tu
 
 def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
     """Returns the table without rows, or without key columns, as it is."""
-    if table.dropped > aim.allowed(table):
-        raise refusal.too_many_missing(table, aim.allowed(table))
+    refusal.check_missing(table, aim)
     recoding = Recoding.of_cuts(table, {c.name: Cut.coarsest(c.taxonomy) for c in table.keys})
     everything = recoding.classes(recoding.class_of, promises.sensitive)
     if not promises.holds_on(everything).all():

@@ -7,9 +7,8 @@ from itertools import pairwise
 from math import log2
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.models.contract import Promises
+from sfumato.models.contract import Promises, Truth
 from sfumato.policy.searches import Ability
 from sfumato.search import contract as refusal
 from sfumato.search.best import with_suppression
@@ -18,13 +17,10 @@ from sfumato.search.groups import MovingRows, RowRanges, Segments, SplitProposal
 from sfumato.search.loss import find_measure
 from sfumato.search.refinement import GroupCounter
 from sfumato.search.suppression import one_class_per_box
-from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.classes import Classes
 from sfumato.table.microdata import Counts, Microdata
 from sfumato.table.recoding import Recoding
-
-Truths = NDArray[np.bool_]
 
 ROWS_JUDGED_TOGETHER = 1 << 21
 """Classes of about so many rows are judged together."""
@@ -141,19 +137,7 @@ class SplitJudge:
 
     def __init__(self, rows: MovingRows, promises: Promises, aim: Aim) -> None:
         table = rows.table
-        if promises.of_table:
-            raise UsageError(
-                f"{promises.of_table[0].name} needs one recoding for all classes; Mondrian recodes locally",
-                remedy="Search top-down.",
-            )
-        if table.profiles:
-            raise UsageError(
-                "people with several rows are judged by what all their rows show, which needs one recoding"
-                " for all classes; Mondrian recodes locally",
-                remedy="Search top-down or by lattice.",
-            )
-        if table.dropped > aim.allowed(table):
-            raise refusal.too_many_missing(table, aim.allowed(table))
+        refusal.refuse_local(table, promises, aim, "; Mondrian recodes locally")
         for column in table.keys:
             if column.taxonomy.ordered and column.taxonomy.ceiling < column.taxonomy.range_level:
                 raise refusal.no_single_values(column.name)
@@ -174,7 +158,7 @@ class SplitJudge:
                 raise refusal.at_the_ceilings(promises, int(everything.rows[~truth].sum()), 0)
             raise refusal.at_the_root(table, whole, promises, final=not self._jointly)
 
-    def accept(self, proposal: SplitProposal, split: Truths) -> Truths:
+    def accept(self, proposal: SplitProposal, split: Truth) -> Truth:
         """Flags the segments that were split and may stay so."""
         if not split.any():
             return split
@@ -188,7 +172,7 @@ class SplitJudge:
         accepted[split] = np.logical_and.reduceat(truth, parts.begin)
         return self._accept_jointly(proposal, accepted) if self._jointly else accepted
 
-    def _accept_jointly(self, proposal: SplitProposal, split: Truths) -> Truths:
+    def _accept_jointly(self, proposal: SplitProposal, split: Truth) -> Truth:
         """Accepts splits as long as all classes together keep the promises."""
         accepted = np.zeros(len(split), dtype=bool)
         groups = [np.flatnonzero(split)]

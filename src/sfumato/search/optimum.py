@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count, product
-from math import inf, lcm, prod
-from time import monotonic
+from math import lcm, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +44,8 @@ from sfumato.table.taxonomy import ROOT, Nodes, Taxonomy, within_ceiling
 # All global recodings of a small table, tried one by one: for promises that no step-wise search can follow.
 #
 # Where a promise may be broken by a step and mended by the next, as those beside earlier releases, only
-# trying
-# everything tells what is best. How much may be tried is counted in rows: the same table gives the same
-# result.
+# trying everything tells what is best. How much may be tried is counted in rows: the same table gives the
+# same result.
 
 MOST_ROWS_RECODED = 4_000_000
 """Recodings times distinct rows, up to which all are tried."""
@@ -339,7 +337,6 @@ def optimum(
     weights: Mapping[str, Fraction] | None = None,
     measure: str = "loss",
     price: Fraction | None = None,
-    deadline: float = inf,
     start: Cuts | None = None,
     most: int = 2_000_000,
     beat: float | None = None,
@@ -349,8 +346,8 @@ def optimum(
     """Returns the cuts that keep the promises and lose least by a measure; no row is suppressed.
 
     Rows that were left out beforehand count at their `price`, in fully generalized rows (1 by default).
-    After `deadline` seconds, or `most` states, or where no `steps` are left, the best cuts known are returned
-    with the bound reached; so they are where nothing is left whose published rows alone lose at most `beat`.
+    After `most` states, or where no `steps` are left, the best cuts known are returned with the bound reached;
+    so they are where nothing is left whose published rows alone lose at most `beat`.
     `start` are cuts that keep the promises, to be improved on (the coarsest by default).
     """
     members = promises if isinstance(promises, Promises) else Promises((promises,))
@@ -358,7 +355,7 @@ def optimum(
     if measure != "loss":
         costs = _MeasuredCosts(table, measure, weights or {}, price)
     search = _OptimumSearch(table, members, costs, steps or Steps(UNLIMITED))
-    return search.run(monotonic() + deadline, start, most, beat, progress)
+    return search.run(start, most, beat, progress)
 
 
 def mean_loss(table: Microdata, cuts: Cuts, weights: Mapping[str, Fraction] | None = None) -> Fraction:
@@ -437,9 +434,7 @@ class _OptimumSearch:
         self.known = np.zeros((0, len(trees)), np.int64)
         self._used = np.zeros(0, np.int64)
 
-    def run(
-        self, end: float, start: Cuts | None, most: int, beat: float | None, progress: Progress
-    ) -> Optimum:
+    def run(self, start: Cuts | None, most: int, beat: float | None, progress: Progress) -> Optimum:
         best = self._state_of(start)
         if self._ask(best) is not True:
             raise UsageError("the cuts to start with break the promise")
@@ -452,7 +447,7 @@ class _OptimumSearch:
             least, _, state = heappop(heap)
             if least >= ceiling:
                 break
-            if least >= of_use or monotonic() > end or looked >= most or self.steps.left <= 0:
+            if least >= of_use or looked >= most or self.steps.left <= 0:
                 return self._answer(best, least, looked)
             looked += 1
             self.steps.left -= 1

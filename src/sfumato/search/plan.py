@@ -328,8 +328,14 @@ def check_people(table: Microdata, promises: Promises) -> None:
     them. And whoever knows two rows of a person looks at what both classes leave: unless positions are
     judged, nothing but a number of people can be promised.
     """
-    if table.has_person and not table.profiles and table.people != table.rows:
-        _refuse_several_rows(table, promises)
+    counted = table.has_person and not table.profiles and table.people != table.rows
+    for by_class in promises.of_class if counted else ():
+        if not by_class.by_size:
+            raise BadData(
+                f"{_people_with_several_rows(table)}, and {by_class} is judged class by class: who knows two"
+                " rows of a person learns what both classes leave.",
+                remedy="Say knows: profile under person, or promise only k-anonymity.",
+            )
     for promise in promises:
         for name in promise.sensitive:
             people = 0 if promise.several_values else table.people_with_several_values(name)
@@ -347,17 +353,6 @@ def check_people(table: Microdata, promises: Promises) -> None:
             f"{_people_with_several_rows(table)}, and {promises.of_table[0]} judges one row per person.",
             remedy="Bring each person's rows together in one.",
         )
-
-
-def _refuse_several_rows(table: Microdata, promises: Promises) -> None:
-    """Raises where anything but a number of people is promised, although rows are judged one by one."""
-    for promise in promises.of_class:
-        if not promise.by_size:
-            raise BadData(
-                f"{_people_with_several_rows(table)}, and {promise} is judged class by class: who knows two"
-                " rows of a person learns what both classes leave.",
-                remedy="Say knows: profile under person, or promise only k-anonymity.",
-            )
 
 
 def _people_with_several_rows(table: Microdata) -> str:
@@ -402,21 +397,15 @@ def limits_of(promises: Promises) -> list[TermLimit]:
     limits = []
     while by_column:
         column, column_limits = by_column.popitem()
-        derived = [p for p in promises.of_terms if p.derived and column in p.reads]
-        others = dict.fromkeys(name for p in derived for name in p.reads if name in by_column)
+        derived = [p for p in promises.of_terms if p.derived]
+        together = [p for p in derived if column in p.reads]
+        others = dict.fromkeys(name for p in together for name in p.reads if name in by_column)
         for another in others:
             column_limits += by_column.pop(another)
-        limits.append(
-            TermLimit.jointly(*column_limits, *derived, *_among(promises, others))
-            if others
-            else TermLimit.of(*column_limits)
-        )
+        among = [p for p in derived if set(p.reads) <= set(others)]
+        limit = TermLimit.jointly(*column_limits, *together, *among) if others else None
+        limits.append(limit or TermLimit.of(*column_limits))
     return limits[::-1]
-
-
-def _among(promises: Promises, columns: Mapping[str, None]) -> list[ClassPromise]:
-    """Returns what is derived for some of these columns together, and of no other."""
-    return [p for p in promises.of_terms if p.derived and set(p.reads) <= set(columns)]
 
 
 def removes_terms(policy: Policy) -> bool:

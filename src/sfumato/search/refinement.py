@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -34,8 +34,8 @@ class GroupCounter:
         self._person = np.zeros(0, np.int32) if person is None else person
         self._seen = np.full(int(self._person.max(initial=0)) + 1, -1, np.int64)
         self._stamp = 0
-        self._codes: dict[str, Codes] = {}
-        self._held: dict[str, Counts] = {}
+        self._codes = cache(table.codes)
+        self._packed = cache(partial(_packed_column, table))
         self._packable = person is None and int(table.counts.max(initial=0)) < 1 << 31
 
     def classes(
@@ -78,7 +78,7 @@ class GroupCounter:
         histograms = {}
         for name in sensitive:
             tallies = part_tally.tally_parts(
-                order, first, part, len(rows), self._held_in(name), self._values(name)
+                order, first, part, len(rows), self._packed(name), self._values(name)
             )
             histograms[name] = self._histogram_of(name, tallies, overall.get(name))
         return Classes(rows, rows, histograms)
@@ -86,7 +86,7 @@ class GroupCounter:
     def _histogram(self, name: str, member: Codes, start: Counts, overall: Counts | None) -> Histogram:
         sizes = (self._values(name), len(self._seen))
         tallies = splits.tally_per_group(
-            member, start, self._codes_of(name), self._table.counts, self._person, sizes
+            member, start, self._codes(name), self._table.counts, self._person, sizes
         )
         return self._histogram_of(name, tallies, overall)
 
@@ -103,18 +103,12 @@ class GroupCounter:
         """How many values a column can have."""
         return max(1, len(self._table.column(name).taxonomy.leaves))
 
-    def _codes_of(self, name: str) -> Codes:
-        if name not in self._codes:
-            self._codes[name] = self._table.codes(name)
-        return self._codes[name]
 
-    def _held_in(self, name: str) -> Counts:
-        """The count of every distinct row, above 32 bits with its code in a column."""
-        if name not in self._held:
-            packed = self._table.counts << 32
-            packed |= self._table.codes(name)
-            self._held[name] = packed
-        return self._held[name]
+def _packed_column(table: Microdata, name: str) -> Counts:
+    """Returns the count of every distinct row, above 32 bits with its code in a column."""
+    packed = table.counts << 32
+    packed |= table.codes(name)
+    return packed
 
 
 # The rows of a table in the classes of a top-down search: found by column, counted, and moved by steps.

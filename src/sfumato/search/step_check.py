@@ -8,7 +8,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import Answer, Cuts, Deliberate, IncrementalChecker, Promises, TablePromise
+from sfumato.models.contract import (
+    Answer,
+    Cuts,
+    Deliberate,
+    IncrementalChecker,
+    Promises,
+    TablePromise,
+    Truth,
+)
 from sfumato.search import contract as refusal
 from sfumato.search.contract import Aim
 from sfumato.search.controls import spared_rows
@@ -22,8 +30,6 @@ from sfumato.table.microdata import Codes, Counts, Microdata
 from sfumato.table.recoding import Recoding
 
 # The price of a top-down step: what it makes finer, against the rows that it suppresses.
-
-Truths = NDArray[np.bool_]
 
 
 class StepPrices:
@@ -40,7 +46,7 @@ class StepPrices:
         whole = classes.table.rows + classes.table.dropped if self._by_size else WHOLE_PRICE
         self._suppressed = int(price * whole)
 
-    def worsen(self, split: Split, before: Truths, after: Truths) -> bool:
+    def worsen(self, split: Split, before: Truth, after: Truth) -> bool:
         """Whether a step suppresses more rows than what the others gain by it is worth.
 
         `before` says of the parent of each part whether it is suppressed, `after` of the part.
@@ -62,7 +68,7 @@ class StepPrices:
         prices, old = self._prices[split.step.column], self._cost[split.parent]
         return old, old - prices[split.step.node] + prices[split.children[split.branch]]
 
-    def _total(self, rows: Counts, cost: Counts, suppressed: Truths) -> int:
+    def _total(self, rows: Counts, cost: Counts, suppressed: Truth) -> int:
         left = ~suppressed
         return int(rows[left] @ cost[left]) + int(rows[suppressed].sum()) * self._suppressed
 
@@ -207,10 +213,6 @@ class StepJudge:
             return None
         return PublishedGroups(everything, ~self._broken, not_lasting)
 
-    @property
-    def _needed(self) -> tuple[str, ...]:
-        return self.promises.sensitive if self._whole else self.lasting.sensitive
-
     def _parts_too_small(self, change: GroupSplit) -> bool:
         """Whether the sizes of the parts alone break lasting promises for more rows than the budget.
 
@@ -232,7 +234,8 @@ class StepJudge:
             if self._published is not None:
                 self._published.forget()
             return None
-        parts = self.groups.parts(self._needed, self._overall)
+        sensitive = self.promises.sensitive if self._whole else self.lasting.sensitive
+        parts = self.groups.parts(sensitive, self._overall)
         self._breaking = ~self.lasting.holds_on(parts)
         self._staying = self._stays_after(change)
         return parts
@@ -310,10 +313,8 @@ def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
             f"{name} is about the table as a whole and is not judged with rows suppressed",
             remedy="Set suppress to 0.",
         )
-    allowed = aim.allowed(table)
-    if table.dropped > allowed:
-        raise refusal.too_many_missing(table, allowed)
-    return min(allowed - table.dropped, max(0, table.rows - 1))
+    refusal.check_missing(table, aim)
+    return min(aim.allowed(table) - table.dropped, max(0, table.rows - 1))
 
 
 def replaced(classes: Classes, split: GroupSplit, parts: Classes) -> Classes:

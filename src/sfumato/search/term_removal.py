@@ -113,8 +113,7 @@ class TermReport:
 
 # Removal from whole classes: a term that goes from one row of a class goes from all of its rows.
 #
-# Whoever knows that no more is removed than has to be learns from a row that lacks a term which others of
-# its
+# Whoever knows that no more is removed than has to be learns from a row that lacks a term which others of its
 # class still show. Where the term is gone from all rows, which of them had it is not told.
 
 BUDGET = SolverBudget(nodes=20_000)
@@ -408,10 +407,8 @@ def _better(new: ClassSolution, old: ClassSolution) -> bool:
 # Answers for classes whose columns are judged together, and each of them alone as well.
 #
 # The search removes terms for what all columns say together. That may leave what one of them says alone, or
-# two
-# of three, beyond its limit: none of these implies another. Then columns are dealt with one after the
-# other,
-# and at last every term goes. Who asks checks what comes out.
+# two of three, beyond its limit: none of these implies another. Then columns are dealt with one after the
+# other, and at last every term goes. Who asks checks what comes out.
 
 ClassRows = Mapping[int, list[Terms]]
 

@@ -79,11 +79,8 @@ def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJu
     while waiting and path is None and looked < MOST_RECODINGS:
         state, steps = waiting.popleft()
         for step in [Specialization(j, int(v)) for j, cut in enumerate(state) for v in cut.specializations]:
-            finer = (
-                *state[: step.column],
-                state[step.column].specialize(step.node),
-                *state[step.column + 1 :],
-            )
+            j = step.column
+            finer = (*state[:j], state[j].specialize(step.node), *state[j + 1 :])
             if finer in queued:
                 continue
             queued.add(finer)
@@ -420,20 +417,14 @@ def specialize_each(
     find_measure(aim.loss)
 
     def descend(shares: Sequence[Fraction]) -> Iterator[tuple[int, Outcome | Infeasible]]:
-        return _descend(table, promises, [replace(aim, suppress=share) for share in shares], progress)
+        companies, refused = begin(table, promises, [replace(aim, suppress=share) for share in shares])
+        yield from refused.items()
+        for ended in go_down(companies, progress=progress):
+            yield ended.number, _certain(ended, promises, progress)
 
     if aim.descents is None or aim.descents.table is not table:
         return descend(shares)
     return iter(enumerate(aim.descents.find(promises, shares, descend)))
-
-
-def _descend(
-    table: Microdata, promises: Promises, aims: Sequence[Aim], progress: Progress
-) -> Iterator[tuple[int, Outcome | Infeasible]]:
-    companies, refused = begin(table, promises, aims)
-    yield from refused.items()
-    for ended in go_down(companies, progress=progress):
-        yield ended.number, _certain(ended, promises, progress)
 
 
 def _certain(ended: TopDownDescent, promises: Promises, progress: Progress) -> Outcome:
@@ -520,18 +511,10 @@ class _RowsBelow:
         people = size if person is None else np.array([len(np.unique(person))], np.int64)
         if not self._sizes.holds_on(Classes(people, size))[0]:
             return True
-        histograms = {
-            name: histogram(
-                self._table.column(name).taxonomy,
-                ids,
-                codes[rows],
-                weight,
-                1,
-                person=person,
-                overall=self._overall[name],
-            )
-            for name, codes in self._codes.items()
-        }
+        histograms = {}
+        for name, codes in self._codes.items():
+            tree, overall = self._table.column(name).taxonomy, self._overall[name]
+            histograms[name] = histogram(tree, ids, codes[rows], weight, 1, person=person, overall=overall)
         return not bool(self._promises.holds_on(Classes(people, size, histograms))[0])
 
 

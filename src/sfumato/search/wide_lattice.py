@@ -255,18 +255,13 @@ def floors_of(cost: NodeCost, splits: Splits, suppressed: Counts) -> list[Floors
 # Full-domain recoding from the most general node on: branch and bound, with a bound where steps run out.
 #
 # Rows that stand in classes with too few people are suppressed at a node and at every finer one, whatever
-# else
-# is promised. So a node that loses too many rows this way rules out everything finer, and few columns have
-# to
-# be split to know it. Nodes are met by the columns that they split, those of the last column first. When
-# all
-# are done that split none but the last i columns, it is known what these cost at least; that bounds what
-# they
-# add to nodes that split others as well ("Russian dolls", Verfaillie, Lemaître and Schiex 1996).
+# else is promised. So a node that loses too many rows this way rules out everything finer, and few columns
+# have to be split to know it. Nodes are met by the columns that they split, those of the last column first.
+# When all are done that split none but the last i columns, it is known what these cost at least; that bounds
+# what they add to nodes that split others as well ("Russian dolls", Verfaillie, Lemaître and Schiex 1996).
 #
 # Where the steps run out, the columns that are not done begin anew as a block of their own. An allowed node
-# is
-# allowed, as far as sizes go, with all columns outside of a block at their most general level; so what the
+# is allowed, as far as sizes go, with all columns outside of a block at their most general level; so what the
 # blocks cost at least adds up to a bound on all.
 #
 # A node is left out only where it costs more than one that all promises allow, or where it loses too many

@@ -203,18 +203,13 @@ def best_of_orders(
 # A small quasi-identifier by greedy cover, with a bound on how far it can be from the smallest.
 #
 # **Cover.** Every record is exposed when no k records agree on all chosen columns. So the k-sets of records
-# are
-# elements to be covered, and a column covers those that it does not leave alike; with k = 2 these are
-# pairs.
-# Groups of sizes g leave C(g, 2), or C(g, k), of them uncovered.
+# are elements to be covered, and a column covers those that it does not leave alike; with k = 2 these are
+# pairs. Groups of sizes g leave C(g, 2), or C(g, k), of them uncovered.
 #
-# **Bound.** Greedy takes the column that covers most of what is left. Let d be what the first one covers.
-# The
+# **Bound.** Greedy takes the column that covers most of what is left. Let d be what the first one covers. The
 # cover has at most H(d) = 1 + 1/2 + … + 1/d times as many columns as the smallest (Lovász 1975; Chvátal
-# 1979),
-# and d is less than n^k, so the factor is at most 1 + k·ln n. From below, the smallest needs in every round
-# at
-# least as many columns as the rest divided by the largest gain, since nothing covers more than that.
+# 1979), and d is less than n^k, so the factor is at most 1 + k·ln n. From below, the smallest needs in every
+# round at least as many columns as the rest divided by the largest gain, since nothing covers more than that.
 #
 # Where fewer than all records are asked for (`any`, `fraction`, `count`) the question is no cover: the same
 # walk gives a minimal set, and no factor is known.
