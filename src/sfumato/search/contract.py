@@ -277,8 +277,8 @@ def work_of(name: str) -> Work:
 def refuse_local(table: Microdata, promises: Promises, aim: Aim, why: str) -> None:
     """Raises where a search that recodes every class by itself cannot do what is asked, and says `why`."""
     if promises.of_table:
-        message = f"{promises.of_table[0].name} needs one recoding for all classes{why}"
-        raise UsageError(message, remedy="Search top-down.")
+        name = promises.of_table[0].name
+        raise UsageError(f"{name} needs one recoding for all classes{why}", remedy="Search top-down.")
     if table.profiles:
         raise UsageError(
             "people with several rows are judged by what all their rows show, which needs one recoding for"

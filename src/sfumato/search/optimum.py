@@ -346,8 +346,8 @@ def optimum(
     """Returns the cuts that keep the promises and lose least by a measure; no row is suppressed.
 
     Rows that were left out beforehand count at their `price`, in fully generalized rows (1 by default).
-    After `most` states, or where no `steps` are left, the best cuts known are returned with the bound reached;
-    so they are where nothing is left whose published rows alone lose at most `beat`.
+    After `most` states, or where no `steps` are left, the best cuts known are returned with the bound
+    reached; so they are where nothing is left whose published rows alone lose at most `beat`.
     `start` are cuts that keep the promises, to be improved on (the coarsest by default).
     """
     members = promises if isinstance(promises, Promises) else Promises((promises,))
@@ -382,8 +382,9 @@ class _NodeCosts:
             before = np.cumsum(tally(table.codes(c.name) + 1, table.counts, len(t.leaves) + 1))
             factor = int(s * scale)
             if table.rows * max(1, len(t.leaves)) * factor * len(trees) >= IMPOSSIBLE:
-                message = "weights and trees are too fine for an exact search"
-                raise UsageError(message, remedy="Round weights.")
+                raise UsageError(
+                    "weights and trees are too fine for an exact search", remedy="Round weights."
+                )
             rows = before[t.high] - before[t.low]
             self.of_node.append(rows * (t.leaf_count - 1).astype(np.int64) * factor)
 
