@@ -109,7 +109,7 @@ class House:
                     recipient=f"R{i}",
                     taxonomies={c.name: c.taxonomy.digest for c in self.keys},
                     cuts={name: cut.nodes.tolist() for name, cut in cuts.items()},
-                    trees=reading_trees(recoding, known=known),
+                    trees=reading_trees(recoding, stored=known),
                     event=event,
                     memory=imprint.to_json().encode(),
                 ),

@@ -128,10 +128,10 @@ def coprime(terms: Iterable[tuple[int, int]]) -> dict[int, int]:
         base, power = waiting.pop()
         if base == 1:
             continue
-        other = next((b for b in powers if gcd(b, base) > 1), None)
-        if other is None:
+        related = next((b for b in powers if gcd(b, base) > 1), None)
+        if related is None:
             powers[base] = power
             continue
-        shared, before = gcd(other, base), powers.pop(other)
-        waiting += [(shared, power + before), (base // shared, power), (other // shared, before)]
+        shared, before = gcd(related, base), powers.pop(related)
+        waiting += [(shared, power + before), (base // shared, power), (related // shared, before)]
     return dict(sorted(powers.items()))

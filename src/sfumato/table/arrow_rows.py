@@ -101,8 +101,8 @@ def arrow_rows(
         Coding(name, Role.QUASI_SENSITIVE if name in forms else Role.SENSITIVE, _flat, forms.get(name))
         for name in wanted
     ]
-    asked = person if person in names else None
-    table = source.count(codings, missing=Missing.OWN_VALUE, person=asked, progress=progress)
+    wanted_person = person if person in names else None
+    table = source.count(codings, missing=Missing.OWN_VALUE, person=wanted_person, progress=progress)
     columns = [_people(table) if name == person else _cells(table, name, forms) for name in names]
     batch = pa.RecordBatch.from_arrays(columns, names=list(names)) if names else _bare(table.distinct)
     yield batch, pa.array(table.counts)
@@ -112,8 +112,8 @@ def _cells(table: Microdata, name: str, forms: Mapping[str, SetForm]) -> pa.Arra
     """The cells of a column, row by row; sets of terms as lists."""
     labels = table.column(name).taxonomy.leaf_labels
     if name in forms:
-        held = [None if text is None else list(terms_of(text)) for text in labels]
-        return pa.array(held, pa.list_(pa.string())).take(pa.array(table.codes(name)))
+        term_lists = [None if text is None else list(terms_of(text)) for text in labels]
+        return pa.array(term_lists, pa.list_(pa.string())).take(pa.array(table.codes(name)))
     return pa.array(labels, pa.large_string()).take(pa.array(table.codes(name)))
 
 

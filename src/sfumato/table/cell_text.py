@@ -42,9 +42,9 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
-def _is_same(texts: pa.Array, other: pa.Array | None) -> bool:
+def _is_same(texts: pa.Array, before: pa.Array | None) -> bool:
     """Whether both are one dictionary, which batch after batch brings along."""
-    return other is not None and len(texts) == len(other) and _addresses(texts) == _addresses(other)
+    return before is not None and len(texts) == len(before) and _addresses(texts) == _addresses(before)
 
 
 def _addresses(texts: pa.Array) -> list[int]:
@@ -189,13 +189,13 @@ def _times(values: pa.Array) -> list[str | None]:
     here = ticks.cast(pa.timestamp(kind.unit))  # in UTC, where there is a zone: no hour occurs twice there
     whole = pc.floor_temporal(here, unit="second") if kind.unit != "s" else here
     digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
-    rest = pc.subtract(ticks, whole.cast(pa.int64())).to_pylist()
+    parts = pc.subtract(ticks, whole.cast(pa.int64())).to_pylist()
     try:
         seconds = whole.cast(pa.timestamp("s")).to_pylist()
     except (ValueError, OverflowError):
         raise BadData("a point in time lies outside the years 1 to 9999") from None
     texts: list[str | None] = []
-    for moment, part in zip(seconds, rest, strict=True):
+    for moment, part in zip(seconds, parts, strict=True):
         texts.append(None if moment is None else _moment(moment, part, digits, zoned=kind.tz is not None))
     return texts
 

@@ -62,15 +62,15 @@ class Histogram:
             meant = np.where(meant < 0, np.int32(np.argmax(meant < 0)), meant)
             if np.array_equal(meant, np.arange(len(meant))):
                 return self
-        known = meant[self.values] >= 0
+        is_known = meant[self.values] >= 0
         if tree.spelled_once and not missing:
-            places = np.concatenate(([0], np.cumsum(known)))
+            places = np.concatenate(([0], np.cumsum(is_known)))
             counted = np.where(meant < 0, 0, self.overall)
-            return Histogram(tree, places[self.start], self.values[known], self.counts[known], counted)
-        cell = self.owner[known] * len(meant) + meant[self.values[known]]
+            return Histogram(tree, places[self.start], self.values[is_known], self.counts[is_known], counted)
+        cell = self.owner[is_known] * len(meant) + meant[self.values[is_known]]
         cells, place = np.unique(cell, return_inverse=True)
         counts = np.zeros(len(cells), dtype=self.counts.dtype)
-        np.add.at(counts, place, self.counts[known])
+        np.add.at(counts, place, self.counts[is_known])
         owner, values = np.divmod(cells, len(meant))
         start = np.searchsorted(owner, np.arange(len(self.start))).astype(np.int64)
         overall = np.zeros_like(self.overall)
@@ -123,20 +123,20 @@ class Classes:
 
         `sensitive` limits the histograms to these columns (default: every sensitive column).
         """
-        kept = class_of >= 0
-        whole = bool(kept.all())
-        ids = (class_of if whole else class_of[kept]).astype(np.int64)
-        weight = table.counts if whole else table.counts[kept]
+        included = class_of >= 0
+        whole = bool(included.all())
+        ids = (class_of if whole else class_of[included]).astype(np.int64)
+        weight = table.counts if whole else table.counts[included]
         count = int(ids.max(initial=-1)) + 1
         rows = _weighted(ids, weight, count)
         person = table.person
         if person is not None and not whole:
-            person = person[kept]
+            person = person[included]
         people = rows if person is None else _distinct_pairs(ids, person, count)
         names = [c.name for c in table.sensitive] if sensitive is None else sensitive
         histograms = {}
         for name in names:
-            codes = table.codes(name) if whole else table.codes(name)[kept]
+            codes = table.codes(name) if whole else table.codes(name)[included]
             total = None if overall is None else overall.get(name)
             histograms[name] = histogram(
                 table.column(name).taxonomy, ids, codes, weight, count, person=person, overall=total
@@ -244,11 +244,11 @@ def positions(table: Microdata, class_of: NDArray[np.integer]) -> Codes:
     person = table.person
     if person is None:
         return class_of.astype(np.int32)
-    kept = class_of >= 0
+    included = class_of >= 0
     of_person = np.full(int(person.max(initial=-1)) + 1, NOWHERE, np.int32)
-    who, position = multisets(person[kept], class_of[kept], table.counts[kept])
+    who, position = multisets(person[included], class_of[included], table.counts[included])
     of_person[who] = position
-    return np.where(kept, of_person[person], NOWHERE).astype(np.int32)
+    return np.where(included, of_person[person], NOWHERE).astype(np.int32)
 
 
 def multisets(
@@ -266,9 +266,9 @@ def multisets(
     """
     packing = Packing((int(owner.max(initial=0)) + 1, int(item.max(initial=0)) + 1))
     words, sums = sort_and_count(packing.pack([owner, item]), times.astype(np.int64))
-    who, held = packing.unpack(words, 0), packing.unpack(words, 1)
+    who, items = packing.unpack(words, 0), packing.unpack(words, 1)
     _, often = np.unique(sums, return_inverse=True)
-    number = _numbered(held.astype(np.int64), often.ravel())
+    number = _numbered(items.astype(np.int64), often.ravel())
     while True:
         first = np.flatnonzero(np.diff(who, prepend=-1))
         if len(first) == len(who):
@@ -281,9 +281,9 @@ def multisets(
         who, number = who[left], _numbered(number[left], right)
 
 
-def _numbered(one: Longs, other: NDArray[np.integer]) -> Longs:
+def _numbered(first: Longs, second: NDArray[np.integer]) -> Longs:
     """Returns a number for every pair, equal for equal pairs, in the order of the pairs."""
-    pairs = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
+    pairs = first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
     _, number = np.unique(pairs, return_inverse=True)
     return number.ravel().astype(np.int64)
 
@@ -309,18 +309,18 @@ class GainLimit(AttackLimit):
     beta: Fraction
     enhanced: bool
 
-    def allows(self, gain: Fraction, held: int, everyone: int) -> bool:
-        """Whether a value that `held` of `everyone` have may gain so much, exactly."""
+    def allows(self, gain: Fraction, holders: int, everyone: int) -> bool:
+        """Whether a value that `holders` of `everyone` have may gain so much, exactly."""
         if gain <= 0:
             return True
-        return gain <= self.beta and (not self.enhanced or is_below_log(gain, everyone, held))
+        return gain <= self.beta and (not self.enhanced or is_below_log(gain, everyone, holders))
 
-    def most(self, held: int, everyone: int) -> Measure:
+    def most(self, holders: int, everyone: int) -> Measure:
         """How much a value that so many have may gain: exact where it is `beta`, else rounded down."""
-        if not self.enhanced or is_below_log(self.beta, everyone, held):
+        if not self.enhanced or is_below_log(self.beta, everyone, holders):
             return self.beta
-        near = Fraction(log1p((everyone - held) / held))
-        while near > 0 and not is_below_log(near, everyone, held):
+        near = Fraction(log1p((everyone - holders) / holders))
+        while near > 0 and not is_below_log(near, everyone, holders):
             near = Fraction(nextafter(float(near), 0))
         return float(near)
 
@@ -328,36 +328,36 @@ class GainLimit(AttackLimit):
         """Per entry of a histogram: whether its value gains no more than it may, exactly; and the share of
         what it may gain that it uses up, rounded (infinite where the whole table lacks the value)."""
         everyone, size = int(h.overall.sum()), h.totals[h.owner]
-        held = h.overall[h.values]
-        there = held > 0
+        holders = h.overall[h.values]
+        there = holders > 0
         ratio = np.full(len(h.counts), np.inf)
-        np.divide(h.counts * float(everyone), size * held.astype(float), out=ratio, where=there)
+        np.divide(h.counts * float(everyone), size * holders.astype(float), out=ratio, where=there)
         allowed = np.full(len(h.counts), float(self.beta))
         if self.enhanced:
-            logs = np.log(float(max(everyone, 1))) - np.log(np.maximum(held, 1).astype(float))
+            logs = np.log(float(max(everyone, 1))) - np.log(np.maximum(holders, 1).astype(float))
             allowed = np.minimum(allowed, logs)
-        kept: Truth = ratio <= 1 + allowed
+        within: Truth = ratio <= 1 + allowed
         settled: dict[tuple[int, int, int], bool] = {}
         for i in np.flatnonzero(there & (abs(ratio - 1 - allowed) <= DOUBT * (2 + allowed))).tolist():
-            case = (int(h.counts[i]), int(size[i]), int(held[i]))
+            case = (int(h.counts[i]), int(size[i]), int(holders[i]))
             if case not in settled:
                 settled[case] = self.allows(gain_of(*case, everyone), case[2], everyone)
-            kept[i] = settled[case]
+            within[i] = settled[case]
         gain = np.maximum(ratio - 1, 0)
         used = np.divide(gain, allowed, out=np.where(gain > 0, np.inf, 0.0), where=allowed > 0)
-        return kept, used
+        return within, used
 
     def worst_of(self, readings: Sequence[Histogram]) -> tuple[Histogram, int] | None:
         """The entry that uses up most of what it may gain, among those that gain too much if there are such:
         its histogram and place; `None` if there are no entries."""
-        found: tuple[bool, float, Histogram, int] | None = None
+        worst: tuple[bool, float, Histogram, int] | None = None
         for h in readings:
-            kept, used = self.judge(h)
+            within, used = self.judge(h)
             if len(used):
-                entry = int(np.where(kept.all() | ~kept, used, -1.0).argmax())
-                here = (not kept[entry], float(used[entry]), h, entry)
-                found = here if found is None or here[:2] > found[:2] else found
-        return None if found is None else found[2:]
+                entry = int(np.where(within.all() | ~within, used, -1.0).argmax())
+                here = (not within[entry], float(used[entry]), h, entry)
+                worst = here if worst is None or here[:2] > worst[:2] else worst
+        return None if worst is None else worst[2:]
 
 
 def readings_of(h: Histogram) -> tuple[Histogram, ...]:
@@ -367,18 +367,18 @@ def readings_of(h: Histogram) -> tuple[Histogram, ...]:
     common may gain less (-ln p). Of somebody who is known to have a value another thing is believed, before
     and after. So the limit must be kept in every reading.
     """
-    folded, known = h.by_meaning(missing=True), h.by_meaning(missing=False)
+    folded, known_values = h.by_meaning(missing=True), h.by_meaning(missing=False)
     readings = (h,) if folded is h else (h, folded)
-    return (*readings, known) if (h.taxonomy.meanings < 0).any() else readings
+    return (*readings, known_values) if (h.taxonomy.meanings < 0).any() else readings
 
 
-def gain_of(count: int, size: int, held: int, everyone: int) -> Fraction:
-    """The relative gain of a value: `count` of a class of `size` have it, and `held` of `everyone`.
+def gain_of(count: int, size: int, holders: int, everyone: int) -> Fraction:
+    """The relative gain of a value: `count` of a class of `size` have it, and `holders` of `everyone`.
 
     >>> gain_of(1, 2, 1, 10)
     Fraction(4, 1)
     """
-    return Fraction(count * everyone, size * held) - 1
+    return Fraction(count * everyone, size * holders) - 1
 
 
 def is_below_log(number: Fraction, above: int, below: int) -> bool:
@@ -393,9 +393,9 @@ def is_below_log(number: Fraction, above: int, below: int) -> bool:
     digits = 40
     while True:
         context = Context(prec=digits)
-        one, other = context.ln(Decimal(above)), context.ln(Decimal(below))
-        error = sum(Fraction(10) ** (part.adjusted() + 1 - digits) for part in (one, other) if part)
-        apart = number - (Fraction(one) - Fraction(other))
+        log_above, log_below = context.ln(Decimal(above)), context.ln(Decimal(below))
+        error = sum(Fraction(10) ** (part.adjusted() + 1 - digits) for part in (log_above, log_below) if part)
+        apart = number - (Fraction(log_above) - Fraction(log_below))
         if abs(apart) > error:
             return apart < 0
         digits *= 2
@@ -444,12 +444,12 @@ class WeightedHistogram:
         """
         if factor is None:
             factor = Fraction(lcm(*(w.denominator for w in self.weights.values())))
-        held = sorted((v, int(w * factor)) for v, w in self.weights.items())
+        entries = sorted((v, int(w * factor)) for v, w in self.weights.items())
         return Histogram(
             self.taxonomy,
-            np.array([0, len(held)], dtype=np.int64),
-            np.array([v for v, _ in held], dtype=np.int32),
-            np.array([w for _, w in held], dtype=number),
+            np.array([0, len(entries)], dtype=np.int64),
+            np.array([v for v, _ in entries], dtype=np.int32),
+            np.array([w for _, w in entries], dtype=number),
             self.overall,
         )
 

@@ -45,14 +45,14 @@ class GatheredRows:
     """All rows of some columns, packed as numbers of their dictionaries.
 
     Dictionaries grow while rows come in, so every chunk has a packing of its own, as narrow as the
-    dictionaries were at that moment. `same` says which numbers were merged.
+    dictionaries were at that moment. `merged` says which numbers were.
     """
 
     dictionaries: tuple[Dictionary, ...]
     chunks: list[Chunk]
     rows: int
     dropped: int
-    same: Sequence[NumberTable | None] = ()
+    merged: Sequence[NumberTable | None] = ()
 
     def repack(
         self, tables: Sequence[NDArray[np.integer]], sizes: Sequence[int]
@@ -61,8 +61,8 @@ class GatheredRows:
 
         Uses up the chunks.
         """
-        for table, same in zip(tables, self.same, strict=False):
-            if same is not None and not np.array_equal(table[: len(same)], table[same]):
+        for table, merged in zip(tables, self.merged, strict=False):
+            if merged is not None and not np.array_equal(table[: len(merged)], table[merged]):
                 raise WronglyMerged
         packing = Packing(tuple(sizes))
         return packing, *repacked(self.chunks, packing, tables)
@@ -77,16 +77,16 @@ class GatheredRows:
         """The same, about `rows` at a time; column i comes from column `columns[i]`."""
         chunks = self.chunks
         while chunks:
-            some, length = [], 0
+            block, length = [], 0
             while chunks and length < rows:
                 chunk = chunks.pop()
                 if chunk.length > rows:
                     parts = range(0, chunk.length, rows)
                     chunks += [chunk.part(start, start + rows) for start in parts]
                     chunk = chunks.pop()
-                some.append(chunk)
+                block.append(chunk)
                 length += chunk.length
-            yield repacked(some, packing, tables, columns)
+            yield repacked(block, packing, tables, columns)
 
 
 def gather(
@@ -115,22 +115,22 @@ def gather(
     rows = dropped = 0
     keep = complete_rows(required)
     for batch in batches:
-        kept = keep(batch)
-        dropped += len(batch) - len(kept)
-        if len(kept) == 0:
+        complete = keep(batch)
+        dropped += len(batch) - len(complete)
+        if len(complete) == 0:
             continue
-        cells = [d.look_up(kept.column(d.name)) for d in dictionaries]
-        rows += len(kept)
+        cells = [d.look_up(complete.column(d.name)) for d in dictionaries]
+        rows += len(complete)
         check_values(dictionaries, each, memory, rows=rows + dropped)
         packing = Packing(tuple(d.size for d in dictionaries))
-        words = on_own_pages((packing.words, len(kept)), np.dtype(np.int64))
+        words = on_own_pages((packing.words, len(complete)), np.dtype(np.int64))
         for (numbers, index), (word, shift, _) in zip(cells, packing.places, strict=True):
             words[word] |= (numbers << shift).take(index)
         buffer.add(packing, words)
         progress(phase, rows + dropped, None if total is None else max(total, rows + dropped))
     progress(phase, rows + dropped, rows + dropped)
     pa.default_memory_pool().release_unused()
-    return GatheredRows(dictionaries, buffer.chunks, rows, dropped, buffer.same)
+    return GatheredRows(dictionaries, buffer.chunks, rows, dropped, buffer.merged)
 
 
 def complete_rows(required: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
@@ -225,8 +225,8 @@ def refuse_missing(name: str, cells: int) -> None:
 
 def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
     """The rank of each text, and of a missing cell at the end; UNKNOWN where the taxonomy lacks it."""
-    known = taxonomy.ranks
-    return np.fromiter(map(known.get, (*texts, None), repeat(UNKNOWN)), np.int64, len(texts) + 1)
+    ranks = taxonomy.ranks
+    return np.fromiter(map(ranks.get, (*texts, None), repeat(UNKNOWN)), np.int64, len(texts) + 1)
 
 
 def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:

@@ -97,21 +97,21 @@ class Cut:
         finer[t.low[node] : t.high[node]] = t.child_above(node)
         return Cut(t, finer)
 
-    def join(self, other: Cut) -> Cut:
+    def join(self, cut: Cut) -> Cut:
         """On every path the more general of the two nodes."""
-        return Cut(self.taxonomy, np.where(self._above(other), self.node_of, other.node_of))
+        return Cut(self.taxonomy, np.where(self._above(cut), self.node_of, cut.node_of))
 
-    def meet(self, other: Cut) -> Cut:
+    def meet(self, cut: Cut) -> Cut:
         """On every path the more specific of the two nodes."""
-        return Cut(self.taxonomy, np.where(self._above(other), other.node_of, self.node_of))
+        return Cut(self.taxonomy, np.where(self._above(cut), cut.node_of, self.node_of))
 
-    def _above(self, other: Cut) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _above(self, cut: Cut) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         depth = self.taxonomy.depth
-        return depth[self.node_of] <= depth[other.node_of]
+        return depth[self.node_of] <= depth[cut.node_of]
 
-    def __le__(self, other: Cut) -> bool:
-        """Whether this cut is at most as general as `other` on every path."""
-        return bool(np.all(other._above(self)))
+    def __le__(self, cut: Cut) -> bool:
+        """Whether this cut is at most as general as `cut` on every path."""
+        return bool(np.all(cut._above(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Cut) and np.array_equal(self.node_of, other.node_of)

@@ -62,8 +62,8 @@ class SourceForm:
     @property
     def words(self) -> dict[str, str]:
         """What is said, by the keys of a policy."""
-        said = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name.replace("_", "-"): value for name, value in said if value is not None}
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name.replace("_", "-"): value for name, value in values if value is not None}
 
     @property
     def empty_texts(self) -> tuple[str, ...]:
@@ -74,9 +74,9 @@ class SourceForm:
         """
         return tuple(text.strip() for text in (self.empty or "").split(",") if text.strip())
 
-    def over(self, other: SourceForm) -> SourceForm:
+    def over(self, fallback: SourceForm) -> SourceForm:
         """Returns this form; where it says nothing, the other one speaks."""
-        return replace(other, **{key.replace("-", "_"): word for key, word in self.words.items()})
+        return replace(fallback, **{key.replace("-", "_"): word for key, word in self.words.items()})
 
     def beside(self, folder: Path | None) -> SourceForm:
         """Returns this form, as a policy in `folder` says it, with paths that hold here.
@@ -165,19 +165,19 @@ class DataFile(PathLike[str]):
     @classmethod
     def reading_as_empty(cls, data: str | PathLike[str], texts: Sequence[str]) -> DataFile:
         """Returns the same file, in which these texts stand for an empty cell; its owner is told."""
-        said = data if isinstance(data, DataFile) else cls(data)
-        if said.note is not None:
-            said.note(f"read as empty cells: {', '.join(texts)} (--empty says otherwise)")
-        again = cls(said.path, note=said.note)
-        again.form = replace(said.form, empty=",".join(texts))
+        file = data if isinstance(data, DataFile) else cls(data)
+        if file.note is not None:
+            file.note(f"read as empty cells: {', '.join(texts)} (--empty says otherwise)")
+        again = cls(file.path, note=file.note)
+        again.form = replace(file.form, empty=",".join(texts))
         return again
 
     def __fspath__(self) -> str:
         return self.path
 
     def __repr__(self) -> str:
-        said = "".join(f", {key.replace('-', '_')}={word!r}" for key, word in self.form.words.items())
-        return f"DataFile({self.path!r}{said})"
+        options = "".join(f", {key.replace('-', '_')}={word!r}" for key, word in self.form.words.items())
+        return f"DataFile({self.path!r}{options})"
 
 
 # The formats of files, by their endings: each reader and writer says in a decorator which it is.

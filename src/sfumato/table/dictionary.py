@@ -78,9 +78,11 @@ class Dictionary:
         index = to_numpy(indices, missing=empty)
         occurring = np.flatnonzero(_used(index, empty))
         numbers = self._known_of(local)
-        asked = occurring[numbers[occurring] == NO_VALUE]
-        if len(asked):
-            numbers[asked] = self.numbers(local if len(asked) == empty else local.take(to_arrow(asked)))
+        unnumbered = occurring[numbers[occurring] == NO_VALUE]
+        if len(unnumbered):
+            numbers[unnumbered] = self.numbers(
+                local if len(unnumbered) == empty else local.take(to_arrow(unnumbered))
+            )
         if coded is cells:
             self._last = local, numbers
         if local.null_count or (len(index) and int(index.max()) == empty):
@@ -103,9 +105,9 @@ class Dictionary:
             values = values.cast(self.kind)
         index = pc.index_in(values, value_set=self._known, skip_nulls=True)
         fresh = pc.and_(index.is_null(), values.is_valid())
-        known = to_numpy(index, missing=-1).astype(np.int64)
+        existing = to_numpy(index, missing=-1).astype(np.int64)
         if not pc.any(fresh).as_py():
-            return known + 1
+            return existing + 1
         unseen = values.filter(fresh).unique()
         start = len(self._known) + self._more_count
         place = pc.index_in(values, value_set=unseen, skip_nulls=True)
@@ -116,7 +118,7 @@ class Dictionary:
             self._more_count += len(unseen)
             self._more_bytes += unseen.nbytes
         more = to_numpy(place, missing=-1 - start).astype(np.int64) + start
-        return np.asarray(np.maximum(known, more) + 1)
+        return np.asarray(np.maximum(existing, more) + 1)
 
     def values_among(self, array: pa.Array) -> tuple[pa.Array, NDArray[np.int64], int]:
         """The values of some cells, how often each occurs, and how many cells are missing; none is numbered.

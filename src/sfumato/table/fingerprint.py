@@ -86,8 +86,8 @@ class FingerprintingReader(PassingReader):
 
 def _texts(batch: pa.RecordBatch, name: str) -> list[str]:
     """The different texts of a column in one batch."""
-    found: list[str] = pc.unique(canonical(batch.column(name), name)).to_pylist()
-    return found
+    texts: list[str] = pc.unique(canonical(batch.column(name), name)).to_pylist()
+    return texts
 
 
 def _with_texts(batch: pa.RecordBatch, as_text: SetReader, names: Sequence[str]) -> pa.RecordBatch:
@@ -107,7 +107,7 @@ def _marks_of(labels: Sequence[Label]) -> Marks:
 
 def _joined(people: Marks, more: Sequence[Marks]) -> Marks:
     """The marks of everybody, each once, in order: no text of anybody is held longer than its batch."""
-    if not any(len(some) for some in more):
+    if not any(len(marks) for marks in more):
         return people
     every = np.concatenate([people, *more])
     order, fresh = order_of_marks(every)

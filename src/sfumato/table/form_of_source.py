@@ -193,7 +193,7 @@ class RowSource:
         progress: Progress = silent,
     ) -> Iterator[WriteVersion]:
         """Yields what writes up to `count` versions of the counted table; rows are read at the first one."""
-        kept = [name for name in drop if name not in numbered]
+        unpublished = [name for name in drop if name not in numbered]
         left, form = count, text_form(self.reader)
 
         def write(recoding: Recoding, path: Path, witness: Path | None) -> None:
@@ -208,7 +208,7 @@ class RowSource:
                 if to_witness is not None:
                     to_witness(rows.native(published, spill), progress)
 
-        with self._to_publish(table, kept, numbered, progress) as rows:
+        with self._to_publish(table, unpublished, numbered, progress) as rows:
             yield write
 
     def digest(self, *, progress: Progress = silent) -> str:

@@ -132,9 +132,9 @@ def _ends_by_text(cells: nw.Series[Any]) -> dict[str, Ends | None] | None:
         return None
     texts = [text for text in cells.cast(nw.String).unique().to_list() if isinstance(text, str)]
     ends = {text: numeric_ends(text) for text in texts}
-    if any(found is None and text.strip(ANY) for text, found in ends.items()):
+    if any(pair is None and text.strip(ANY) for text, pair in ends.items()):
         return None
-    return ends if any(found is not None and found[0] != found[1] for found in ends.values()) else None
+    return ends if any(pair is not None and pair[0] != pair[1] for pair in ends.values()) else None
 
 
 def _replaced(

@@ -77,12 +77,12 @@ def label_marks(labels: Sequence[Label]) -> Marks:
 
 def leaf_marks(taxonomy: Taxonomy) -> Marks:
     """A mark per leaf; they are made once, for as long as the tree is there, and cannot be written to."""
-    known = _LEAF_MARKS.get(taxonomy)
-    if known is None:
-        known = label_marks(taxonomy.leaf_labels)
-        known.setflags(write=False)
-        _LEAF_MARKS[taxonomy] = known
-    return known
+    marks = _LEAF_MARKS.get(taxonomy)
+    if marks is None:
+        marks = label_marks(taxonomy.leaf_labels)
+        marks.setflags(write=False)
+        _LEAF_MARKS[taxonomy] = marks
+    return marks
 
 
 def tree_marks(taxonomy: Taxonomy) -> NDArray[np.uint64]:
@@ -109,15 +109,15 @@ def nodes_named(
     """
     own = label_marks(labels)[:, 0]
     order = np.argsort(marks, kind="stable").astype(np.int32)
-    known, above = marks[order], np.unique(parent[1:])
+    sorted_marks, above = marks[order], np.unique(parent[1:])
     which, nodes = [np.flatnonzero(own == marks[0])], [np.zeros(int((own == marks[0]).sum()), np.int32)]
     step = max(1, PAIRS_AT_ONCE // max(1, len(own)))
     for begin in range(0, len(above), step):
-        some = above[begin : begin + step]
-        held, said = (x.ravel() for x in np.meshgrid(marks[some], own, indexing="ij"))
-        made = _mixed(np.stack([held, held], axis=1), np.stack([said, said], axis=1))[:, 0]
-        place = np.minimum(np.searchsorted(known, made), len(known) - 1)
-        hit = np.flatnonzero(known[place] == made)
+        parents = above[begin : begin + step]
+        upper, lower = (x.ravel() for x in np.meshgrid(marks[parents], own, indexing="ij"))
+        below = _mixed(np.stack([upper, upper], axis=1), np.stack([lower, lower], axis=1))[:, 0]
+        place = np.minimum(np.searchsorted(sorted_marks, below), len(sorted_marks) - 1)
+        hit = np.flatnonzero(sorted_marks[place] == below)
         which.append(hit % len(own))
         nodes.append(order[place[hit]])
     label, node = np.concatenate(which).astype(np.int32), np.concatenate(nodes)
@@ -154,8 +154,8 @@ def order_of_marks(marks: Marks) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 class KnownMarks:
     """Marks in order, so that others can be looked up among them again and again."""
 
-    def __init__(self, known: Marks) -> None:
-        self._known = known[order_of_marks(known)[0]]
+    def __init__(self, marks: Marks) -> None:
+        self._known = marks[order_of_marks(marks)[0]]
 
     def hold(self, marks: Marks) -> NDArray[np.bool_]:
         """Per mark: whether it is among the known ones.
@@ -163,25 +163,29 @@ class KnownMarks:
         Marks whose first halves are equal nearly always are equal; where the first one met is another, all
         with this half are looked at.
         """
-        known = self._known
-        if not len(marks) or not len(known):
+        sorted_marks = self._known
+        if not len(marks) or not len(sorted_marks):
             return np.zeros(len(marks), dtype=bool)
-        met = known[np.minimum(np.searchsorted(known[:, 0], marks[:, 0]), len(known) - 1)]
-        half = met[:, 0] == marks[:, 0]
-        held: NDArray[np.bool_] = half & (met[:, 1] == marks[:, 1])
-        if len(doubtful := np.flatnonzero(half & ~held)):
-            alike = {tuple(mark) for mark in known[np.isin(known[:, 0], marks[doubtful, 0])].tolist()}
-            held[doubtful] = [tuple(mark) in alike for mark in marks[doubtful].tolist()]
-        return held
+        nearest = sorted_marks[
+            np.minimum(np.searchsorted(sorted_marks[:, 0], marks[:, 0]), len(sorted_marks) - 1)
+        ]
+        alike_first = nearest[:, 0] == marks[:, 0]
+        is_known: NDArray[np.bool_] = alike_first & (nearest[:, 1] == marks[:, 1])
+        if len(doubtful := np.flatnonzero(alike_first & ~is_known)):
+            alike = {
+                tuple(mark) for mark in sorted_marks[np.isin(sorted_marks[:, 0], marks[doubtful, 0])].tolist()
+            }
+            is_known[doubtful] = [tuple(mark) in alike for mark in marks[doubtful].tolist()]
+        return is_known
 
 
-def are_known(marks: Marks, known: Marks) -> NDArray[np.bool_]:
+def are_known(marks: Marks, among: Marks) -> NDArray[np.bool_]:
     """Per mark: whether it is among the known ones.
 
     >>> are_known(label_marks(["a", "b"]), label_marks(["b", "c"])).tolist()
     [False, True]
     """
-    return KnownMarks(known).hold(marks)
+    return KnownMarks(among).hold(marks)
 
 
 def _mixed(marks: Marks, more: Marks) -> Marks:

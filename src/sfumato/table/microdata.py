@@ -223,12 +223,12 @@ def _run_sums(
     """Compress sorted keys and their counts in place."""
     done = 0
     for start in range(0, len(fresh), BLOCK_ROWS):
-        here, some = np.flatnonzero(fresh[start : start + BLOCK_ROWS]), counts[start : start + BLOCK_ROWS]
-        before = int(here[0]) if len(here) else len(some)
+        here, block = np.flatnonzero(fresh[start : start + BLOCK_ROWS]), counts[start : start + BLOCK_ROWS]
+        before = int(here[0]) if len(here) else len(block)
         if before:
-            counts[done - 1] += some[:before].sum()
+            counts[done - 1] += block[:before].sum()
         if len(here):
-            counts[done : done + len(here)] = np.add.reduceat(some, here)
+            counts[done : done + len(here)] = np.add.reduceat(block, here)
             keys[:, done : done + len(here)] = keys[:, here + start]
             done += len(here)
     return _tight(keys, done), counts[:done] if done * 4 > len(counts) * 3 else counts[:done].copy()
@@ -420,8 +420,8 @@ class Microdata:
         packing = Packing(tuple(sizes))
         if not arrays:
             rows = 0 if counts is None else int(counts.sum())
-            some = min(rows, 1)
-            return cls((), packing, np.zeros((1, some), np.int64), np.array([rows] * some, np.int64))
+            distinct = min(rows, 1)
+            return cls((), packing, np.zeros((1, distinct), np.int64), np.array([rows] * distinct, np.int64))
         words, sums = sort_and_count(packing.pack(arrays), counts)
         return cls(tuple(columns), packing, words, sums, person is not None, dropped)
 
@@ -468,27 +468,27 @@ class Microdata:
 
     def _find_held(self, name: str) -> Codes:
         """Looks at block after block of rows until every leaf was found."""
-        held = np.zeros(len(self.column(name).taxonomy.leaves), bool)
+        occurs = np.zeros(len(self.column(name).taxonomy.leaves), bool)
         if name in self._joined:
-            held[self.codes(name)] = True
+            occurs[self.codes(name)] = True
         else:
             place = self._index(name)
             for start in range(0, self.distinct, BLOCK_ROWS):
-                held[self.packing.unpack(self.words[:, start : start + BLOCK_ROWS], place)] = True
-                if held.all():
+                occurs[self.packing.unpack(self.words[:, start : start + BLOCK_ROWS], place)] = True
+                if occurs.all():
                     break
-        return np.flatnonzero(held).astype(np.int32)
+        return np.flatnonzero(occurs).astype(np.int32)
 
     @cached_property
     def _joined(self) -> dict[str, tuple[Column, Codes]]:
         """The joint columns, by name, and the leaf rank of every distinct row in each."""
-        found = {}
+        columns = {}
         for joint in self.joints:
             places = [self._index(part) for part in joint.parts]
             codes = [self.packing.unpack(self.words, place) for place in places]
             tree, ranks = joined([self.columns[place].taxonomy for place in places], codes)
-            found[joint.name] = Column(joint.name, Role.QUASI_SENSITIVE, tree), ranks
-        return found
+            columns[joint.name] = Column(joint.name, Role.QUASI_SENSITIVE, tree), ranks
+        return columns
 
     @property
     def person(self) -> Codes | None:

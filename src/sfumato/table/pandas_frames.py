@@ -63,7 +63,7 @@ def _to_pandas(
 ) -> pd.Series[Any]:  # pandas is untyped
     """A column of the source's dtype; where the type changed (a key column), text, or categories of text."""
     if isinstance(dtype, pd.CategoricalDtype):
-        return _to_categories(cells.to_pandas(), dtype, same=published_type(source) == cells.type)
+        return _to_categories(cells.to_pandas(), dtype, keeps_type=published_type(source) == cells.type)
     if published_type(source) != cells.type:
         return cells.to_pandas()
     if isinstance(dtype, pd.api.extensions.ExtensionDtype) and hasattr(dtype, "__from_arrow__"):  # optional
@@ -73,15 +73,17 @@ def _to_pandas(
     return cells.to_pandas().astype(dtype)
 
 
-def _to_categories(text: pd.Series[Any], dtype: Any, *, same: bool) -> pd.Series[Any]:  # pandas is untyped
+def _to_categories(
+    text: pd.Series[Any], dtype: Any, *, keeps_type: bool
+) -> pd.Series[Any]:  # pandas is untyped
     """The cells as categories, of which there are those that occur: the source's first, in its order.
 
     They stay ordered where no other text is among them. Of a key column all are texts.
     """
     used = set(text.dropna())
-    own = [value if same else str(value) for value in dtype.categories]
-    seen = [value for value in own if value in used]
+    own = [value if keeps_type else str(value) for value in dtype.categories]
+    occurring = [value for value in own if value in used]
     others = sorted(used - set(own))
     ordered = dtype.ordered and not others
-    kept = seen if dtype.ordered else sorted(seen)
-    return text.astype(pd.CategoricalDtype([*kept, *others], ordered=ordered))
+    own_texts = occurring if dtype.ordered else sorted(occurring)
+    return text.astype(pd.CategoricalDtype([*own_texts, *others], ordered=ordered))

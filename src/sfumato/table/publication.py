@@ -270,14 +270,14 @@ class _Block:
     ) -> None:
         self.rows = packed.shape[1] if counts is None else int(counts.sum())
         class_of = recoding.class_of[owner]
-        kept = class_of != SUPPRESSED
-        everything = bool(kept.all())
-        self.distinct = int(np.count_nonzero(kept))
-        self._row = first + np.flatnonzero(kept) if recoding.rewritten else None
+        published = class_of != SUPPRESSED
+        everything = bool(published.all())
+        self.distinct = int(np.count_nonzero(published))
+        self._row = first + np.flatnonzero(published) if recoding.rewritten else None
         self._packing = packing
-        self._packed = packed if everything else packed[:, kept]
-        self._class_of = class_of if everything else class_of[kept]
-        self.counts = counts if counts is None or everything else counts[kept]
+        self._packed = packed if everything else packed[:, published]
+        self._class_of = class_of if everything else class_of[published]
+        self.counts = counts if counts is None or everything else counts[published]
 
     def codes(self, part: PublishedColumn) -> NDArray[np.integer]:
         """What each row publishes."""

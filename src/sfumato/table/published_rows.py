@@ -90,9 +90,9 @@ class PublishedRowsBuilder:
 
     def finish(self) -> PublishedRows:
         """The table; values that no row has are gone from it."""
-        kept, places = [], []
+        used_values, places = [], []
         for values, used in zip(self.values, self._used, strict=True):
             used[-1] = False
             places.append((np.cumsum(used) - used).astype(np.int32))
-            kept.append(values.take(to_arrow(np.flatnonzero(used))))
-        return PublishedRows(self.names, tuple(kept), self.packing, tuple(places), self._keys)
+            used_values.append(values.take(to_arrow(np.flatnonzero(used))))
+        return PublishedRows(self.names, tuple(used_values), self.packing, tuple(places), self._keys)

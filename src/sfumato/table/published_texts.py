@@ -33,8 +33,8 @@ class RangeTexts:
     def __init__(self, labels: Mapping[int, str | None]) -> None:
         self._labels = labels
         ends = {node: _ends(label) for node, label in labels.items()}
-        known = [pair for pair in ends.values() if pair is not None]
-        one_to_one = all(len({pair[i] for pair in known}) == len(known) for i in (0, 1))
+        pairs = [pair for pair in ends.values() if pair is not None]
+        one_to_one = all(len({pair[i] for pair in pairs}) == len(pairs) for i in (0, 1))
         self._ends = ends if one_to_one else {}
 
     @cached_property
@@ -61,8 +61,8 @@ class RangeTexts:
         for joint in (RANGE, " to "):
             pieces = text.split(joint)
             halves += [(joint.join(pieces[:i]), joint.join(pieces[i:])) for i in range(1, len(pieces))]
-        for one, other in halves:
-            begin, end = first.get(one), last.get(other)
+        for left, right in halves:
+            begin, end = first.get(left), last.get(right)
             if begin is not None and end is not None and self.between(begin, end) == text:
                 return begin, end
         return None
@@ -70,9 +70,9 @@ class RangeTexts:
     def between(self, first: int, last: int) -> str:
         """Returns the text of the range from one node to another."""
         begin, end = self._ends.get(first), self._ends.get(last)
-        one, other = self._labels[first], self._labels[last]
+        left, right = self._labels[first], self._labels[last]
         if begin is None or end is None or begin[2] != end[2]:
-            return f"{one}{RANGE}{other}"
+            return f"{left}{RANGE}{right}"
         if begin[2]:
             return f"[{begin[0]}, {end[1]})"
         return f"{begin[0]}{' to ' if begin[0].startswith('-') else RANGE}{end[1]}"

@@ -117,17 +117,19 @@ class Recoding:
         if len(plain) == len(sensitive):
             return classes
         owner = np.repeat(class_of, self.table.counts)
-        kept = owner >= 0
-        ones = np.ones(int(kept.sum()), np.int64)
+        included = owner >= 0
+        ones = np.ones(int(included.sum()), np.int64)
         histograms = dict(classes.histograms)
         for name in sensitive:
             if name in joints:
-                shown = [self._shown(part) for part in joints[name].parts]
-                tree, codes = joined([tree for tree, _ in shown], [codes[kept] for _, codes in shown])
-                histograms[name] = histogram(tree, owner[kept], codes, ones, len(classes))
+                parts = [self._shown(part) for part in joints[name].parts]
+                tree, codes = joined([tree for tree, _ in parts], [codes[included] for _, codes in parts])
+                histograms[name] = histogram(tree, owner[included], codes, ones, len(classes))
             elif name in self.rewritten:
                 new = self.rewritten[name]
-                histograms[name] = histogram(new.taxonomy, owner[kept], new.codes[kept], ones, len(classes))
+                histograms[name] = histogram(
+                    new.taxonomy, owner[included], new.codes[included], ones, len(classes)
+                )
         return Classes(classes.people, classes.rows, histograms)
 
     def _shown(self, name: str) -> tuple[Taxonomy, Codes]:

@@ -99,9 +99,9 @@ class ReadingTree:
         nodes = first.astype(np.int32)
         shape = self.shape
         for i in np.flatnonzero(size > 1).tolist():
-            same = np.flatnonzero(self.marks == marks[i])
-            top = int(same.min())
-            while shape.end[top] <= same.max():
+            alike = np.flatnonzero(self.marks == marks[i])
+            top = int(alike.min())
+            while shape.end[top] <= alike.max():
                 top = int(shape.parent[top])
             nodes[i] = top
         return marks, nodes
@@ -115,9 +115,9 @@ class ReadingTree:
         place = tuple(cut.tolist() if isinstance(cut, np.ndarray) else cut)
         if place not in self._cuts:
             node_of = self._node_of(place)
-            held = node_of[self.shape.low]
+            cut_node = node_of[self.shape.low]
             own = np.arange(len(self.parent))
-            self._cuts[place] = node_of, (own <= held) & (held < self.shape.end)
+            self._cuts[place] = node_of, (own <= cut_node) & (cut_node < self.shape.end)
         return self._cuts[place]
 
     def node_of(self, cut: Sequence[int] | Nodes) -> Nodes:
@@ -155,8 +155,8 @@ class ReadingTree:
         """The level that a cut is (of several equal ones the coarsest); `None` if it is none."""
         nodes = np.asarray(cut, dtype=np.int32)
         level = int(self.level[nodes].min())
-        same = level != NO_LEVEL and np.array_equal(np.sort(nodes), self.level_nodes(level))
-        return level if same else None
+        is_level = level != NO_LEVEL and np.array_equal(np.sort(nodes), self.level_nodes(level))
+        return level if is_level else None
 
     def as_dict(self) -> dict[str, str]:
         return {
@@ -171,7 +171,7 @@ class ReadingTree:
     def from_dict(cls, words: JsonMapping) -> ReadingTree:
         """From its JSON form; raises `BadData` where that is not whole."""
         try:
-            made = cls(
+            tree = cls(
                 str(words["name"]),
                 str(words["taxonomy"]),
                 unpacked(words["parent"], np.int32),
@@ -180,20 +180,20 @@ class ReadingTree:
             )
         except (KeyError, TypeError, ValueError):
             raise _damaged() from None
-        if not len(made.parent) or not len(made.parent) == len(made.level) == len(made.marks):
+        if not len(tree.parent) or not len(tree.parent) == len(tree.level) == len(tree.marks):
             raise _damaged()
-        return made
+        return tree
 
     def __repr__(self) -> str:
         return f"ReadingTree({self.name!r}, {len(self.parent)} nodes)"
 
 
-def reading_trees(recoding: Recoding, *, known: Iterable[str] = ()) -> JsonObject:
+def reading_trees(recoding: Recoding, *, stored: Iterable[str] = ()) -> JsonObject:
     """The document that a ledger keeps of the key columns of a release, so that a leak of it can be traced.
 
-    Trees whose digests are `known`, because an earlier entry holds them, are only named.
+    Trees whose digests are `stored`, because an earlier entry holds them, are only named.
     """
-    there = frozenset(known)
+    there = frozenset(stored)
     return {
         "sfumato-trees": VERSION,
         "columns": [
@@ -413,20 +413,20 @@ class Imprint:
             )
         value = matching(table, unchanged)
         owner, ids, counts = grouped(table, recoding.class_of, value.ids, recoding.count, len(value.marks))
-        shown = np.empty_like(recoding.low)
+        nodes = np.empty_like(recoding.low)
         for j, column in enumerate(table.keys):
-            shown[:, j] = recoding.cuts[column.name].node_of[recoding.low[:, j]]
+            nodes[:, j] = recoding.cuts[column.name].node_of[recoding.low[:, j]]
         keys = tuple(KeyImprint.of(c.name, recoding.cuts[c.name]) for c in table.keys)
         batches = np.zeros((0, 2), np.uint64)
         if since is not None:
             tree = table.column(since).taxonomy
-            kept = np.zeros(len(tree.leaves), dtype=bool)
-            kept[table.codes(since)[recoding.class_of >= 0]] = True
-            batches = leaf_marks(tree)[kept]
+            included = np.zeros(len(tree.leaves), dtype=bool)
+            included[table.codes(since)[recoding.class_of >= 0]] = True
+            batches = leaf_marks(tree)[included]
         return cls(
             keys,
             tuple(sorted(unchanged)),
-            shown,
+            nodes,
             owner,
             value.marks[ids],
             counts,
@@ -512,7 +512,7 @@ class Imprint:
             "counts": packed(self.counts),
             "batches": packed(self.batches),
             **({} if self.candidates is None else {"candidates": self.candidates.as_dict()}),
-            **{name: said for name, said in more.items() if said},
+            **{name: value for name, value in more.items() if value},
         }
 
     def to_json(self) -> str:
@@ -540,7 +540,7 @@ class Imprint:
                 for k in words["keys"]
             )
             nodes = unpacked(words["nodes"], np.int32)
-            made = cls(
+            imprint = cls(
                 keys,
                 tuple(map(str, words["unchanged"])),
                 nodes.reshape(-1, len(keys)) if keys else nodes.reshape(min(1, words["rows"]), 0),
@@ -555,11 +555,11 @@ class Imprint:
                 erased=int(words.get("erased", 0)),
                 candidates=ProvedCandidates.from_dict(words["candidates"]) if "candidates" in words else None,
             )
-            if not made._is_whole() or made.rows != words["rows"]:
+            if not imprint._is_whole() or imprint.rows != words["rows"]:
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise BadData("the imprint of a release is damaged", remedy="Restore it from a backup.") from None
-        return made
+        return imprint
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Imprint:
@@ -593,10 +593,10 @@ def grouped(
 ) -> tuple[Codes, Codes, Counts]:
     """Class, matching value and rows of every group; distinct rows of class -1 are left out."""
     packing = Packing((max(1, classes), max(1, values)))
-    kept = class_of >= 0
-    whole = bool(kept.all())
-    columns = [class_of, ids] if whole else [class_of[kept], ids[kept]]
-    weight = table.counts if whole else table.counts[kept]
+    included = class_of >= 0
+    whole = bool(included.all())
+    columns = [class_of, ids] if whole else [class_of[included], ids[included]]
+    weight = table.counts if whole else table.counts[included]
     unit = None if bool(np.all(weight == 1)) else weight
     words, counts = sort_and_count(packing.pack(columns), unit)
     return packing.unpack(words, 0), packing.unpack(words, 1), counts

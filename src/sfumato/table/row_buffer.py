@@ -50,8 +50,8 @@ class Chunk:
     def part(self, start: int, stop: int) -> Chunk:
         """Some of the rows."""
         lines = self.lines
-        some = lines.part(start, stop) if isinstance(lines, StoredArray) else lines[:, start:stop]
-        return Chunk(self.packing, some, self.counted)
+        part = lines.part(start, stop) if isinstance(lines, StoredArray) else lines[:, start:stop]
+        return Chunk(self.packing, part, self.counted)
 
     def load(self) -> tuple[Words, Counts | None]:
         lines = self.lines.read() if isinstance(self.lines, StoredArray) else self.lines
@@ -73,7 +73,7 @@ class RowBuffer:
         spill: Spill | None,
     ) -> None:
         self.chunks: list[Chunk] = []
-        self.same: list[NumberTable | None] = [None for _ in dictionaries]
+        self.merged: list[NumberTable | None] = [None for _ in dictionaries]
         self._dictionaries, self._memory, self._alike, self._spill = dictionaries, memory, equivalence, spill
         self._room, self._fresh = memory.room, 0
 
@@ -93,39 +93,40 @@ class RowBuffer:
         words, counts = sort_and_count(*repacked(here, packing, tables))
         lines = np.concatenate((words, counts[None]))
         del words, counts
-        held = Chunk(packing, lines, counted=True)
-        if self._spill is not None and held.bytes * 2 > self._room:
-            held = Chunk(packing, self._spill.store(lines), counted=True)
+        merged = Chunk(packing, lines, counted=True)
+        if self._spill is not None and merged.bytes * 2 > self._room:
+            merged = Chunk(packing, self._spill.store(lines), counted=True)
         elif self._spill is None:
             wide = max(self._dictionaries, key=lambda d: d.size)
             self._memory.check(
-                held.bytes * BYTES_TO_JOIN_COUNTED + SMALLEST_BUFFER * BYTES_TO_JOIN_NEW,
-                f"counting {held.length:,} different rows",
+                merged.bytes * BYTES_TO_JOIN_COUNTED + SMALLEST_BUFFER * BYTES_TO_JOIN_NEW,
+                f"counting {merged.length:,} different rows",
                 coarser_start(safe_name(wide.name)),
             )
-        self.chunks.append(held)
-        self._fresh, self._room = 0, self._room_beside(held)
+        self.chunks.append(merged)
+        self._fresh, self._room = 0, self._room_beside(merged)
 
-    def _room_beside(self, held: Chunk) -> int:
+    def _room_beside(self, merged: Chunk) -> int:
         """How many new rows to take until the next time: as many again, if there is room to join them."""
-        wanted = max(self._memory.room, held.bytes)
+        wanted = max(self._memory.room, merged.bytes)
         if self._memory.limit is None:
             return wanted
         return min(
             wanted,
             max(
-                SMALLEST_BUFFER, (self._memory.left - held.bytes * BYTES_TO_JOIN_COUNTED) // BYTES_TO_JOIN_NEW
+                SMALLEST_BUFFER,
+                (self._memory.left - merged.bytes * BYTES_TO_JOIN_COUNTED) // BYTES_TO_JOIN_NEW,
             ),
         )
 
     def _representatives(self, column: int, dictionary: Dictionary) -> NumberTable:
         first = self._alike(column, dictionary) if self._alike else None
         table = np.arange(dictionary.size) if first is None else first
-        before = self.same[column]
+        before = self.merged[column]
         if before is not None:
             table[: len(before)] = table[before]
         if first is not None or before is not None:
-            self.same[column] = table
+            self.merged[column] = table
         return table
 
 
@@ -154,14 +155,14 @@ def repacked(
     packed = np.zeros((packing.words, end), np.int64)
     counts = np.ones(end, np.int64) if any(chunk.counted for chunk in chunks) else None
     moved = [t.astype(np.int64) << shift for t, (_, shift, _) in zip(tables, packing.places, strict=True)]
-    known: dict[Packing, list[_Lookup]] = {}
+    lookups_of: dict[Packing, list[_Lookup]] = {}
     while chunks:
         chunk = chunks.pop()
         words, weights = chunk.load()
         start = end - chunk.length
-        if chunk.packing not in known:
-            known = {chunk.packing: _lookups(chunk.packing, packing, moved, columns)}
-        for lookup in known[chunk.packing]:
+        if chunk.packing not in lookups_of:
+            lookups_of = {chunk.packing: _lookups(chunk.packing, packing, moved, columns)}
+        for lookup in lookups_of[chunk.packing]:
             packed[lookup.target, start:end] |= lookup.find(words)
         if weights is not None and counts is not None:
             counts[start:end] = weights
@@ -176,10 +177,10 @@ def _lookups(
     lookups: list[_Lookup] = []
     for i, j in enumerate(columns):
         word, shift, bits = before.places[j]
-        one = _Lookup(word, shift, bits, after.places[i][0], moved[i])
-        if lookups and lookups[-1].borders(one):
-            one = lookups.pop().joined(one)
-        lookups.append(one)
+        lookup = _Lookup(word, shift, bits, after.places[i][0], moved[i])
+        if lookups and lookups[-1].borders(lookup):
+            lookup = lookups.pop().joined(lookup)
+        lookups.append(lookup)
     return lookups
 
 

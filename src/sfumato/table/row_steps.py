@@ -108,8 +108,8 @@ def _rounded_values(values: pa.Array, kind: pa.DataType, digits: int, column: st
     if pa.types.is_decimal(kind):
         return _as(kind, [None if v is None else rounded(v, digits) for v in values.to_pylist()], column)
     texts = canonical(values, column).to_pylist()
-    told = [None if text is None else rounded_number(text, digits) for text in texts]
-    wrong = sum(text is not None and number is None for text, number in zip(texts, told, strict=True))
+    numbers = [None if text is None else rounded_number(text, digits) for text in texts]
+    wrong = sum(text is not None and number is None for text, number in zip(texts, numbers, strict=True))
     if wrong:
         raise BadData(
             f"column {safe_name(column)} holds {wrong:,} different cells that are no numbers such as 1234.5",
@@ -117,10 +117,10 @@ def _rounded_values(values: pa.Array, kind: pa.DataType, digits: int, column: st
             " nothing is known is read as an empty cell with --empty.",
         )
     if kind == TEXT:
-        return pa.array(told, TEXT)
+        return pa.array(numbers, TEXT)
     if pa.types.is_integer(kind):
-        return _as(kind, [None if number is None else int(number) for number in told], column)
-    return _as(kind, [None if number is None else float(number) for number in told], column)
+        return _as(kind, [None if number is None else int(number) for number in numbers], column)
+    return _as(kind, [None if number is None else float(number) for number in numbers], column)
 
 
 def _as(kind: pa.DataType, numbers: Sequence[Decimal | int | float | None], column: str) -> pa.Array:

@@ -21,14 +21,14 @@ def rows_of_keys(source: Source, column: str, keys: Sequence[str]) -> list[int] 
     """
     if not isinstance(source, RowSource):
         return None
-    found, before = list[int](), 0
+    numbers, before = list[int](), 0
     for batch in source.reader.batches([column]):
         texts = canonical(batch.column(0), column)
         texts = texts.dictionary_decode() if pa.types.is_dictionary(texts.type) else texts
         hits = pc.indices_nonzero(pc.is_in(texts, value_set=pa.array(keys, texts.type)))
-        found += [before + 1 + row for row in hits.to_pylist()]
+        numbers += [before + 1 + row for row in hits.to_pylist()]
         before += batch.num_rows
-    return found
+    return numbers
 
 
 def texts_of_rows(source: Source, columns: Sequence[str], rows: Sequence[int]) -> list[tuple[Label, ...]]:
@@ -38,17 +38,17 @@ def texts_of_rows(source: Source, columns: Sequence[str], rows: Sequence[int]) -
     """
     if not isinstance(source, RowSource):
         raise UsageError("this table hands out its rows in no order", remedy="Name people by their keys.")
-    wanted, found, before = sorted(set(rows)), list[tuple[Label, ...]](), 0
+    wanted, cells, before = sorted(set(rows)), list[tuple[Label, ...]](), 0
     for batch in source.reader.batches(list(columns)):
         here = [row - before - 1 for row in wanted if before < row <= before + batch.num_rows]
         if here:
-            some = batch.take(pa.array(here))
-            texts = [canonical(some.column(name), name).to_pylist() for name in columns]
-            found += zip(*texts, strict=True)
+            chosen = batch.take(pa.array(here))
+            texts = [canonical(chosen.column(name), name).to_pylist() for name in columns]
+            cells += zip(*texts, strict=True)
         before += batch.num_rows
-    if len(found) != len(wanted) or not wanted:
+    if len(cells) != len(wanted) or not wanted:
         raise UsageError(
-            f"{len(wanted) - len(found)} of {len(wanted)} rows are not in the table",
+            f"{len(wanted) - len(cells)} of {len(wanted)} rows are not in the table",
             remedy="Number rows from 1, without the header.",
         )
-    return found
+    return cells

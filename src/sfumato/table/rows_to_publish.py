@@ -62,12 +62,12 @@ class CountedRows:
     @classmethod
     def of(cls, table: Microdata, dictionaries: Sequence[Dictionary]) -> CountedRows:
         """Returns what is to be kept of a table that was counted with these dictionaries."""
-        kept = {
+        by_name = {
             column.name: dictionary
             for column, dictionary in zip(table.columns, dictionaries, strict=False)
             if not column.role.is_key
         }
-        return cls(table.columns, kept, ref(table.words))
+        return cls(table.columns, by_name, ref(table.words))
 
     def tell(self, recoding: Recoding, names: Sequence[str]) -> list[PublishedColumn] | None:
         """Returns how each of these columns is published; `None` where the counted rows do not tell it.
@@ -76,8 +76,8 @@ class CountedRows:
         values that share a leaf.
         """
         table = recoding.table
-        same = table.words is self._words() and table.columns is self.columns
-        if not same or recoding.rewritten or not names:
+        is_counted = table.words is self._words() and table.columns is self.columns
+        if not is_counted or recoding.rewritten or not names:
             return None
         keys = {column.name: j for j, column in enumerate(table.keys)}
         parts: list[PublishedColumn] = []
@@ -132,9 +132,9 @@ def publish_counted(
         class_of, counts = recoding.class_of[span], table.counts[span]
         words = table.words[:, span]
         done += int(counts.sum())
-        kept = class_of != SUPPRESSED
-        if not kept.all():
-            class_of, counts, words = class_of[kept], counts[kept], words[:, kept]
+        published = class_of != SUPPRESSED
+        if not published.all():
+            class_of, counts, words = class_of[published], counts[published], words[:, published]
         codes = [table.packing.unpack(words, part.column) for part in others if part.column is not None]
         if together is None:
             _add(builder, parts, class_of, codes, counts)
@@ -180,8 +180,8 @@ def _add(
 ) -> None:
     """Adds rows by their class and the codes of their other columns."""
     own = iter(codes)
-    shown = (part.code[class_of if part.column is None else next(own)] for part in parts)
-    builder.add(len(class_of), shown, None if (counts == 1).all() else counts)
+    published = (part.code[class_of if part.column is None else next(own)] for part in parts)
+    builder.add(len(class_of), published, None if (counts == 1).all() else counts)
 
 
 WriteVersion = Callable[[Recoding, Path, Path | None], None]
@@ -217,9 +217,9 @@ class RowsToPublish:
         if self._taken:
             raise UsageError("the last version of these rows was published already")
         self._taken = last
-        told = self.counted.tell(recoding, self.names) if self.counted is not None else None
-        if told is not None:
-            rows = publish_counted(told, recoding, self.names, spill=spill, progress=self.progress)
+        parts = self.counted.tell(recoding, self.names) if self.counted is not None else None
+        if parts is not None:
+            rows = publish_counted(parts, recoding, self.names, spill=spill, progress=self.progress)
         else:
             gathered = self._gathered
             gathered = gathered if last else replace(gathered, chunks=list(gathered.chunks))

@@ -82,8 +82,8 @@ class SetReader(PassingReader):
         form = self.forms[name]
         if not form.parts:
             return {name: self._values(texts, name, form)}
-        held = [terms_of(text) for text in texts.to_pylist()]
-        apart = {part: self._part(part, form.form_of(part), held) for part in form.parts}
+        term_sets = [terms_of(text) for text in texts.to_pylist()]
+        apart = {part: self._part(part, form.form_of(part), term_sets) for part in form.parts}
         return {part: values.take(pa.array(which)) for part, (values, which) in apart.items()}
 
     def _values(self, texts: pa.Array, name: str, form: SetForm) -> pa.Array:
@@ -95,14 +95,14 @@ class SetReader(PassingReader):
         return pc.replace_substring(texts, UNIT, form.separator).cast(_or_text(kind))
 
     def _part(
-        self, part: str, form: PartForm, held: Sequence[tuple[str, ...]]
+        self, part: str, form: PartForm, term_sets: Sequence[tuple[str, ...]]
     ) -> tuple[pa.Array, NDArray[np.int64]]:
         """What a part publishes, and which of these every set has."""
         kind = published_type(self.reader.schema.field(part).type)
         if not form.values:
-            which = np.array([part in terms for terms in held], np.int64)
+            which = np.array([part in terms for terms in term_sets], np.int64)
             return _absent_and_present(kind, part, form), which
-        values = [form.value(part, terms) for terms in held]
+        values = [form.value(part, terms) for terms in term_sets]
         texts = sorted({value for value in values if value is not None})
         place: dict[str | None, int] = {None: 0, **{text: i for i, text in enumerate(texts, start=1)}}
         which = np.array([place[value] for value in values], np.int64)
@@ -111,8 +111,8 @@ class SetReader(PassingReader):
     def _apart(self, published: PublishedRows, name: str, form: SetForm, spill: Spill) -> PublishedRows:
         """One column per part, in the place of the column of sets."""
         j, parts = published.names.index(name), form.parts
-        held = [terms_of(text) for text in [*published.values[j].to_pylist(), None]]
-        apart = [self._part(part, form.form_of(part), held) for part in parts]
+        term_sets = [terms_of(text) for text in [*published.values[j].to_pylist(), None]]
+        apart = [self._part(part, form.form_of(part), term_sets) for part in parts]
         kinds, has = [values for values, _ in apart], [which for _, which in apart]
         names = [*published.names[:j], *parts, *published.names[j + 1 :]]
         values = [*published.values[:j], *kinds, *published.values[j + 1 :]]
@@ -146,12 +146,12 @@ def _absent_and_present(kind: pa.DataType, name: str, form: PartForm) -> pa.Arra
 
 def _joined(batch: pa.RecordBatch, form: SetForm) -> pa.Array:
     """The terms of all parts, joined."""
-    held: pa.Array | None = None
+    joined: pa.Array | None = None
     for part in form.parts:
         how = form.form_of(part)
-        said = (_value_terms if how.values else _marked_terms)(batch.column(part), part, how)
-        held = said if held is None else pc.binary_join_element_wise(held, said, pa.scalar("", TEXT))
-    return pc.utf8_rtrim(held, UNIT)
+        terms = (_value_terms if how.values else _marked_terms)(batch.column(part), part, how)
+        joined = terms if joined is None else pc.binary_join_element_wise(joined, terms, pa.scalar("", TEXT))
+    return pc.utf8_rtrim(joined, UNIT)
 
 
 def _marked_terms(cells: pa.Array, part: str, form: PartForm) -> pa.Array:
@@ -159,8 +159,8 @@ def _marked_terms(cells: pa.Array, part: str, form: PartForm) -> pa.Array:
     text = canonical(cells, part)
     absent, present = (NO, YES) if form.marks is None else ((form.marks[0],), (form.marks[1],))
     yes = pc.is_in(text, value_set=pa.array(present, TEXT))
-    known = pc.or_(yes, pc.is_in(text, value_set=pa.array(absent, TEXT)))
-    if text.null_count or not pc.all(known, min_count=0).as_py():
+    is_mark = pc.or_(yes, pc.is_in(text, value_set=pa.array(absent, TEXT)))
+    if text.null_count or not pc.all(is_mark, min_count=0).as_py():
         raise BadData(
             f"column {safe_name(part)} is part of a set and must hold {_marks(form)}",
             remedy="Fill missing cells; for other words say marks, or values: true, of this column.",

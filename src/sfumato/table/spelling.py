@@ -56,9 +56,9 @@ def meaning(text: Meaning) -> Meaning:
     plain = _DASHES.sub("-", _without_marks(unicodedata.normalize("NFKC", text).casefold()).strip())
     number = _NUMBER.fullmatch(plain)
     if number:
-        whole, rest = number[2], (number[3] or "").rstrip("0")
-        sign = "-" if number[1] == "-" and (whole != "0" or rest) else ""
-        return sign + whole + (f".{rest}" if rest else "")
+        whole, decimals = number[2], (number[3] or "").rstrip("0")
+        sign = "-" if number[1] == "-" and (whole != "0" or decimals) else ""
+        return sign + whole + (f".{decimals}" if decimals else "")
     joined = _SEPARATORS.sub(_joint, plain)
     return None if _MARKERS.fullmatch(joined) else joined
 
@@ -72,8 +72,8 @@ def meanings(labels: Sequence[Meaning], spelling: Spelling) -> NDArray[np.int32]
     first: dict[str, int] = {}
     places = []
     for place, label in enumerate(labels):
-        known = label if spelling is Spelling.EXACT else meaning(label)
-        places.append(MISSING if known is None else first.setdefault(known, place))
+        value = label if spelling is Spelling.EXACT else meaning(label)
+        places.append(MISSING if value is None else first.setdefault(value, place))
     return np.array(places, dtype=np.int32)
 
 
@@ -95,9 +95,9 @@ class Folding:
         >>> str(Folding.of(["HIV", "hiv", "flu", "n/a", None]))
         '2 texts are spellings of 1 value, 1 text means that nothing is known'
         """
-        told = Counter(meaning(label) for label in labels if label is not None)
-        missing = told.pop(None, 0)
-        several = [count for count in told.values() if count > 1]
+        spellings = Counter(meaning(label) for label in labels if label is not None)
+        missing = spellings.pop(None, 0)
+        several = [count for count in spellings.values() if count > 1]
         return cls(sum(several), len(several), missing)
 
     def __bool__(self) -> bool:
@@ -119,7 +119,7 @@ def _several(count: int, noun: str) -> str:
 
 def _without_marks(text: str) -> str:
     """Returns the text without invisible characters, and without marks on Latin and Greek letters."""
-    kept, base = [], ""
+    characters, base = [], ""
     for character in unicodedata.normalize("NFKD", text):
         kind = unicodedata.category(character)
         if kind == "Mn":
@@ -128,8 +128,8 @@ def _without_marks(text: str) -> str:
         elif kind != "Cf":
             base = character
         if kind not in ("Cf", "Cc") or character.isspace():
-            kept.append(character)
-    return unicodedata.normalize("NFC", "".join(kept)).casefold()
+            characters.append(character)
+    return unicodedata.normalize("NFC", "".join(characters)).casefold()
 
 
 def _joint(run: re.Match[str]) -> str:

@@ -106,8 +106,8 @@ class Surveyor:
         for tally in self._tallies:
             tally.add(batch.column(tally.name))
         if self._memory is not None:
-            seen = [tally.seen for tally in self._tallies]
-            check_values(seen, [BYTES_TO_NUMBER] * len(seen), self._memory, rows=self.rows)
+            dictionaries = [tally.seen for tally in self._tallies]
+            check_values(dictionaries, [BYTES_TO_NUMBER] * len(dictionaries), self._memory, rows=self.rows)
 
     def result(self) -> Survey:
         """Returns what the rows so far hold."""

@@ -155,8 +155,8 @@ class FirstTexts:
         self._texts: dict[str, list[Label]] = {name: [] for name in names}
 
     def add(self, batch: pa.RecordBatch) -> None:
-        for name, known in self._texts.items():
-            known.extend(canonical(batch.column(name), name).to_pylist())
+        for name, texts in self._texts.items():
+            texts.extend(canonical(batch.column(name), name).to_pylist())
         self.rows += len(batch)
 
     def result(self) -> Mapping[str, Sequence[Label]]:

@@ -177,17 +177,17 @@ class Taxonomy:
         caller's order of leaves; otherwise level i lifts every leaf to depth `height - i`. `aliases` maps
         further raw values to the node number of their leaf.
         """
-        given = np.asarray(parent, dtype=np.int32)
-        if len(given) != len(labels) or len(given) == 0:
+        above = np.asarray(parent, dtype=np.int32)
+        if len(above) != len(labels) or len(above) == 0:
             raise BadTaxonomy("a taxonomy needs at least a root, and one parent per node")
-        if (roots := int((given < 0).sum())) != 1:
+        if (roots := int((above < 0).sum())) != 1:
             raise BadTaxonomy(f"a taxonomy has one root; this one has {roots}")
-        depth = depths(given)
-        position = preorder(given, depth)
+        depth = depths(above)
+        position = preorder(above, depth)
         order = np.argsort(position).astype(np.int32)
-        parents = np.where(given[order] < 0, -1, position[given[order]]).astype(np.int32)
-        has_child = np.zeros(len(given), dtype=bool)
-        has_child[given[given >= 0]] = True
+        parents = np.where(above[order] < 0, -1, position[above[order]]).astype(np.int32)
+        has_child = np.zeros(len(above), dtype=bool)
+        has_child[above[above >= 0]] = True
         if levels is None:
             ladder = levels_by_depth(parents, depth[order], np.flatnonzero(~has_child[order]))
         else:
@@ -364,19 +364,19 @@ class Taxonomy:
         if level == 0 and self.spelling is Spelling.EXACT and not self.aliases:
             return self
         bottom = self._nodes_of(level)
-        kept = np.zeros(len(self.labels), dtype=bool)
+        stays = np.zeros(len(self.labels), dtype=bool)
         above = bottom
         while len(above):
-            kept[above] = True
+            stays[above] = True
             above = np.unique(self.parent[above])
             above = above[above >= 0]
-        number = (np.cumsum(kept) - 1).astype(np.int32)
-        parents = self.parent[kept]
+        number = (np.cumsum(stays) - 1).astype(np.int32)
+        parents = self.parent[stays]
         ladder = number[self.levels[level:]][:, self.low[bottom]]
         leaf_of = np.searchsorted(bottom, self.levels[level])
         labels = {self.labels[node] for node in bottom.tolist()}
         return Taxonomy(
-            tuple(self.labels[node] for node in np.flatnonzero(kept).tolist()),
+            tuple(self.labels[node] for node in np.flatnonzero(stays).tolist()),
             np.where(parents < 0, -1, number[parents]).astype(np.int32),
             ladder,
             self.ordered,

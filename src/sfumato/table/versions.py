@@ -54,7 +54,7 @@ def version_writer(
     def one_by_one(recoding: Recoding, path: Path, witness: Path | None) -> None:
         source.write(recoding, path, drop=drop, progress=progress)
         if witness is not None:
-            kept = [name for name in drop if name not in numbered]
-            source.write(recoding, witness, drop=kept, numbered=numbered, progress=progress)
+            unpublished = [name for name in drop if name not in numbered]
+            source.write(recoding, witness, drop=unpublished, numbered=numbered, progress=progress)
 
     yield one_by_one

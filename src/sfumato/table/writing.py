@@ -224,8 +224,8 @@ def _as_they_occur(cells: pa.Array) -> pa.Array:
         return cells
     if not pa.types.is_string(cells.type.value_type):
         return cells.dictionary_decode()
-    found = cells.indices.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(found.indices, cells.dictionary.take(found.dictionary))
+    coded = cells.indices.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(coded.indices, cells.dictionary.take(coded.dictionary))
 
 
 @built_in_writer("csv", ".csv", ".tsv", place=1)
@@ -331,8 +331,8 @@ def _members(name: str, values: pa.Array) -> pa.Array:
     texts = canonical(values, name).to_pylist()
     if types.is_float64(kind):
         plain = bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
-    told = texts if plain else [json.dumps(text, ensure_ascii=False) for text in texts]
-    return text_array([f"{key}: {text}" for text in [*told, "null"]])
+    written = texts if plain else [json.dumps(text, ensure_ascii=False) for text in texts]
+    return text_array([f"{key}: {text}" for text in [*written, "null"]])
 
 
 def _scalar(text: str) -> pa.Scalar:
@@ -430,9 +430,9 @@ def _lines(cells: list[pa.Array], codes: list[np.ndarray], *, first: int) -> byt
     parts: list[pa.Array | pa.Scalar] = [_scalar('<row r="'), numbers, _scalar('">')]
     nothing = _scalar("")
     for j, (values, code) in enumerate(zip(cells, codes, strict=True)):
-        told = values.take(to_arrow(code))
-        place = pc.binary_join_element_wise(_scalar(f'<c r="{_letters(j)}'), numbers, told, nothing)
-        parts.append(pc.if_else(pc.equal(told, nothing), nothing, place))
+        own = values.take(to_arrow(code))
+        place = pc.binary_join_element_wise(_scalar(f'<c r="{_letters(j)}'), numbers, own, nothing)
+        parts.append(pc.if_else(pc.equal(own, nothing), nothing, place))
     line = pc.binary_join_element_wise(*parts, _scalar("</row>"), nothing)
     _, offsets, data = line.buffers()
     bounds = np.frombuffer(offsets, np.int64)
@@ -452,14 +452,14 @@ def _xlsx_writer_cells(values: pa.Array) -> pa.Array:
     kind, types = values.type, pa.types
     texts = canonical(values).to_pylist()
     if types.is_boolean(kind):
-        made = [f'" t="b"><v>{int(text == "true")}</v></c>' for text in texts]
+        cells = [f'" t="b"><v>{int(text == "true")}</v></c>' for text in texts]
     elif types.is_date(kind) and all(day >= FIRST_SURE_DAY for day in values.to_pylist()):
-        made = [f'" s="1"><v>{(day - FIRST_DAY).days}</v></c>' for day in values.to_pylist()]
+        cells = [f'" s="1"><v>{(day - FIRST_DAY).days}</v></c>' for day in values.to_pylist()]
     elif (types.is_integer(kind) or types.is_floating(kind)) and _are_exact(values):
-        made = [f'"><v>{text}</v></c>' for text in texts]
+        cells = [f'"><v>{text}</v></c>' for text in texts]
     else:
-        made = [f'"{_text_cell(text)}' for text in texts]
-    return text_array([*made, ""])
+        cells = [f'"{_text_cell(text)}' for text in texts]
+    return text_array([*cells, ""])
 
 
 def _are_exact(values: pa.Array) -> bool:
@@ -476,8 +476,8 @@ def _are_exact(values: pa.Array) -> bool:
 def _text_cell(text: str) -> str:
     if not text or len(text) > LONGEST_CELL_TEXT or REFUSED.search(text):
         raise BadData("a text is empty, too long, or has a character that XLSX cannot carry", remedy=REMEDY)
-    told = escape(text, quote=False).replace("\r", "&#13;")
-    return f' t="inlineStr"><is><t xml:space="preserve">{told}</t></is></c>'
+    escaped = escape(text, quote=False).replace("\r", "&#13;")
+    return f' t="inlineStr"><is><t xml:space="preserve">{escaped}</t></is></c>'
 
 
 def _letters(column: int) -> str:

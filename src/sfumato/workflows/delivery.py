@@ -283,7 +283,7 @@ class Delivery:
             versions={"sfumato": version("sfumato")},
             taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
-            trees={} if cuts is None or recipient is None else reading_trees(recoding, known=tree_digests),
+            trees={} if cuts is None or recipient is None else reading_trees(recoding, stored=tree_digests),
             override=None if override is None else override.as_dict(),
             weaker=compared_baseline.weaker,
             ignore_chains=self._ignore_chains,

@@ -67,7 +67,7 @@ def import_version(
         versions={"sfumato": version_of("sfumato")},
         taxonomies={column.name: column.taxonomy.digest for column in table.keys},
         cuts={column: cut.nodes.tolist() for column, cut in (recoding.cuts or {}).items()},
-        trees=reading_trees(recoding, known=known_trees(history)),
+        trees=reading_trees(recoding, stored=known_trees(history)),
         imported=True,
         table=fingerprint.digest,
         event=name,

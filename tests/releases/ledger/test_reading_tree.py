@@ -112,7 +112,7 @@ def test_a_document_holds_the_trees_and_no_text():
 def test_a_tree_that_the_ledger_has_is_only_named():
     whole = reading_trees(recoding())
     known = {c["taxonomy"] for c in whole["columns"][:1]}
-    later = reading_trees(recoding(), known=known)
+    later = reading_trees(recoding(), stored=known)
     assert later["columns"] == [
         {k: whole["columns"][0][k] for k in ("name", "taxonomy")},
         whole["columns"][1],

@@ -178,7 +178,7 @@ def test_long_parts_are_looked_through_once(tmp_path, case):
         open_source(path).survey()
     with zipfile.ZipFile(path) as file:
         assert _sheet_parts(file) == [SHEET]
-    assert xlsx_extent(content_of(path, SHEET)).held
+    assert xlsx_extent(content_of(path, SHEET)).filled
 
 
 def test_a_workbook_without_a_sheet(tmp_path):

@@ -73,21 +73,21 @@ def detected_encoding(blocks: Iterable[bytes]) -> str | None:
     ('cp1252', None)
     """
     decoder = codecs.getincrementaldecoder(UTF_8)("surrogateescape")
-    lone = wide = other = begun = False
+    lone = wide = foreign = begun = False
     for block in blocks:
         if not begun and (marked := marked_encoding(block)):
             return marked
         begun = True
         if block.isascii() and not decoder.getstate()[0]:
-            other = other or b"\0" in block
+            foreign = foreign or b"\0" in block
             continue
-        other = other or NOT_IN_WINDOWS_1252.search(block) is not None
+        foreign = foreign or NOT_IN_WINDOWS_1252.search(block) is not None
         text = decoder.decode(block)
         lone = lone or _LONE_BYTE.search(text) is not None
         wide = wide or _WIDE_CHARACTER.search(text) is not None
         if wide and lone:
             return None
-    if decoder.getstate()[0] or (lone and other):
+    if decoder.getstate()[0] or (lone and foreign):
         return None
     return WINDOWS_1252 if lone else UTF_8 if wide else ASCII
 
@@ -467,23 +467,23 @@ class CsvReader:
     def _encoding(self) -> str:
         if self.options.encoding is not None:
             return self.options.encoding
-        found, said = encoding_of(self.path), self.expected.encoding
-        if found is None:
+        detected, expected = encoding_of(self.path), self.expected.encoding
+        if detected is None:
             self._refuse_other_kinds()
-        if said is None or found in (UTF_8_MARKED, UTF_16):
-            if found == WINDOWS_1252 and self.note is not None:
+        if expected is None or detected in (UTF_8_MARKED, UTF_16):
+            if detected == WINDOWS_1252 and self.note is not None:
                 self.note(
                     f"{self.path.name} is not in UTF-8: read as Windows-1252 (Latin-1). "
                     "If letters look wrong, name its encoding with --encoding."
                 )
-            return found if found not in (None, ASCII) else UTF_8  # which finds a byte that is wrong
-        if found == UTF_8 and codecs.lookup(said).name != UTF_8:
+            return detected if detected not in (None, ASCII) else UTF_8  # which finds a byte that is wrong
+        if detected == UTF_8 and codecs.lookup(expected).name != UTF_8:
             raise BadData(
-                f"the policy says that the data are in {spoken(said)}, but this file looks like UTF-8",
+                f"the policy says that the data are in {spoken(expected)}, but this file looks like UTF-8",
                 where=self.path.name,
                 remedy="Name its encoding with --encoding, or correct `source` in the policy.",
             )
-        return said
+        return expected
 
     def _refuse_other_kinds(self) -> None:
         """Raises where a file that is no text begins as a known kind does: a spreadsheet by another name."""

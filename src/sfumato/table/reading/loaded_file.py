@@ -103,8 +103,8 @@ def as_dates(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     if not pa.types.is_timestamp(column.type) or column.type.tz is not None:
         return column
     dates = column.cast(pa.date32(), safe=False)
-    same = pc.all(pc.equal(dates.cast(column.type), column), min_count=0).as_py()
-    return dates if same else column
+    all_midnight = pc.all(pc.equal(dates.cast(column.type), column), min_count=0).as_py()
+    return dates if all_midnight else column
 
 
 # The types in which columns are written to Parquet: the same for the same values, whatever held them

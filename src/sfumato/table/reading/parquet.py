@@ -97,20 +97,20 @@ class ParquetReader:
             raise self._unreadable() from None
 
     @staticmethod
-    def _dictionaries_of(told: pq.FileMetaData) -> set[str]:
+    def _dictionaries_of(metadata: pq.FileMetaData) -> set[str]:
         """The columns of which some pages hold a dictionary.
 
         Of any other column, Arrow would put together one dictionary of all values up to each batch.
         """
-        groups = [told.row_group(number) for number in range(told.num_row_groups)]
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         columns = [group.column(j) for group in groups for j in range(group.num_columns)]
         return {column.path_in_schema for column in columns if column.has_dictionary_page}
 
-    def _rows_at_a_time(self, told: pq.FileMetaData, names: set[str]) -> int:
+    def _rows_at_a_time(self, metadata: pq.FileMetaData, names: set[str]) -> int:
         """How many rows are read at once, by how much they unpack to; raises where a page is too long."""
         widest = 0
-        for number in range(told.num_row_groups):
-            group = told.row_group(number)
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
             columns = [group.column(j) for j in range(group.num_columns)]
             chosen = [column for column in columns if column.path_in_schema.split(".")[0] in names]
             for column in chosen:
@@ -174,16 +174,16 @@ def write_parts(path: Path, fill: Callable[[Path], object], *, rows: int, privat
     try:
         draft.mkdir(mode=0o700)
         fill(draft / "table")
-        made = draft / "table"
-        parts = _named_in_order(made, private=private)
+        folder = draft / "table"
+        parts = _named_in_order(folder, private=private)
         listed = [_described(part) for part in parts]
         written = sum(part["rows"] for part in listed)
         if written != rows:
             raise BadData(f"{written} rows were written where {rows} were planned", where=path.name)
-        _store(made / MANIFEST, listed, private=private)
-        made.chmod(0o700 if private else 0o777 & ~_umask())
+        _store(folder / MANIFEST, listed, private=private)
+        folder.chmod(0o700 if private else 0o777 & ~_umask())
         check_target(path)
-        made.rename(path)
+        folder.rename(path)
         to_disk(path.parent)
     except OSError as error:
         raise BadData(f"the parts could not be written ({error.strerror})", where=str(path)) from None
@@ -201,11 +201,11 @@ def _named_in_order(folder: Path, *, private: bool) -> list[Path]:
             "Spark wrote no part where this process can see it",
             remedy="Name a folder that the driver and all workers share.",
         )
-    for other in set(folder.iterdir()) - set(written):
-        if other.is_dir():
-            shutil.rmtree(other)
+    for stray in set(folder.iterdir()) - set(written):
+        if stray.is_dir():
+            shutil.rmtree(stray)
         else:
-            other.unlink()
+            stray.unlink()
     parts = []
     for number, part in enumerate(written):
         final = part.with_name(f"part-{number:05}.parquet")

@@ -82,8 +82,8 @@ class JsonLinesReader(LoadedFileReader):
                 return pa.array(cells, pa.string())
             if kinds <= {str, int, float, bool}:
                 texts = {kind: _texts(cells, kind) for kind in kinds}
-                found = [None if cell is None else next(texts[type(cell)]) for cell in cells]
-                return pa.array(found, pa.string())
+                as_texts = [None if cell is None else next(texts[type(cell)]) for cell in cells]
+                return pa.array(as_texts, pa.string())
         except (pa.ArrowException, OverflowError):
             pass
         raise BadData(
@@ -146,12 +146,12 @@ class QueryReader(LoadedFileReader):
 
         Drivers hand on whatever bytes a database has for a text; those that are no text are refused here.
         """
-        held = []
+        batches = []
         for batch in rows:
             batch.validate(full=True)
-            held.append(batch)
+            batches.append(batch)
             self.check_room(COPIES * batch.nbytes)
-        return pa.Table.from_batches(held, rows.schema)
+        return pa.Table.from_batches(batches, rows.schema)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -196,9 +196,9 @@ class ArrowFileReader(LoadedFileReader):
 
         Arrow believes the offsets of a file, and reads where nothing is if they are damaged.
         """
-        held = []
+        loaded = []
         for batch in batches:
             batch.validate(full=True)
-            held.append(batch)
+            loaded.append(batch)
             self.check_room(batch.nbytes)
-        return pa.Table.from_batches(held, schema)
+        return pa.Table.from_batches(loaded, schema)

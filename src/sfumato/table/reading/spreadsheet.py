@@ -64,7 +64,7 @@ class SheetExtent(NamedTuple):
 
     rows: int = 0
     columns: int = 0
-    held: int = 0
+    filled: int = 0
 
     @property
     def cells(self) -> int:
@@ -79,38 +79,38 @@ class SheetExtent(NamedTuple):
     @property
     def is_scattered(self) -> bool:
         """Whether hardly any of very many cells holds something."""
-        return self.cells > max(FEW_CELLS, MOST_PER_HELD * self.held)
+        return self.cells > max(FEW_CELLS, MOST_PER_HELD * self.filled)
 
 
 def xlsx_extent(sheet: bytes) -> SheetExtent:
     """Returns how far a sheet of an XLSX file reaches, by the names of its cells.
 
     >>> xlsx_extent(b'<row r="1"><c r="A1"/><c r="AB1"/></row><row r="7"><c r="B7"/></row>')
-    SheetExtent(rows=7, columns=28, held=3)
+    SheetExtent(rows=7, columns=28, filled=3)
     """
     extent = _extent(XLSX_ROW.findall(sheet), XLSX_COLUMN.findall(sheet), len(XLSX_CELL.findall(sheet)))
     if not extent.is_scattered:
         return extent
-    held = XLSX_HELD.findall(sheet)  # a cell that is only coloured is written, too, and takes no room
-    return _extent([row for _, row in held], [column for column, _ in held], len(held))
+    filled = XLSX_HELD.findall(sheet)  # a cell that is only coloured is written, too, and takes no room
+    return _extent([row for _, row in filled], [column for column, _ in filled], len(filled))
 
 
-def _extent(rows: Sequence[bytes], columns: Sequence[bytes], held: int) -> SheetExtent:
+def _extent(rows: Sequence[bytes], columns: Sequence[bytes], filled: int) -> SheetExtent:
     return SheetExtent(
-        max(map(_number, set(rows)), default=0), max(map(_column_number, set(columns)), default=0), held
+        max(map(_number, set(rows)), default=0), max(map(_column_number, set(columns)), default=0), filled
     )
 
 
 def ods_extents(content: IO[bytes]) -> list[SheetExtent]:
     """Returns how far each sheet of an ODS file reaches; raises `NoDocument` where it is cut short."""
-    seen = _OdsSheets()
+    sheets = _OdsSheets()
     parser = ParserCreate()
-    parser.StartElementHandler = seen.begin
+    parser.StartElementHandler = sheets.begin
     try:
         parser.ParseFile(content)
     except ExpatError:
         raise NoDocument from None
-    return [*seen.done, seen.sheet]
+    return [*sheets.done, sheets.sheet]
 
 
 class _OdsSheets:
@@ -126,10 +126,10 @@ class _OdsSheets:
             alike = _number(attributes.get(ODS_CELLS_ALIKE, "1"))
             self.column += alike
             if not ODS_HOLDS.isdisjoint(attributes):
-                rows, columns, held = self.sheet
+                rows, columns, filled = self.sheet
                 last = self.row + self.rows_alike
                 self.sheet = SheetExtent(
-                    max(rows, last), max(columns, self.column), held + alike * self.rows_alike
+                    max(rows, last), max(columns, self.column), filled + alike * self.rows_alike
                 )
         elif name == ODS_ROW:
             self.row += self.rows_alike
@@ -201,14 +201,14 @@ def xlsb_sheets(book: bytes) -> list[str]:
 
 def xlsb_extent(sheet: bytes) -> SheetExtent:
     """Returns how far a sheet of an XLSB file reaches."""
-    row = rows = columns = held = 0
+    row = rows = columns = filled = 0
     for kind, place, _ in _xlsb_records(sheet):
         if kind == XLSB_ROW:
             row = int.from_bytes(sheet[place : place + 4], "little") + 1
         elif kind in XLSB_HELD:
             column = int.from_bytes(sheet[place : place + 4], "little") + 1
-            rows, columns, held = max(rows, row), max(columns, column), held + 1
-    return SheetExtent(rows, columns, held)
+            rows, columns, filled = max(rows, row), max(columns, column), filled + 1
+    return SheetExtent(rows, columns, filled)
 
 
 def _xlsb_records(part: bytes) -> Iterator[tuple[int, int, int]]:
@@ -242,22 +242,22 @@ def xls_extents(file: bytes) -> list[SheetExtent]:
 
 
 def _xls_extent(book: bytes, start: int) -> SheetExtent:
-    rows = columns = held = 0
+    rows = columns = filled = 0
     for kind, place, size in _xls_records(book, start):
         if kind in XLS_HELD:
             row, column = _numbers(book, place, "<HH")
-            rows, columns, held = max(rows, row + 1), max(columns, column + 1), held + 1
+            rows, columns, filled = max(rows, row + 1), max(columns, column + 1), filled + 1
         elif kind == XLS_SEVERAL:  # numbers side by side, with the last column at the end
             row, column = _numbers(book, place, "<HH")
             (last,) = _numbers(book, place + size - 2, "<H")
-            rows, columns, held = max(rows, row + 1), max(columns, last + 1), held + last + 1 - column
+            rows, columns, filled = max(rows, row + 1), max(columns, last + 1), filled + last + 1 - column
         elif kind == XLS_EXTENT:  # the library makes room for it, but fills it with what there is
             _, last_row, _, last_column = _numbers(book, place, "<IIHH" if size > OLD_EXTENT else "<4H")
             if last_row > MOST_XLS_ROWS or last_column > MOST_XLS_COLUMNS:
                 raise NoDocument
     if rows > MOST_XLS_ROWS or columns > MOST_XLS_COLUMNS:
         raise NoDocument
-    return SheetExtent(rows, columns, held)
+    return SheetExtent(rows, columns, filled)
 
 
 def _xls_records(book: bytes, start: int) -> Iterator[tuple[int, int, int]]:
@@ -315,21 +315,21 @@ class _Sectors:
 
     def one(self, number: int) -> bytes:
         """Returns a piece; the last of a file may be cut short."""
-        found = self._content[number * self._size : (number + 1) * self._size]
-        if not found:
+        sector = self._content[number * self._size : (number + 1) * self._size]
+        if not sector:
             raise NoDocument
-        return found.ljust(self._size, b"\0")
+        return sector.ljust(self._size, b"\0")
 
     def all_of(self, first: int, following: Sequence[int] | None) -> bytes:
         """Returns a chain as one; where nothing says what follows, each piece says so at its end."""
-        found: list[bytes] = []
+        sectors: list[bytes] = []
         number, most = first, len(self._content) // self._size + 1
         while number < NO_SECTOR:
-            if len(found) > most or (following is not None and number >= len(following)):
+            if len(sectors) > most or (following is not None and number >= len(following)):
                 raise NoDocument
-            found.append(self.one(number))
-            number = int.from_bytes(found[-1][-4:], "little") if following is None else following[number]
-        return b"".join(found)
+            sectors.append(self.one(number))
+            number = int.from_bytes(sectors[-1][-4:], "little") if following is None else following[number]
+        return b"".join(sectors)
 
 
 def _numbers(content: bytes, place: int, form: str) -> tuple[int, ...]:
@@ -394,9 +394,9 @@ class SpreadsheetReader(LoadedFileReader):
             rows, errors = sheet.to_arrow_with_errors()
         if places := _errors_in(workbook, name, errors.errors if errors is not None else []):
             row, column = min(places)
-            told = "1 cell holds" if len(places) == 1 else f"{len(places)} cells hold"
+            cells = "1 cell holds" if len(places) == 1 else f"{len(places)} cells hold"
             raise BadData(
-                f"{told} an error such as #N/A, the first in row {row + 1} of column"
+                f"{cells} an error such as #N/A, the first in row {row + 1} of column"
                 f" {safe_name(names[column])}",
                 where=self.path.name,
                 remedy="Correct their formulas, or clear the cells if nothing is known.",
@@ -535,9 +535,9 @@ class SpreadsheetReader(LoadedFileReader):
         """Raises where cells of an XLSX sheet are merged: all but one of them would seem to be empty."""
         merged = MERGED.findall(content)
         if merged:
-            told = "1 group of cells is" if len(merged) == 1 else f"{len(merged)} groups of cells are"
+            groups = "1 group of cells is" if len(merged) == 1 else f"{len(merged)} groups of cells are"
             raise BadData(
-                f"{told} merged, the first in row {min(int(row) for _, row, _, _ in merged)}",
+                f"{groups} merged, the first in row {min(int(row) for _, row, _, _ in merged)}",
                 where=self.path.name,
                 remedy="Unmerge them, and write the value into each cell that it is about.",
             )
@@ -574,15 +574,15 @@ def _sheet_parts(file: ZipFile) -> list[str]:
     links = file.read(book.replace("xl/", "xl/_rels/") + ".rels").decode("utf-8", "replace")
     targets = {}
     for link in re.findall(r"<(?:\w+:)?Relationship\s[^<>]*>", links):
-        said = dict(re.findall(r'\b(\w+)="([^"]*)"', link))
-        targets[said.get("Id")] = said.get("Target", "")
+        attributes = dict(re.findall(r'\b(\w+)="([^"]*)"', link))
+        targets[attributes.get("Id")] = attributes.get("Target", "")
     if book == BINARY_BOOK:
         listed = xlsb_sheets(file.read(book))
     else:
         sheets = file.read(book).decode("utf-8", "replace")
         listed = re.findall(r"<(?:\w+:)?sheet\s[^<>]*?\b\w+:id=\"([^\"]*)\"", sheets)
-    found = [targets.get(key, "") for key in listed]
-    return [target[1:] if target.startswith("/") else f"xl/{target}" for target in found]
+    parts = [targets.get(key, "") for key in listed]
+    return [target[1:] if target.startswith("/") else f"xl/{target}" for target in parts]
 
 
 def _errors_in(workbook: Any, sheet: str, errors: list[Any]) -> list[tuple[int, int]]:
@@ -613,12 +613,12 @@ def _without_empty_texts(column: pa.Array) -> pa.Array:
 
 def _without_empty_rows(table: pa.Table) -> pa.Table:
     """Returns the rows that hold something."""
-    held = pc.is_valid(table.column(0))
+    filled = pc.is_valid(table.column(0))
     for column in table.columns[1:]:
-        held = pc.or_(held, pc.is_valid(column))
-    return table.filter(held)
+        filled = pc.or_(filled, pc.is_valid(column))
+    return table.filter(filled)
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(map(short, names[:LONGEST_LIST]))
-    return shown if len(names) <= LONGEST_LIST else f"{shown} and {len(names) - LONGEST_LIST} more"
+    listed = ", ".join(map(short, names[:LONGEST_LIST]))
+    return listed if len(names) <= LONGEST_LIST else f"{listed} and {len(names) - LONGEST_LIST} more"

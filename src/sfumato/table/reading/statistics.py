@@ -36,13 +36,13 @@ _PLAIN = frozenset({"", "NULL", "$", "F", "BEST", "$F", "$CHAR", "CHAR"})
 """Formats that show a cell as it is."""
 
 
-def format_name(shown: str) -> str:
+def format_name(written: str) -> str:
     """Returns the name of a format without its width; no name ends in a digit, and capitals do not count.
 
     >>> format_name("$sex8."), format_name("REGION"), format_name("COMMA12.2")
     ('$SEX', 'REGION', 'COMMA')
     """
-    return shown.rstrip("0123456789.").upper()
+    return written.rstrip("0123456789.").upper()
 
 
 def is_plain(name: str) -> bool:
@@ -90,10 +90,10 @@ def labels_in(path: Path) -> dict[str, Mapping[Any, str]]:
         _, about = library.read_sas7bcat(str(path))
     except Exception:  # of the library, whose message may quote labels
         raise refusal from None
-    found: dict[str, dict[Any, str]] = {}
+    by_format: dict[str, dict[Any, str]] = {}
     for name, labels in (about.value_labels or {}).items():
-        found.setdefault(format_name(name), {}).update(labels)
-    return dict(found)
+        by_format.setdefault(format_name(name), {}).update(labels)
+    return dict(by_format)
 
 
 READERS = {
@@ -167,7 +167,7 @@ class StatisticsFileReader(LoadedFileReader):
     def load(self) -> pa.Table:
         ending = self.path.suffix.lower()
         library = extra_library("pyreadstat", "a file of SPSS, Stata or SAS")
-        said = {"user_missing": True} if ending in CAN_TELL_MISSING_CODES else {}
+        options = {"user_missing": True} if ending in CAN_TELL_MISSING_CODES else {}
         refusal = BadData(
             "the file cannot be read as one of SPSS, Stata or SAS",
             where=self.path.name,
@@ -176,25 +176,29 @@ class StatisticsFileReader(LoadedFileReader):
         if self._is_beyond_its_size():
             raise refusal
         try:
-            columns, about = getattr(library, READERS[ending])(str(self.path), output_format="dict", **said)
+            columns, about = getattr(library, READERS[ending])(
+                str(self.path), output_format="dict", **options
+            )
         except Exception:  # of the library, whose message may quote cells
             raise refusal from None
         ranges: Mapping[str, Sequence[Range]] = about.missing_ranges or {}
-        shown = (about.original_variable_types or {}) if ending in SAS_ENDINGS else {}
-        formats = {name: format_name(str(form)) for name, form in shown.items()}
+        types = (about.original_variable_types or {}) if ending in SAS_ENDINGS else {}
+        formats = {name: format_name(str(form)) for name, form in types.items()}
         labels: Mapping[str, Labels] = about.variable_value_labels or {}
         if ending in SAS_ENDINGS:
             labels = self._labels_of_sas(formats)
-        made = {}
+        arrays = {}
         for name, cells in columns.items():
-            known, missing = self._known(cells, ranges.get(name, ()))
+            values, missing = self._known(cells, ranges.get(name, ()))
             if _SHORT.fullmatch(formats.get(name, "")):
-                known = _as_days(known)
+                values = _as_days(values)
             if missing:
                 self.tell(f"{missing} cells of {safe_name(name)} hold codes that the file declares missing")
-            found = labels.get(name, {})
-            made[name] = self._column(name, known, self._fitting(name, known, found) if formats else found)
-        return pa.table(made)
+            own_labels = labels.get(name, {})
+            arrays[name] = self._column(
+                name, values, self._fitting(name, values, own_labels) if formats else own_labels
+            )
+        return pa.table(arrays)
 
     def _labels_of_sas(self, formats: Mapping[str, str]) -> Mapping[str, Labels]:
         """Returns the labels of every column whose format the catalogue has."""
@@ -204,8 +208,12 @@ class StatisticsFileReader(LoadedFileReader):
                 named = ", ".join(map(safe_name, beside))
                 self.tell(f"codes have no labels: {named} beside it is not read (--catalog names one)")
             return {}
-        found = labels_in(self.catalog)
-        labels = {name: found[form] for name, form in formats.items() if form in found and not is_plain(form)}
+        by_format = labels_in(self.catalog)
+        labels = {
+            name: by_format[form]
+            for name, form in formats.items()
+            if form in by_format and not is_plain(form)
+        }
         if not labels:
             self.tell("no column has a format that the catalogue has labels for")
         return labels
@@ -232,8 +240,8 @@ class StatisticsFileReader(LoadedFileReader):
         if not ranges:
             return plain, 0
         codes = {cell for cell in set(plain) if cell is not None and _is_declared(cell, ranges)}
-        known = [None if cell in codes else cell for cell in plain]
-        return known, known.count(None) - plain.count(None)
+        values = [None if cell in codes else cell for cell in plain]
+        return values, values.count(None) - plain.count(None)
 
     def _column(self, name: str, cells: list[Any], labels: Labels) -> pa.Array:
         """Returns the cells in one type; where codes have labels, these, and unlabelled codes as texts."""
@@ -259,8 +267,8 @@ class StatisticsFileReader(LoadedFileReader):
 
 def _is_declared(cell: Any, ranges: Sequence[Range]) -> bool:
     """Whether a code lies in one of the ranges that a file declares missing."""
-    for one in ranges:
-        low, high = one["lo"], one["hi"]
+    for ends in ranges:
+        low, high = ends["lo"], ends["hi"]
         same_kind = isinstance(cell, str) == isinstance(low, str)
         if same_kind and (low <= cell <= high):
             return True

@@ -99,8 +99,8 @@ def planned(opened: NumberedTable, columns: Sequence[Column]) -> list[CodedColum
             labels = canonical(as_text(counts_of[name], name, column.form), name).to_pylist()
             ranks = _ranks_of(column, labels)
         else:
-            known = column.taxonomy.ranks
-            values, ranks = text_array(list(known), pa.string()), np.array(list(known.values()), np.int64)
+            rank_of = column.taxonomy.ranks
+            values, ranks = text_array(list(rank_of), pa.string()), np.array(list(rank_of.values()), np.int64)
         coded.append(CodedColumn(cells[name], values, ranks))
     return coded
 
@@ -127,12 +127,12 @@ def packed(
 ) -> tuple[DataFrame, list[str]]:
     """Put codes, each already moved to its place, together in words w0, w1, …"""
     words = [f"{into}{i}" for i in range(packing.words)]
-    held: list[list[Cell]] = [[] for _ in words]
+    by_word: list[list[Cell]] = [[] for _ in words]
     for code, (word, _, _) in zip(codes, packing.places, strict=True):
-        held[word].append(F.col(code))
+        by_word[word].append(F.col(code))
     cells = [
-        bitwise_or(some).alias(word) if some else F.lit(0).cast("long").alias(word)
-        for some, word in zip(held, words, strict=True)
+        bitwise_or(parts).alias(word) if parts else F.lit(0).cast("long").alias(word)
+        for parts, word in zip(by_word, words, strict=True)
     ]
     others = [F.col(name) for name in frame.columns if name not in codes]
     return frame.select(*others, *cells), words
@@ -176,12 +176,12 @@ BYTES_AT_A_TIME = 1 << 29
 @contextmanager
 def persisted(table: DataFrame) -> Iterator[DataFrame]:
     """A table that Spark keeps, so that counting it and fetching it is not done twice."""
-    held = table.persist()
+    cached = table.persist()
     try:
-        yield held
+        yield cached
     finally:
         with spark_task("letting go of a table"):
-            held.unpersist()
+            cached.unpersist()
 
 
 def fetch_counts(
@@ -197,9 +197,9 @@ def fetch_counts(
     if at_most <= min(fits, limit):
         with spark_task("counting"):
             return _arrays([table.select(*words, "n").toArrow()], words)
-    with persisted(table) as held:
+    with persisted(table) as cached:
         with spark_task("counting"):
-            rows = held.count()
+            rows = cached.count()
         if rows > limit:
             raise BadData(
                 f"the packed table has {rows:,} distinct rows, and the driver takes {limit:,}",
@@ -208,7 +208,7 @@ def fetch_counts(
         parts = -(-max(1, rows) // fits)
         place = F.pmod(F.xxhash64(*words), F.lit(parts))
         with spark_task("fetching counts"):
-            tables = [held.where(place == i).select(*words, "n").toArrow() for i in range(parts)]
+            tables = [cached.where(place == i).select(*words, "n").toArrow() for i in range(parts)]
     return _arrays(tables, words)
 
 
@@ -267,9 +267,9 @@ def count(
         values = counts_of[coding.name]
         if missing is Missing.REFUSE and coding.role.is_key:
             refuse_missing(coding.name, _missing(values))
-        column, known = _code(coding, values)
+        column, coded_column = _code(coding, values)
         columns.append(column)
-        coded.append(replace(known, cell=cells[coding.name]))
+        coded.append(replace(coded_column, cell=cells[coding.name]))
     if counts_of:
         rows = next(iter(counts_of.values())).rows
     else:
@@ -430,18 +430,18 @@ def _by_column(recoding: Recoding) -> RecodedByColumn | None:
     cuts, table = recoding.cuts, recoding.table
     if cuts is None or not table.keys:
         return None
-    kept = recoding.class_of != SUPPRESSED
-    shown = [cuts[c.name].node_of[recoding.low[:, j]] for j, c in enumerate(table.keys)]
-    for column, nodes in zip(table.keys, shown, strict=True):
+    published = recoding.class_of != SUPPRESSED
+    class_nodes = [cuts[c.name].node_of[recoding.low[:, j]] for j, c in enumerate(table.keys)]
+    for column, nodes in zip(table.keys, class_nodes, strict=True):
         own = cuts[column.name].node_of[table.codes(column.name)]
-        if not np.array_equal(nodes[recoding.class_of[kept]], own[kept]):
+        if not np.array_equal(nodes[recoding.class_of[published]], own[published]):
             return None
     packing = Packing(tuple(len(c.taxonomy.labels) for c in table.keys))
-    lost = np.flatnonzero(~kept)
+    lost = np.flatnonzero(~published)
     gone, _ = sort_and_count(
         packing.pack([cuts[c.name].node_of[table.codes(c.name)[lost]] for c in table.keys])
     )
-    left, _ = sort_and_count(packing.pack(shown))
+    left, _ = sort_and_count(packing.pack(class_nodes))
     every, _ = sort_and_count(np.hstack((gone, left)))
     if gone.shape[1] + left.shape[1] != every.shape[1]:
         return None
@@ -469,8 +469,8 @@ def _by_row(recoding: Recoding) -> RecodedByRow:
     if packing is None or not _decides(words, recoding.class_of, first):
         packing, words, first = None, table.words, np.arange(table.distinct)
     classes = recoding.class_of[first].astype(np.int64)
-    kept = classes != SUPPRESSED
-    return RecodedByRow(packing, words[:, first[kept]], classes[kept], labels)
+    published = classes != SUPPRESSED
+    return RecodedByRow(packing, words[:, first[published]], classes[published], labels)
 
 
 def _first_of_each(words: Words) -> NDArray[np.int64]:

@@ -120,19 +120,19 @@ class Recoder:
             elif isinstance(how, RecodedByRow) and how.packing is not None:
                 becomes[i] = {f"q{j}": to_arrow(ranks << how.packing.places[j][1])}
         if how is not None and keyed:
-            for i, shown in self._own.items():
-                becomes[i] = {f"v{i}": to_arrow(shown.which)}
+            for i, texts in self._own.items():
+                becomes[i] = {f"v{i}": to_arrow(texts.which)}
         return becomes
 
     @cached_property
     def _own(self) -> dict[int, ShownColumn]:
         """Planned columns of text that publish what they hold, by their place, with their values in order."""
-        shown = {}
+        columns = {}
         for i, (column, coded) in enumerate(zip(self.table.columns, self.coded, strict=True)):
             plain = not column.role.is_key and column.form is None and pa.types.is_string(coded.values.type)
             if plain and len(coded.values) <= MOST_TEXTS and column.name not in self.recoding.rewritten:
-                shown[i] = ShownColumn.of(coded.values.to_pylist(), np.arange(len(coded.values)))
-        return shown
+                columns[i] = ShownColumn.of(coded.values.to_pylist(), np.arange(len(coded.values)))
+        return columns
 
     def rows(self, drop: Sequence[str], last: Sequence[str] = (), *, keyed: bool = False) -> OrderedRows:
         """The published rows; `keyed` asks for their packed keys beside them."""
@@ -166,12 +166,12 @@ class Recoder:
         self, names: Sequence[str], how: RecodedByColumn | RecodedByRow, *, keyed: bool
     ) -> dict[str, RankedColumn]:
         """The published columns that come as numbers: recoded keys, and planned text if it is looked up."""
-        shown = {c.name: (f"r{j}", how.labels[j]) for j, c in enumerate(self.table.keys)}
+        columns = {c.name: (f"r{j}", how.labels[j]) for j, c in enumerate(self.table.keys)}
         if keyed:
-            shown |= {self.table.columns[i].name: (f"v{i}", own) for i, own in self._own.items()}
+            columns |= {self.table.columns[i].name: (f"v{i}", own) for i, own in self._own.items()}
         return {
             name: RankedColumn(F.col(rank), own.texts)
-            for name, (rank, own) in shown.items()
+            for name, (rank, own) in columns.items()
             if name in names and own.is_short
         }
 
@@ -212,8 +212,8 @@ class Recoder:
         class_of = {**arrow_words(how.words, words), "class": to_arrow(how.classes)}
         frame = join_on(frame, class_of, on=words, how="inner")
         every: dict[str, pa.Array] = {"class": to_arrow(np.arange(self.recoding.count))}
-        for j, shown in enumerate(how.labels):
-            every |= _label(j, shown, shown.which)
+        for j, texts in enumerate(how.labels):
+            every |= _label(j, texts, texts.which)
         return join_on(frame, every, on=["class"], how="inner") if how.labels else frame
 
     def _rewritten(
@@ -227,9 +227,9 @@ class Recoder:
         start = np.cumsum(table.counts) - table.counts
         owner = np.repeat(np.arange(table.distinct), table.counts)
         copy = np.arange(len(owner)) - start[owner]
-        given = arrow_words(table.words[:, owner], words)
-        given |= {"copy": to_arrow(copy), "new": to_arrow(new.codes.astype(np.int64))}
-        frame = join_on(frame, given, on=[*words, "copy"], how="inner").drop("copy")
+        copies = arrow_words(table.words[:, owner], words)
+        copies |= {"copy": to_arrow(copy), "new": to_arrow(new.codes.astype(np.int64))}
+        frame = join_on(frame, copies, on=[*words, "copy"], how="inner").drop("copy")
         form = table.column(name).form
         texts = pa.array(list(new.taxonomy.leaf_labels), pa.large_string())
         native = self._native(texts, name, form)
@@ -272,11 +272,11 @@ class Recoder:
         return with_numbers.drop("mixed")
 
 
-def _label(key: int, shown: ShownColumn, which: NDArray[np.int64]) -> dict[str, pa.Array]:
+def _label(key: int, column: ShownColumn, which: NDArray[np.int64]) -> dict[str, pa.Array]:
     """What a key publishes: a number, and beside it the text where texts are many."""
     columns = {f"r{key}": to_arrow(which)}
-    if not shown.is_short:
-        columns[f"l{key}"] = text_array(shown.texts, pa.string()).take(columns[f"r{key}"])
+    if not column.is_short:
+        columns[f"l{key}"] = text_array(column.texts, pa.string()).take(columns[f"r{key}"])
     return columns
 
 

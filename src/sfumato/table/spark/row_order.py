@@ -227,20 +227,24 @@ class OrderedRows:
         return Packing(tuple(max(1, len(self.ranked[name].texts)) for name in names))
 
     def ordered(
-        self, *, words: Sequence[str] = (), seen: Observation | None = None, bounds: PartBounds | None = None
+        self,
+        *,
+        words: Sequence[str] = (),
+        observation: Observation | None = None,
+        bounds: PartBounds | None = None,
     ) -> DataFrame:
-        """All rows in canonical order, in columns p0, p1, …; the checksum of `words` is `seen` on the way.
+        """All rows in canonical order, in columns p0, p1, …; the checksum of `words` is observed on the way.
 
         Without `bounds` Spark draws a sample of the rows first, to find out where parts may begin; they are
         then seen twice before they are in order, and once after.
         """
         taken, by = self._moved()
         if bounds is None:
-            frame = _watched(self.frame.select(*taken, *words).orderBy(*by), words, seen)
+            frame = _watched(self.frame.select(*taken, *words).orderBy(*by), words, observation)
         else:
             lead = [self.ranked[name].rank for name in list(self.cells)[: bounds.columns]]
             part = bounds.part(lead).alias("part")
-            frame = _watched(self.frame.select(*taken, part, *words), words, seen)
+            frame = _watched(self.frame.select(*taken, part, *words), words, observation)
             frame = frame.repartitionById(bounds.parts, F.col("part")).sortWithinPartitions(*by)
         return frame.select(*self._texts())
 
@@ -252,10 +256,10 @@ class OrderedRows:
             if name in first:
                 g = first[name]
                 packing, run = self._runs[g]
-                held: list[list[Cell]] = [[] for _ in range(packing.words)]
+                by_word: list[list[Cell]] = [[] for _ in range(packing.words)]
                 for own, (word, shift, _) in zip(run, packing.places, strict=True):
-                    held[word].append(F.shiftleft(self.ranked[own].rank, shift))
-                packed = [bitwise_or(cells) for cells in held]
+                    by_word[word].append(F.shiftleft(self.ranked[own].rank, shift))
+                packed = [bitwise_or(cells) for cells in by_word]
                 taken += [or_fail(word, word).alias(f"s{g}_{w}") for w, word in enumerate(packed)]
                 by += [F.col(f"s{g}_{w}") for w in range(packing.words)]
             elif name not in self.ranked:
@@ -287,7 +291,7 @@ def or_fail(cell: Cell, looked_up: Cell) -> Cell:
     return F.when(looked_up.isNotNull(), cell).otherwise(F.raise_error(F.lit(ANOTHER_TABLE)))
 
 
-def _watched(frame: DataFrame, words: Sequence[str], seen: Observation | None) -> DataFrame:
-    if not words or seen is None:
+def _watched(frame: DataFrame, words: Sequence[str], observation: Observation | None) -> DataFrame:
+    if not words or observation is None:
         return frame
-    return frame.observe(seen, *sums(words)).drop(*words)
+    return frame.observe(observation, *sums(words)).drop(*words)

@@ -179,11 +179,11 @@ def _gap(opened: NumberedTable, name: str) -> Cell:
 
 def _fits(cell: Cell, kind: str) -> Cell:
     """Whether a text is of this kind, as `KindGuess` would see it."""
-    said = cell.rlike(rf"\A(?:{PATTERNS[kind]})\z")
+    matches = cell.rlike(rf"\A(?:{PATTERNS[kind]})\z")
     if kind == "date":
         day = F.substring(cell, 1, 10)
-        return said & F.try_to_date(day, "yyyy-MM-dd").isNotNull() & ~day.startswith("0000")
-    return said
+        return matches & F.try_to_date(day, "yyyy-MM-dd").isNotNull() & ~day.startswith("0000")
+    return matches
 
 
 def _listed(name: str, occurring: SparkValueCounts) -> ColumnSurvey:
@@ -195,10 +195,17 @@ def _listed(name: str, occurring: SparkValueCounts) -> ColumnSurvey:
     guess = KindGuess(occurring.values.type)
     guess.observe([label for label in labels if label is not None])
     distinct = len(labels) - (missing > 0)
-    seen = counts[order].astype(np.int64)
-    repeats = int(seen[:distinct].max(initial=0)) > 1
+    sorted_counts = counts[order].astype(np.int64)
+    repeats = int(sorted_counts[:distinct].max(initial=0)) > 1
     return ColumnSurvey(
-        name, guess.kind, distinct, missing, tuple(labels), seen, repeats=repeats, is_text=not guess.fixed
+        name,
+        guess.kind,
+        distinct,
+        missing,
+        tuple(labels),
+        sorted_counts,
+        repeats=repeats,
+        is_text=not guess.fixed,
     )
 
 
@@ -333,13 +340,13 @@ class SparkSource:
             recoder.check()
         rows = recoder.rows(drop, last, keyed=not people)
         words = [] if people else [f"w{i}" for i in range(table.packing.words)]
-        seen = Observation()
-        frame = rows.ordered(words=words, seen=seen, bounds=recoder.part_bounds(rows))
+        observation = Observation()
+        frame = rows.ordered(words=words, observation=observation, bounds=recoder.part_bounds(rows))
         with _plain_timestamps(self.frame), spark_task("writing"):
             frame.toDF(*rows.cells).write.option("compression", "zstd").parquet(f"file://{folder.absolute()}")
-            sums = [int(cell) for cell in seen.get.values()] if words else []
-        kept = recoder.recoding.class_of != SUPPRESSED
-        if words and sums != checksum.expected(table.words, table.counts * kept):
+            sums = [int(cell) for cell in observation.get.values()] if words else []
+        published = recoder.recoding.class_of != SUPPRESSED
+        if words and sums != checksum.expected(table.words, table.counts * published):
             recoder.check()  # a task that ran twice is observed twice: the source itself decides
 
     def __repr__(self) -> str:

@@ -181,11 +181,11 @@ def value_counts(
         slots = list(dict.fromkeys(kinds.values()))
         parts = []
         for number, (name, cell) in enumerate(cells.items()):
-            one = frame.select(cell.alias("v")).groupBy("v").agg(F.count(F.lit(1)).alias("n"))
+            grouped = frame.select(cell.alias("v")).groupBy("v").agg(F.count(F.lit(1)).alias("n"))
             own = slots.index(kinds[name])
-            shown = [F.col("v") if i == own else F.lit(None).cast(kind) for i, kind in enumerate(slots)]
-            named = [cell.alias(f"v{i}") for i, cell in enumerate(shown)]
-            parts.append(one.limit(limit + 1).select(F.lit(number).alias("which"), "n", *named))
+            columns = [F.col("v") if i == own else F.lit(None).cast(kind) for i, kind in enumerate(slots)]
+            named = [cell.alias(f"v{i}") for i, cell in enumerate(columns)]
+            parts.append(grouped.limit(limit + 1).select(F.lit(number).alias("which"), "n", *named))
         table = reduce(DataFrame.unionAll, parts).toArrow()
     counts = {}
     for number, name in enumerate(cells):
@@ -234,8 +234,8 @@ def numbered(
 
 def _bounds(frame: DataFrame, value: str, rows: int) -> DataFrame:
     """One row: the values at which parts begin, ascending."""
-    some = F.pmod(F.xxhash64(value), F.lit(max(1, rows // (16 * PARTS)))) == 0
-    drawn = frame.where(some & F.col(value).isNotNull()).agg(
+    is_drawn = F.pmod(F.xxhash64(value), F.lit(max(1, rows // (16 * PARTS)))) == 0
+    drawn = frame.where(is_drawn & F.col(value).isNotNull()).agg(
         F.sort_array(F.collect_set(value)).alias("drawn")
     )
     steps = [F.floor(F.lit(i) * F.size("drawn") / PARTS).cast("int") + 1 for i in range(1, PARTS)]
@@ -273,12 +273,12 @@ def look_up(frame: DataFrame, lookups: Sequence[Lookup]) -> DataFrame:
     A join never finds a missing cell; what it becomes is said aside, which is cheaper than to compare nulls.
     """
     for number, lookup in enumerate(lookups):
-        given, here = f"given{number}", lookup.values.is_valid()
+        key, here = f"given{number}", lookup.values.is_valid()
         columns = {name: cells.filter(here) for name, cells in lookup.becomes.items()}
-        small = spark_table_of(frame, {given: lookup.values.filter(here), **columns})
+        small = spark_table_of(frame, {key: lookup.values.filter(here), **columns})
         frame = frame.join(
-            broadcast_if_small(small, len(lookup.values)), lookup.cell == F.col(given), "left"
-        ).drop(given)
+            broadcast_if_small(small, len(lookup.values)), lookup.cell == F.col(key), "left"
+        ).drop(key)
         if lookup.values.null_count:
             for name, cells in lookup.becomes.items():
                 gap = cells.filter(lookup.values.is_null())[0].as_py()
@@ -290,11 +290,11 @@ def look_up(frame: DataFrame, lookups: Sequence[Lookup]) -> DataFrame:
 
 def join_on(frame: DataFrame, columns: Mapping[str, pa.Array], *, on: Sequence[str], how: str) -> DataFrame:
     """Join with a table by columns that are never missing; `how` as Spark says it."""
-    other = spark_table_of(
+    table = spark_table_of(
         frame, {f"m_{name}" if name in on else name: cells for name, cells in columns.items()}
     )
-    same = reduce(lambda a, b: a & b, [F.col(name) == F.col(f"m_{name}") for name in on])
-    joined = frame.join(broadcast_if_small(other, len(columns[on[0]])), same, how)
+    condition = reduce(lambda a, b: a & b, [F.col(name) == F.col(f"m_{name}") for name in on])
+    joined = frame.join(broadcast_if_small(table, len(columns[on[0]])), condition, how)
     return joined if how == "left_anti" else joined.drop(*(f"m_{name}" for name in on))
 
 
