@@ -311,7 +311,7 @@ def dictionary_files(
     """
     document = dictionary(file, policy, form)
     page = dictionary_page(document)
-    wrong = dictionary_faults(file, document, known=_known(policy), form=form)
+    wrong = dictionary_faults(file, document, sentences=_known(policy), form=form)
     wrong += allow_list(document).faults(page)
     if wrong:
         raise BadData(

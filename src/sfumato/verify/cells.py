@@ -50,12 +50,12 @@ def moment(text: str) -> str:
     >>> moment("2026-03-01 00:00:00"), moment("2026-03-01 08:30:00.5"), moment("2026-03-01 08:30:00+02")
     ('2026-03-01', '2026-03-01T08:30:00.5', '2026-03-01T08:30:00+02:00')
     """
-    day, _, rest = text.partition(" ")
-    if rest == "00:00:00":
+    day, _, clock = text.partition(" ")
+    if clock == "00:00:00":
         return day
-    if len(rest) > 3 and rest[-3] in "+-":
-        rest += ":00"
-    return f"{day}T{rest}"
+    if len(clock) > 3 and clock[-3] in "+-":
+        clock += ":00"
+    return f"{day}T{clock}"
 
 
 # Spellings of one value, told a second time: character by character, from the rule in decision 0019.
@@ -89,11 +89,11 @@ def one_value_each(texts: Sequence[Text], spelling: str) -> NDArray[np.int64]:
     [0, 1, 0, -1, -1]
     """
     numbers: dict[str, int] = {}
-    found = []
+    value_numbers = []
     for text in texts:
-        said = text if spelling == "exact" else folded(text)
-        found.append(UNKNOWN if said is None else numbers.setdefault(said, len(numbers)))
-    return np.array(found, dtype=np.int64)
+        value = text if spelling == "exact" else folded(text)
+        value_numbers.append(UNKNOWN if value is None else numbers.setdefault(value, len(numbers)))
+    return np.array(value_numbers, dtype=np.int64)
 
 
 def folded(text: Text) -> Text:
@@ -101,10 +101,10 @@ def folded(text: Text) -> Text:
     if text is None:
         return None
     letters = ["-" if letter in DASH else letter for letter in _plain(text)]
-    said = "".join(letters).strip()
-    short = _short_number(said)
+    plain = "".join(letters).strip()
+    short = _short_number(plain)
     if short is None:
-        short = _joined(said)
+        short = _joined(plain)
     return None if short in SAY_NOTHING or not short.strip("-?*#") else short
 
 
@@ -224,12 +224,12 @@ def sign_of_entropy_margin(counts: Iterable[int], diversity: Fraction) -> int:
     >>> [sign_of_entropy_margin([5, 5, 5], Fraction(l)) for l in (2, 3, 4)]
     [1, 0, -1]
     """
-    same = Counter(counts)
-    everyone = sum(count * times for count, times in same.items())
+    times_of = Counter(counts)
+    everyone = sum(count * times for count, times in times_of.items())
     powers = Counter({everyone: everyone})
     powers.subtract({diversity.numerator: everyone})
     powers.update({diversity.denominator: everyone})
-    powers.subtract({count: count * times for count, times in same.items()})
+    powers.subtract({count: count * times for count, times in times_of.items()})
     if not any(_prime_exponents(powers).values()):
         return 0
     digits = 30
@@ -245,14 +245,14 @@ def _prime_exponents(powers: Counter[int]) -> Counter[int]:
     """Returns the exponents of the primes in a product of powers."""
     exponents: Counter[int] = Counter()
     for base, times in powers.items():
-        rest, prime = base, 2
-        while prime * prime <= rest:
-            while rest % prime == 0:
+        remainder, prime = base, 2
+        while prime * prime <= remainder:
+            while remainder % prime == 0:
                 exponents[prime] += times
-                rest //= prime
+                remainder //= prime
             prime += 1
-        if rest > 1:
-            exponents[rest] += times
+        if remainder > 1:
+            exponents[remainder] += times
     return exponents
 
 
@@ -306,7 +306,7 @@ def float_marks(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
         missing = cells.is_null().to_numpy(zero_copy_only=False)
         bits = np.where(np.isnan(numbers) | (numbers == 0), numbers.view(np.uint64), ORDINARY)
         odd, which = np.unique(np.where(missing, MISSING, bits), return_inverse=True)
-        marks = marks + np.array([f"{one:x}|" for one in odd.tolist()], dtype=object)[which.ravel()]
+        marks = marks + np.array([f"{value:x}|" for value in odd.tolist()], dtype=object)[which.ravel()]
     return pa.array(marks.tolist(), pa.large_string())
 
 

@@ -79,35 +79,35 @@ def recheck(
     memory meanwhile; the rest waits on disk.
     """
     place, allowed, meant = Path(path), memory or Memory(), JudgedPolicy.of(policy)
-    judges, told = [judge_of(promise) for promise in meant.promises], FileForm.of(form)
+    judges, file_form = [judge_of(promise) for promise in meant.promises], FileForm.of(form)
     steps = 4 + len(judges)
     before = _state(place)
     progress(PHASE, 0, steps)
-    names = header(place, form=told)
+    names = header(place, form=file_form)
     check_columns(names, meant, where=place.name)
     counted_from, read = place, names
     if meant.person is not None and witness is not None:
         counted_from = Path(witness)
-        read = check_witness(place, counted_from, names, meant.person, memory=allowed, form=told)
+        read = check_witness(place, counted_from, names, meant.person, memory=allowed, form=file_form)
     progress(PHASE, 1, steps)
-    asked = TallyRequest.of(meant, read)
+    request = TallyRequest.of(meant, read)
     _check_bytes(place)
     with Database(place.name, allowed) as db:
         if meant.refuses_formulas:
-            check_formulas(db, place, names, told)
+            check_formulas(db, place, names, file_form)
         progress(PHASE, 2, steps)
-        tally = db.ask(lambda connection: _count(connection, counted_from, read, asked, told))
+        tally = db.ask(lambda connection: _count(connection, counted_from, read, request, file_form))
     _check_values(tally, meant, where=place.name)
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for judge, promise in zip(judges, meant.promises, strict=True):
-        progress(PHASE, 3 + len(found), steps)
-        found.append(judge(tally, promise))
+        progress(PHASE, 3 + len(verdicts), steps)
+        verdicts.append(judge(tally, promise))
     if _state(place) != before:
         raise BadData("the file changed while it was judged", where=place.name, remedy="Write it again.")
     progress(PHASE, steps, steps)
-    if meant.person is None or asked.person is not None:
-        return tuple(found)
-    return tuple(on_rows(tally, promise, v) for promise, v in zip(meant.promises, found, strict=True))
+    if meant.person is None or request.person is not None:
+        return tuple(verdicts)
+    return tuple(on_rows(tally, promise, v) for promise, v in zip(meant.promises, verdicts, strict=True))
 
 
 def check_columns(names: Sequence[str], policy: JudgedPolicy, *, where: str) -> None:
@@ -158,9 +158,9 @@ def check_witness(
 
 
 def _count(
-    db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], asked: TallyRequest, form: FileForm
+    db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], request: TallyRequest, form: FileForm
 ) -> Tally:
-    return count(db, Relation.of_file(db, path, names, form), asked, where=path.name)
+    return count(db, Relation.of_file(db, path, names, form), request, where=path.name)
 
 
 def _check_bytes(path: Path) -> None:
@@ -234,8 +234,8 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
 
 def _state(path: Path) -> list[tuple[str, int, int, int]]:
     """Returns what tells that a file, or a part of a folder, is another one than before."""
-    found = [(part.name, part.stat()) for part in parts_of(path)]
-    return [(name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in found]
+    stats = [(part.name, part.stat()) for part in parts_of(path)]
+    return [(name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
 
 
 # A published table as an auditor holds it, a file or rows in memory: what it proves about each promise.
@@ -261,22 +261,22 @@ def judge_file(
     `columns`, as somebody else has read them. Raises `BadData` where it cannot be read.
     """
     meant = JudgedPolicy.of(policy)
-    asked = TallyRequest.of(meant, columns)
-    by_rows = meant.person is not None and asked.person is None
-    told: FileForm | None = FileForm.of(form)
+    request = TallyRequest.of(meant, columns)
+    by_rows = meant.person is not None and request.person is None
+    found_form: FileForm | None = FileForm.of(form)
     if not is_parquet(path) and not is_whole(path):
-        told = form_of_file(path, columns, FileForm.of(form))
-        if told is None:
+        found_form = form_of_file(path, columns, FileForm.of(form))
+        if found_form is None:
             return None
-        if path.stat().st_size <= LARGEST and not _is_released_form(path, told, memory):
-            return rule_all(_count_as_written(path, told, columns, asked, memory), by_rows=by_rows)
-    written = told or RELEASED
+        if path.stat().st_size <= LARGEST and not _is_released_form(path, found_form, memory):
+            return rule_all(_count_as_written(path, found_form, columns, request, memory), by_rows=by_rows)
+    written = found_form or RELEASED
     names = header(path, notes=True, form=written)
     if names != tuple(columns):
         return None
 
     def ask(db: duckdb.DuckDBPyConnection) -> Tally:
-        return count(db, Relation.of_file(db, path, names, written), asked, where=path.name)
+        return count(db, Relation.of_file(db, path, names, written), request, where=path.name)
 
     return rule_all(strictly(path.name, ask, memory), by_rows=by_rows)
 
@@ -290,21 +290,21 @@ def _is_released_form(path: Path, form: FileForm, memory: Memory) -> bool:
 
 
 def _count_as_written(
-    path: Path, form: FileForm, names: Sequence[str], asked: TallyRequest, memory: Memory
+    path: Path, form: FileForm, names: Sequence[str], request: TallyRequest, memory: Memory
 ) -> Tally:
     """Returns the counts of a CSV file whose rows can be told apart by their quotes and line ends."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
 
-    wanted = [names.index(name) for name in asked.columns]
-    keys = [names.index(name) for name in asked.keys]
-    every = [*asked.columns, APART]
+    wanted = [names.index(name) for name in request.columns]
+    keys = [names.index(name) for name in request.keys]
+    every = [*request.columns, APART]
     with HandedRows(every, memory=memory) as rows:
         read = iter(written_rows(path, names, form))
-        while some := list(islice(read, ROWS_AT_A_TIME)):
-            columns = [[row.cells[i] for row in some] for i in wanted]
-            columns.append([marks_of(row, keys) for row in some])
+        while block := list(islice(read, ROWS_AT_A_TIME)):
+            columns = [[row.cells[i] for row in block] for i in wanted]
+            columns.append([marks_of(row, keys) for row in block])
             rows.add(pa.record_batch([pa.array(cells, pa.large_string()) for cells in columns], every))
-        return rows.ask(lambda db, table: count(db, table, asked, where=path.name))
+        return rows.ask(lambda db, table: count(db, table, request, where=path.name))
 
 
 class JudgedRows:
@@ -378,11 +378,11 @@ def file_texts(
 
     `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas.
     """
-    told = FileForm.of(form)
-    names = header(path, form=told)
+    file_form = FileForm.of(form)
+    names = header(path, form=file_form)
 
     def ask(db: duckdb.DuckDBPyConnection) -> FileTexts:
-        table = Relation.of_file(db, path, names, told)
+        table = Relation.of_file(db, path, names, file_form)
         rows, empty = rows_and_empty_cells(db, table, names)
         cells = different_cells(db, table, [name for name in names if name in listed], most=most)
         each = zip(names, empty, strict=True)
@@ -422,18 +422,18 @@ def dictionary_faults(
     path: Path,
     document: Mapping[str, Any],
     *,
-    known: Collection[str],
+    sentences: Collection[str],
     form: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Returns what a dictionary says that its table does not show; nothing if it may stand beside it.
 
-    `known` are the sentences that do not depend on the table, `form` how a CSV file is written, where not in
+    `sentences` are those that do not depend on the table, `form` how a CSV file is written, where not in
     UTF-8 with commas. A fault names a place, never a text.
     """
-    told = FileForm.of(form)
-    names = header(path, form=told)
-    faults = list(_words(document, known, {path.name, *names, "http://www.w3.org/ns/csvw", ""}))
-    written = {"encoding": told.encoding, "delimiter": told.separator}
+    file_form = FileForm.of(form)
+    names = header(path, form=file_form)
+    faults = list(_words(document, sentences, {path.name, *names, "http://www.w3.org/ns/csvw", ""}))
+    written = {"encoding": file_form.encoding, "delimiter": file_form.separator}
     if document.get("dialect") != (written if path.suffix == ".csv" else None):
         faults.append("another way of writing than that of the table")
     (notes,) = document["notes"]
@@ -443,16 +443,16 @@ def dictionary_faults(
         return [*faults, "its columns are not those of the table"]
 
     def ask(db: duckdb.DuckDBPyConnection) -> list[str]:
-        table = Relation.of_file(db, path, names, told)
+        table = Relation.of_file(db, path, names, file_form)
         rows, empty = rows_and_empty_cells(db, table, [column["column"] for column in columns])
         wrong = [] if rows == notes["rows"] else ["its rows"]
         listed = [column["column"] for column in columns if _listed(column)]
         cells = different_cells(db, table, listed)
         for place, (column, gaps) in enumerate(zip(columns, empty, strict=True), 1):
             name, kind = column["column"], table.kind(column["column"])
-            shown = {text_of(value, kind) for value, _ in cells.get(name, ())}
-            shown |= {None} if gaps else set()
-            wrong += [f"column {place}: {what}" for what in _column_faults(column, gaps, shown)]
+            texts = {text_of(value, kind) for value, _ in cells.get(name, ())}
+            texts |= {None} if gaps else set()
+            wrong += [f"column {place}: {what}" for what in _column_faults(column, gaps, texts)]
         return wrong
 
     return faults + strictly(path.name, ask)
@@ -463,21 +463,21 @@ def _listed(column: Mapping[str, Any]) -> set[str]:
     return {text for form in column.get("forms") or () for text in form["texts"] or ()}
 
 
-def _column_faults(column: Mapping[str, Any], empty: int, shown: Collection[Text]) -> Iterator[str]:
+def _column_faults(column: Mapping[str, Any], empty: int, texts: Collection[Text]) -> Iterator[str]:
     if bool(empty) != column["empty_cells"]:
         yield "empty cells"
-    if not _listed(column) <= set(shown):
+    if not _listed(column) <= set(texts):
         yield "a text that the table does not show"
 
 
-def _words(document: Mapping[str, Any], known: Collection[str], own: Collection[str]) -> Iterator[str]:
+def _words(document: Mapping[str, Any], allowed: Collection[str], own: Collection[str]) -> Iterator[str]:
     """Yields a fault for every text at a place where only sentences of the publisher may stand."""
     (notes,) = document["notes"]
     sentences = [notes["rows_are"], *(text for promise in notes["promises"] for text in promise.values())]
     sentences += [column["published"] for column in notes["columns"]]
     forms = [form for column in notes["columns"] for form in column.get("forms") or ()]
     sentences += [form["reading"] for form in forms]
-    if not set(sentences) <= {*known, ""}:
+    if not set(sentences) <= {*allowed, ""}:
         yield "a sentence that is not one of the policy"
     if not all(form["form"] in _FORMS and _DETAIL.fullmatch(form["detail"]) for form in forms):
         yield "a form that no published value has"

@@ -58,13 +58,13 @@ def check_formulas(db: Database, path: Path, names: Sequence[str], form: FileFor
 
     def ask(connection: duckdb.DuckDBPyConnection) -> list[int]:
         table = Relation.of_file(connection, path, names, form)
-        found: list[int] = []
+        counts: list[int] = []
         for start in range(0, len(names), AT_A_TIME):
-            asked = ", ".join(_count(table.place(name)) for name in names[start : start + AT_A_TIME])
+            listed = ", ".join(_count(table.place(name)) for name in names[start : start + AT_A_TIME])
             # All rows: a result that is not read to its end keeps the connection busy.
-            answer = connection.execute(f"SELECT {asked} FROM {table.query}").fetchall()  # noqa: S608  # our names
-            found += answer[0]
-        return found
+            answer = connection.execute(f"SELECT {listed} FROM {table.query}").fetchall()  # noqa: S608  # our names
+            counts += answer[0]
+        return counts
 
     counts = db.ask(ask)
     run = [(name, count) for name, count in zip(names, counts, strict=True) if count]
@@ -362,17 +362,17 @@ def length_query(table: Relation, separator: str) -> str:
     return f"SELECT coalesce(sum(list_sum({lengths}) + {len(table.names)}), 0)::BIGINT FROM {table.query}"  # noqa: S608
 
 
-def form_of_file(path: Path, columns: Sequence[str], told: FileForm = RELEASED) -> FileForm | None:
+def form_of_file(path: Path, columns: Sequence[str], expected: FileForm = RELEASED) -> FileForm | None:
     """Returns the form of a file that begins with these columns, as told or found; `None` for none we know.
 
     A mark at the beginning of a file in UTF-8 is passed over.
     """
-    encoding = "utf-8-sig" if told.is_utf8 else told.encoding
-    for mark in dict.fromkeys((told.separator, *SEPARATORS)):
+    encoding = "utf-8-sig" if expected.is_utf8 else expected.encoding
+    for mark in dict.fromkeys((expected.separator, *SEPARATORS)):
         try:
             with path.open(encoding=encoding, newline="") as text:
                 if next(csv.reader(text, delimiter=mark, strict=True), []) == list(columns):
-                    return FileForm(told.encoding, mark)
+                    return FileForm(expected.encoding, mark)
         except (csv.Error, UnicodeError):
             continue
     return None
@@ -393,14 +393,14 @@ def written_rows(path: Path, columns: Sequence[str], form: FileForm = RELEASED) 
     quoted: list[bool] = []
     place, first, before = 0, True, "\n"
     while place < len(text):
-        found = _cell(form.separator).match(text, place)
-        if found is None:
+        match = _cell(form.separator).match(text, place)
+        if match is None:
             raise BadData("the file cannot be read", where=path.name)
-        raw, end = found[1], found[2]
+        raw, end = match[1], match[2]
         is_quoted = raw.startswith('"')
         cells.append(raw[1:-1].replace('""', '"') if is_quoted else raw or None)
         quoted.append(is_quoted)
-        place = found.end()
+        place = match.end()
         if end != form.separator:
             blank = len(columns) > 1 and cells == [None] and not is_quoted
             if len(cells) != len(columns) and not blank:
@@ -433,13 +433,13 @@ def csv_surplus(
         ends.add(row.end)
         for i, (cell, quoted) in enumerate(zip(row.cells, row.quoted, strict=True)):
             several[i] |= forms[i].setdefault(cell, quoted) != quoted
-    found = []
+    surplus = []
     if any(several):
         named = tuple(name for name, many in zip(columns, several, strict=True) if many)
-        found.append(Surplus("one text is written with quotes and without", named, certain=False))
+        surplus.append(Surplus("one text is written with quotes and without", named, certain=False))
     if len(ends) > 1:
-        found.append(Surplus("lines end in different ways", certain=False))
-    return tuple(found)
+        surplus.append(Surplus("lines end in different ways", certain=False))
+    return tuple(surplus)
 
 
 def _whole_surplus(path: Path, columns: Sequence[str]) -> tuple[Surplus, ...]:

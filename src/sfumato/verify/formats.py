@@ -49,9 +49,9 @@ def parts_of(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise BadData("there is no such file", where=path.name)
-    found = sorted(path.iterdir())
-    parts = [p for p in found if is_parquet(p) and p.is_file() and not p.is_symlink()]
-    others = [p for p in found if p not in parts and p.name != LIST_OF_PARTS]
+    entries = sorted(path.iterdir())
+    parts = [p for p in entries if is_parquet(p) and p.is_file() and not p.is_symlink()]
+    others = [p for p in entries if p not in parts and p.name != LIST_OF_PARTS]
     if others or not parts:
         raise BadData("the folder holds more or less than the parts of a table", where=path.name)
     return parts
@@ -129,8 +129,8 @@ def _is_bare_schema(value: bytes, names: Sequence[str]) -> bool:
     except pa.ArrowException:
         return False
     frame = (schema.metadata or {}).get(NOTE_OF_PANDAS.encode())
-    known = {} if frame is None else {NOTE_OF_PANDAS.encode(): frame}
-    bare = (schema.metadata or {}) == known and all(_is_bare(part) for part in schema)
+    allowed = {} if frame is None else {NOTE_OF_PANDAS.encode(): frame}
+    bare = (schema.metadata or {}) == allowed and all(_is_bare(part) for part in schema)
     bare &= frame is None or _is_plain_frame(json.loads(frame), names)
     return bare and list(schema.names) == list(names) and not left.strip(b"\0")
 
@@ -146,10 +146,12 @@ def _is_plain_frame(note: Any, names: Sequence[str]) -> bool:
     if not isinstance(note, dict) or not set(note) <= set(SAID_BY_PANDAS) or note.get("attributes"):
         return False
     index, frames = note.get("index_columns", []), note.get("column_indexes", [])
-    plain = all(isinstance(one, dict) and one.get("kind") == "range" and not one.get("name") for one in index)
-    unnamed = all(isinstance(one, dict) and one.get("name") is None for one in frames)
-    told = [one.get("name") for one in note.get("columns", [])]
-    return plain and unnamed and set(told) <= set(names)
+    plain = all(
+        isinstance(entry, dict) and entry.get("kind") == "range" and not entry.get("name") for entry in index
+    )
+    unnamed = all(isinstance(entry, dict) and entry.get("name") is None for entry in frames)
+    described = [entry.get("name") for entry in note.get("columns", [])]
+    return plain and unnamed and set(described) <= set(names)
 
 
 def _says_nothing(schema: Any) -> bool:
@@ -217,11 +219,11 @@ def json_columns(path: Path) -> dict[str, list[Text]]:
 def _pairs(line: bytes) -> list[tuple[str, Any]] | None:
     """Returns the members of the object on a line, as they stand there; `None` where it is something else."""
     try:
-        found = json.loads(line.decode("utf-8"), object_pairs_hook=_Members)
+        members = json.loads(line.decode("utf-8"), object_pairs_hook=_Members)
     except (ValueError, RecursionError):
         return None
-    plain = isinstance(found, _Members) and not any(isinstance(cell, list) for _, cell in found)
-    return found if plain and line.startswith(b"{") and line.endswith(b"}\n") else None
+    plain = isinstance(members, _Members) and not any(isinstance(cell, list) for _, cell in members)
+    return members if plain and line.startswith(b"{") and line.endswith(b"}\n") else None
 
 
 class _Members(list[tuple[str, Any]]):
@@ -250,8 +252,8 @@ def statistics_columns(path: Path) -> dict[str, list[Text]]:
         columns, about = read(str(path), output_format="dict", user_missing=True)
     except Exception:  # of the library, whose message may quote cells
         raise BadData("the file cannot be read", where=path.name, remedy="Write it again.") from None
-    told = [name for name in TOLD_BESIDE_CELLS if getattr(about, name, None)]
-    if told or any(about.column_labels):
+    descriptions = [name for name in TOLD_BESIDE_CELLS if getattr(about, name, None)]
+    if descriptions or any(about.column_labels):
         raise BadData("the file tells more than its cells", where=path.name, remedy="Write it again.")
     return {name: [_text(cell) for cell in cells] for name, cells in columns.items()}
 
@@ -356,15 +358,15 @@ def _sheet(path: Path) -> str:
 
 def _cells(text: str, row: int, path: Path) -> dict[int, Text]:
     """Returns the cells of a row by the number of their column, which rises."""
-    found: dict[int, Text] = {}
+    cells: dict[int, Text] = {}
     place, before = 0, -1
     while place < len(text):
         cell = CELL.match(text, place)
         if cell is None or int(cell[2]) != row or (column := _number(cell[1])) <= before:
             raise _more(path)
-        found[column] = _value(cell[4], cell[5], path) if cell[3] is None else _workbook_text(cell[3], path)
+        cells[column] = _value(cell[4], cell[5], path) if cell[3] is None else _workbook_text(cell[3], path)
         place, before = cell.end(), column
-    return found
+    return cells
 
 
 def _workbook_text(written: str, path: Path) -> str:
@@ -432,10 +434,10 @@ def _read(path: Path, *_: int) -> pa.Table:
     """Returns the table of a file in the state that the numbers tell: it is asked for several times."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
 
-    found = _readers()[path.suffix.lower()].load()(path)
-    if isinstance(found, pa.Table):
-        return found
-    return pa.table({name: pa.array(cells, pa.large_string()) for name, cells in found.items()})
+    content = _readers()[path.suffix.lower()].load()(path)
+    if isinstance(content, pa.Table):
+        return content
+    return pa.table({name: pa.array(cells, pa.large_string()) for name, cells in content.items()})
 
 
 @built_in_format(".arrow", ".feather")

@@ -40,8 +40,8 @@ class PromiseData:
 
     def __init__(self, data: Mapping[str, object]) -> None:
         self._data = data
-        given = data.get("parameters")
-        self._parameters: Mapping[str, object] = given if isinstance(given, Mapping) else {}
+        parameters = data.get("parameters")
+        self._parameters: Mapping[str, object] = parameters if isinstance(parameters, Mapping) else {}
         self.name = str(data["promise"])
         kind = data.get("kind")
         self.kind = None if kind is None else str(kind)
@@ -122,29 +122,29 @@ class JudgedColumn:
         """Returns how many of the texts that a key column shows are coarser than the policy lets it be."""
         if self.at_most is None:
             return 0
-        said = [text for text in texts if text is not None]
+        present = [text for text in texts if text is not None]
         reader = label_reader(self.taxonomy or UNSAID, self.content)
-        if self.at_most >= reader.height(said):
+        if self.at_most >= reader.height(present):
             return 0
-        return sum(reader.is_coarser(text, self.at_most) for text in said)
+        return sum(reader.is_coarser(text, self.at_most) for text in present)
 
     def spelled_again(self, texts: Sequence[Text]) -> int:
         """Returns how many texts of a key column are further spellings of a value that it shows already."""
         if self.spelling == "exact":
             return 0
-        told = [number for number in one_value_each(texts, self.spelling).tolist() if number != UNKNOWN]
-        return len(told) - len(set(told))
+        numbers = [number for number in one_value_each(texts, self.spelling).tolist() if number != UNKNOWN]
+        return len(numbers) - len(set(numbers))
 
     def levels(self, texts: Sequence[Text]) -> tuple[frozenset[int], int]:
         """Returns the levels that a key column may be at where it shows these texts, and the last level."""
-        said = [text for text in texts if text is not None]
+        present = [text for text in texts if text is not None]
         reader = label_reader(self.taxonomy or UNSAID, self.content)
-        last = reader.height(said)
+        last = reader.height(present)
         return frozenset(
             level
             for level in range(last + 1)
-            if not any(reader.is_finer(text, level, False) for text in said)
-            and not (level < last and any(reader.is_coarser(text, level) for text in said))
+            if not any(reader.is_finer(text, level, False) for text in present)
+            and not (level < last and any(reader.is_coarser(text, level) for text in present))
         ), last
 
     def tree(self, texts: Sequence[Text]) -> ValueTree:
@@ -215,20 +215,20 @@ class JudgedPolicy:
     @property
     def sets(self) -> dict[str, SetColumn]:
         """The columns of term sets, by the name that promises use."""
-        found: dict[str, SetColumn] = {}
+        sets: dict[str, SetColumn] = {}
         for name, column in self.columns.items():
             if column.role != SET_ROLE:
                 continue
             if column.part_of is None:
-                found[name] = SetColumn(column.separator)
+                sets[name] = SetColumn(column.separator)
             else:
-                before = found.get(column.part_of, SetColumn())
-                found[column.part_of] = SetColumn(
+                before = sets.get(column.part_of, SetColumn())
+                sets[column.part_of] = SetColumn(
                     parts=(*before.parts, name),
                     marks={**before.marks, name: column.marks or ONE},
                     by_value=before.by_value | ({name} if column.by_value else frozenset()),
                 )
-        return found
+        return sets
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,9 @@ ONE = ("1", "true", "1.0")
 """What a column of 0 and 1 may hold for 1."""
 
 
-def _two_marks(told: object) -> tuple[str, ...] | None:
+def _two_marks(marks: object) -> tuple[str, ...] | None:
     """Returns what stands for presence: the second of two marks."""
-    return (str(told[1]),) if isinstance(told, list | tuple) and len(told) == 2 else None
+    return (str(marks[1]),) if isinstance(marks, list | tuple) and len(marks) == 2 else None
 
 
 def _listed(names: object) -> Sequence[str]:

@@ -103,8 +103,8 @@ class MaskedLabels:
         if start == 0 or text == ANY:
             return False
         if "prefix" in self.spec:
-            kept = [*character_counts(self.spec["prefix"]), 0][start - 1]
-            return len(text.rstrip(ANY)) > kept
+            leading = [*character_counts(self.spec["prefix"]), 0][start - 1]
+            return len(text.rstrip(ANY)) > leading
         steps = character_counts(self.spec.get("steps", ())) or range(1, len(text))
         masked: int = [*steps, len(text)][min(start - 1, len(steps))]
         left = self.spec["mask"] == "left"
@@ -117,8 +117,8 @@ class MaskedLabels:
         left = self.spec.get("mask") == "left"
         stars = len(text) - len(text.lstrip(ANY) if left else text.rstrip(ANY))
         if "prefix" in self.spec:
-            kept = len(text) if most == 0 else character_counts(self.spec["prefix"])[most - 1]
-            return stars > max(0, len(text) - kept)
+            leading = len(text) if most == 0 else character_counts(self.spec["prefix"])[most - 1]
+            return stars > max(0, len(text) - leading)
         steps = character_counts(self.spec.get("steps", ()))
         return stars > (0 if most == 0 else steps[most - 1] if steps else most)
 
@@ -220,9 +220,9 @@ class DateLabels:
         first, last = self._days(text)
         if first is None or last is None:
             return exact
-        unit, one = dates.UNITS[self.units[level - 1]], timedelta(days=1)
-        begins = first == date.min or unit(first) != unit(first - one)
-        return not (begins and (last == date.max or unit(last) != unit(last + one)))
+        unit, one_day = dates.UNITS[self.units[level - 1]], timedelta(days=1)
+        begins = first == date.min or unit(first) != unit(first - one_day)
+        return not (begins and (last == date.max or unit(last) != unit(last + one_day)))
 
     def is_coarser(self, text: str, most: int) -> bool:
         if most == 0:
@@ -241,8 +241,8 @@ class DateLabels:
 
     def _days(self, text: str) -> tuple[date | None, date | None]:
         """Returns the first and the last day of a label, `None` where it names none."""
-        one, _, other = text.partition(DASH)
-        return dates.span(one)[0], dates.span(other or one)[1]
+        first, _, last = text.partition(DASH)
+        return dates.span(first)[0], dates.span(last or first)[1]
 
 
 @dataclass(frozen=True)

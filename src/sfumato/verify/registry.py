@@ -145,8 +145,8 @@ def rule(tally: Tally, promise: PromiseData, *, by_rows: bool) -> Verdict:
             return judge(tally, promise)
         except BadData as homeless:
             return undecided(promise, homeless.message)
-    found = _on_people(tally, promise, judge(tally, promise))
-    return on_rows(tally, promise, found) if by_rows else found
+    ruling = _on_people(tally, promise, judge(tally, promise))
+    return on_rows(tally, promise, ruling) if by_rows else ruling
 
 
 def _obstacle(tally: Tally, promise: PromiseData) -> str:
@@ -177,12 +177,12 @@ def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
     )
 
 
-def _counted(asked: str, fault: str, counts: Mapping[str, int]) -> tuple[Verdict, ...]:
+def _counted(demand: str, fault: str, counts: Mapping[str, int]) -> tuple[Verdict, ...]:
     """Returns that the policy is broken where some texts of a column are not as it asks."""
-    some = {column: count for column, count in counts.items() if count}
-    if not some:
+    faulty = {column: count for column, count in counts.items() if count}
+    if not faulty:
         return ()
-    return (Verdict(asked, False, sum(some.values()), 0, reason=f"{fault}: {_listed(some)}"),)
+    return (Verdict(demand, False, sum(faulty.values()), 0, reason=f"{fault}: {_listed(faulty)}"),)
 
 
 def _too_coarse(tally: Tally) -> tuple[Verdict, ...]:
@@ -200,7 +200,7 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} of {column}" for column, count in counts.items())
 
 
-def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
+def on_rows(tally: Tally, promise: PromiseData, ruling: Verdict) -> Verdict:
     """Returns what rows prove where the promise counts people.
 
     A class has at least as many rows as people, so too few rows are too few people. Which values occur in a
@@ -213,8 +213,8 @@ def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
         _fewest(tally, column) < (promise.get("least_values") or 0) for column in promise.columns
     )
     if few_rows or few_values:
-        return replace(found, holds=False, reason=BY_ROWS)
-    return replace(found, holds=None, measured=None, worst=None, people=0, classes=0, reason=NO_PEOPLE)
+        return replace(ruling, holds=False, reason=BY_ROWS)
+    return replace(ruling, holds=None, measured=None, worst=None, people=0, classes=0, reason=NO_PEOPLE)
 
 
 def undecided(promise: PromiseData, reason: str) -> Verdict:
@@ -229,17 +229,17 @@ def _or_undecided(tally: Tally, promise: PromiseData, *, by_rows: bool) -> Verdi
         return undecided(promise, unjudged.message)
 
 
-def _on_people(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
+def _on_people(tally: Tally, promise: PromiseData, ruling: Verdict) -> Verdict:
     """Returns a no where people have several values of a column: nobody of them is protected."""
     torn = {column: n for column in promise.columns if (n := tally.spreads[column].several)}
     if not torn or covers_several(tally.policy, promise):
-        return found
+        return ruling
     who = ", ".join(
         f"{n:,} {'person has' if n == 1 else 'people have'} several values of {column}"
         for column, n in torn.items()
     )
     reason = f"{who}, and it protects only who has one"
-    return replace(found, holds=False, people=max(torn.values()), classes=0, reason=reason)
+    return replace(ruling, holds=False, people=max(torn.values()), classes=0, reason=reason)
 
 
 def covers_several(policy: JudgedPolicy, promise: PromiseData) -> bool:
@@ -249,6 +249,6 @@ def covers_several(policy: JudgedPolicy, promise: PromiseData) -> bool:
 
 def _fewest(tally: Tally, column: str) -> int:
     """Returns the fewest different values of a column in any class; more than any number if there is none."""
-    known = tally.spreads[column].by_meaning(missing=False)
-    held = np.bincount(known.owner, minlength=len(tally.people))
-    return int(held.min(initial=np.iinfo(np.int64).max))
+    spread = tally.spreads[column].by_meaning(missing=False)
+    value_counts = np.bincount(spread.owner, minlength=len(tally.people))
+    return int(value_counts.min(initial=np.iinfo(np.int64).max))

@@ -59,9 +59,9 @@ class FileForm:
     @classmethod
     def of(cls, words: Mapping[str, str] | None) -> FileForm:
         """Returns the form that plain data tell by `encoding`, `delimiter` and `empty`, or some of them."""
-        said = words or {}
-        empty = tuple(text for part in said.get("empty", "").split(",") if (text := part.strip()))
-        return cls(said.get("encoding", cls.encoding), said.get("delimiter", cls.separator), empty)
+        options = words or {}
+        empty = tuple(text for part in options.get("empty", "").split(",") if (text := part.strip()))
+        return cls(options.get("encoding", cls.encoding), options.get("delimiter", cls.separator), empty)
 
     @property
     def is_utf8(self) -> bool:
@@ -248,8 +248,8 @@ class Relation:
         """Returns a column as it is compared: not-a-number is a missing cell, and there is one zero."""
         column, kind = self.place(name), self.kind(name)
         if kind in ("FLOAT", "DOUBLE"):
-            known = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0::{kind} END"
-            return f"({known})::VARCHAR" if kind == "FLOAT" else known
+            plain = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0::{kind} END"
+            return f"({plain})::VARCHAR" if kind == "FLOAT" else plain
         return f"{column}::VARCHAR" if kind.startswith("TIMESTAMP") else column
 
     def told_apart(self, names: Sequence[str]) -> str | None:
@@ -328,23 +328,23 @@ def different_cells(
 
     Missing cells are left out. Of a column with more than `most`, one more than that is returned.
     """
-    found: dict[str, list[tuple[object, int]]] = {name: [] for name in names}
+    by_name: dict[str, list[tuple[object, int]]] = {name: [] for name in names}
     for begin in range(0, len(names), COLUMNS_TOGETHER):
-        some = list(enumerate(names[begin : begin + COLUMNS_TOGETHER]))
-        cells = ", ".join(f"{table.cell(name)} AS k{j}" for j, name in some)
-        every, each = ", ".join(f"k{j}" for j, _ in some), ", ".join(f"(k{j})" for j, _ in some)
-        column = " ".join(f"WHEN grouping(k{j}) = 0 THEN {j}" for j, _ in some)
+        group = list(enumerate(names[begin : begin + COLUMNS_TOGETHER]))
+        cells = ", ".join(f"{table.cell(name)} AS k{j}" for j, name in group)
+        every, each = ", ".join(f"k{j}" for j, _ in group), ", ".join(f"(k{j})" for j, _ in group)
+        column = " ".join(f"WHEN grouping(k{j}) = 0 THEN {j}" for j, _ in group)
         counted = (
             f"SELECT CASE {column} END AS place, {every}, {table.weight} AS n"  # noqa: S608  # columns by number
             f" FROM (SELECT {cells} FROM {table.query}) GROUP BY GROUPING SETS ({each})"
         )
-        there = " ".join(f"WHEN {j} THEN k{j} IS NOT NULL" for j, _ in some)
-        asked = f"SELECT * FROM ({counted}) WHERE CASE place {there} END"  # noqa: S608  # as above
+        there = " ".join(f"WHEN {j} THEN k{j} IS NOT NULL" for j, _ in group)
+        query = f"SELECT * FROM ({counted}) WHERE CASE place {there} END"  # noqa: S608  # as above
         if most is not None:
-            asked += f" QUALIFY row_number() OVER (PARTITION BY place) <= {most + 1}"
-        for place, *values, count in db.execute(asked).fetchall():
-            found[some[place][1]].append((values[place], int(count)))
-    return found
+            query += f" QUALIFY row_number() OVER (PARTITION BY place) <= {most + 1}"
+        for place, *values, count in db.execute(query).fetchall():
+            by_name[group[place][1]].append((values[place], int(count)))
+    return by_name
 
 
 def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm) -> str:
@@ -417,10 +417,10 @@ def _parquet_header(path: Path, *, notes: bool) -> tuple[str, ...]:
         return {columns(db, part) for part in parts}
 
     parts = parts_of(path)
-    found = strictly(path.name, read)
-    if len(found) > 1:
+    headers = strictly(path.name, read)
+    if len(headers) > 1:
         raise BadData("the parts have different columns", where=path.name)
-    return found.pop()
+    return headers.pop()
 
 
 # Rows of a table in memory, handed over batch by batch: the narrow door for whatever is no file.
@@ -447,8 +447,8 @@ class HandedRows:
 
     def __enter__(self) -> Self:
         self._db.__enter__()
-        made = ", ".join([*(f"c{i} VARCHAR" for i in range(len(self.wanted))), "n BIGINT"])
-        self._db.ask(lambda db: db.execute(f"CREATE TEMP TABLE handed ({made})"))
+        declared = ", ".join([*(f"c{i} VARCHAR" for i in range(len(self.wanted))), "n BIGINT"])
+        self._db.ask(lambda db: db.execute(f"CREATE TEMP TABLE handed ({declared})"))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -504,11 +504,11 @@ def too_exact_cells(
     db: duckdb.DuckDBPyConnection, table: Relation, digits: Mapping[str, int]
 ) -> dict[str, int]:
     """Returns, for columns of numbers, how many different cells tell more than so many digits."""
-    found = {}
+    counts = {}
     for column, places in digits.items():
         cells = db.execute(f"SELECT DISTINCT {table.cell(column)} FROM {table.query}").fetchall()  # noqa: S608
-        found[column] = too_exact((text_of(cell, table.kind(column)) for (cell,) in cells), places)
-    return found
+        counts[column] = too_exact((text_of(cell, table.kind(column)) for (cell,) in cells), places)
+    return counts
 
 
 def too_exact(texts: Iterable[Text], digits: int) -> int:
@@ -582,15 +582,16 @@ class TextTable:
         table: Relation,
         names: Sequence[str],
         *,
-        made: Mapping[str, str] | None = None,
+        computed: Mapping[str, str] | None = None,
     ) -> TextTable:
         """Returns these columns of a table; rows are grouped once, then cells are put into words.
 
-        `made` gives, in SQL, columns of text that are made from others.
+        `computed` gives, in SQL, columns of text that are made from others.
         """
-        given = made or {}
+        expressions = computed or {}
         cells = [
-            f"{given[name] if name in given else table.cell(name)} AS t{i}" for i, name in enumerate(names)
+            f"{expressions[name] if name in expressions else table.cell(name)} AS t{i}"
+            for i, name in enumerate(names)
         ]
         grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
         by = "GROUP BY ALL" if names else "HAVING count(*) > 0"
@@ -600,10 +601,10 @@ class TextTable:
             values = [cell for (cell,) in db.execute(f"SELECT DISTINCT t{i} FROM shown").fetchall()]  # noqa: S608
             db.execute(f"CREATE OR REPLACE TEMP TABLE d{i} AS SELECT t{i} AS v, 0 AS code FROM shown LIMIT 0")  # noqa: S608
             db.execute(f"INSERT INTO d{i} SELECT unnest($1), unnest($2)", [values, list(range(len(values)))])
-            kind = "VARCHAR" if name in given else table.kind(name)
+            kind = "VARCHAR" if name in expressions else table.kind(name)
             texts.append(tuple(text_of(cell, kind) for cell in values))
         joins = " ".join(f"JOIN d{i} ON shown.t{i} IS NOT DISTINCT FROM d{i}.v" for i in range(len(names)))
         listed = ", ".join([*(f"d{i}.code AS k{i}" for i in range(len(names))), "n"])
-        found = list(db.execute(f"SELECT {listed} FROM shown {joins}").fetchnumpy().values())  # noqa: S608
-        *codes, counts = (np.asarray(array, dtype=np.int64) for array in found)
+        arrays = list(db.execute(f"SELECT {listed} FROM shown {joins}").fetchnumpy().values())  # noqa: S608
+        *codes, counts = (np.asarray(array, dtype=np.int64) for array in arrays)
         return cls(tuple(names), tuple(texts), tuple(codes), counts)

@@ -53,11 +53,11 @@ class ValueCounts:
         Missing cells are one more value, or left out.
         """
         number = self.meant[self.value]
-        told = (number >= 0) | missing
+        included = (number >= 0) | missing
         width = len(self.tree.values) + 1
-        cell, place = np.unique(self.owner[told] * width + number[told] + 1, return_inverse=True)
+        cell, place = np.unique(self.owner[included] * width + number[included] + 1, return_inverse=True)
         count = np.zeros(len(cell), dtype=np.int64)
-        np.add.at(count, place, self.count[told])
+        np.add.at(count, place, self.count[included])
         return replace(self, owner=cell // width, value=cell % width, count=count)
 
 
@@ -132,7 +132,7 @@ class TallyRequest:
     def of(cls, policy: JudgedPolicy, names: Sequence[str]) -> TallyRequest:
         """Returns what can be asked of a table with these columns."""
         sets = policy.sets
-        held = [
+        judged = [
             name
             for name in policy.judged
             if all(part in names for part in (sets[name].parts if name in sets else ()) or (name,))
@@ -140,7 +140,7 @@ class TallyRequest:
         return cls(
             policy,
             tuple(name for name in names if name in policy.columns and policy.columns[name].is_key),
-            tuple(held),
+            tuple(judged),
             policy.person if policy.person in names else None,
             any(promise.get("judged_on_labels") for promise in policy.promises),
             tuple(name for name in names if name in policy.digits),
@@ -149,7 +149,7 @@ class TallyRequest:
     @property
     def together(self) -> tuple[tuple[str, ...], ...]:
         """The columns that a promise looks at together, where the table has all of them."""
-        return tuple(some for some in self.policy.judged_jointly if set(some) <= set(self.judged))
+        return tuple(group for group in self.policy.judged_jointly if set(group) <= set(self.judged))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -185,17 +185,17 @@ def grown(rule: JudgedColumn | None, texts: Sequence[Text], spoken: Sequence[Tex
     return flat.tree(texts), lacking
 
 
-def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *, where: str) -> Tally:
+def count(db: duckdb.DuckDBPyConnection, table: Relation, request: TallyRequest, *, where: str) -> Tally:
     """Returns the counts of a table: grouped once by all columns that matter, then counted.
 
     Term sets are compared as one text, terms joined by a mark.
     """
-    place, kinds = _group(db, table, asked)
-    who = place[asked.person] if asked.person else None
+    place, kinds = _group(db, table, request)
+    who = place[request.person] if request.person else None
     if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
         raise BadData("the person column has missing cells", where=where)
-    _number_classes(db, place, asked)
-    if who and asked.policy.by_profile:
+    _number_classes(db, place, request)
+    if who and request.policy.by_profile:
         _number_positions(db, who)
     many = f"count(DISTINCT {who})" if who else "sum(n)"
     people, rows = _arrays(
@@ -204,30 +204,32 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
     )
     spreads = {
         name: replace(
-            _spread(db, place[name], kinds[name], asked.grow(name), many),
+            _spread(db, place[name], kinds[name], request.grow(name), many),
             several=_with_several(db, place[name], who),
-            spelling=asked.policy.spelling_of(name),
+            spelling=request.policy.spelling_of(name),
         )
-        for name in asked.judged
+        for name in request.judged
     }
-    shown = {name: _shown(db, place[name], kinds[name]) for name in asked.keys} if asked.texts else {}
+    class_texts = (
+        {name: _shown(db, place[name], kinds[name]) for name in request.keys} if request.texts else {}
+    )
     together = {
         columns: _together(db, [place[name] for name in columns], [kinds[name] for name in columns])
-        for columns in asked.together
+        for columns in request.together
     }
-    rules, texts = asked.policy.columns, {n: _texts(db, place[n], kinds[n]) for n in asked.keys}
+    rules, texts = request.policy.columns, {n: _texts(db, place[n], kinds[n]) for n in request.keys}
     return Tally(
         people,
         rows,
         spreads,
-        shown,
-        asked.policy,
-        too_fine={name: rules[name].too_fine(held) for name, held in texts.items()},
-        too_coarse={name: rules[name].too_coarse(held) for name, held in texts.items()},
-        apart=[group for group in asked.policy.together if _at_different_levels(rules, group, texts)],
+        class_texts,
+        request.policy,
+        too_fine={name: rules[name].too_fine(shown_texts) for name, shown_texts in texts.items()},
+        too_coarse={name: rules[name].too_coarse(shown_texts) for name, shown_texts in texts.items()},
+        apart=[group for group in request.policy.together if _at_different_levels(rules, group, texts)],
         together=together,
-        spelled_again={name: rules[name].spelled_again(held) for name, held in texts.items()},
-        too_exact=too_exact_cells(db, table, {name: asked.policy.digits[name] for name in asked.rounded}),
+        spelled_again={name: rules[name].spelled_again(shown_texts) for name, shown_texts in texts.items()},
+        too_exact=too_exact_cells(db, table, {name: request.policy.digits[name] for name in request.rounded}),
     )
 
 
@@ -235,25 +237,25 @@ def _at_different_levels(
     rules: Mapping[str, JudgedColumn], group: Sequence[str], texts: Mapping[str, Sequence[Text]]
 ) -> bool:
     """Tells whether no level is there at which all columns may be; one without it stays at its last."""
-    held = [rules[name].levels(texts[name]) for name in group if texts.get(name)]
-    tried = range(max((last for _, last in held), default=0) + 1)
-    return bool(held) and not any(all(min(level, last) in here for here, last in held) for level in tried)
+    levels = [rules[name].levels(texts[name]) for name in group if texts.get(name)]
+    tried = range(max((last for _, last in levels), default=0) + 1)
+    return bool(levels) and not any(all(min(level, last) in here for here, last in levels) for level in tried)
 
 
 def _group(
-    db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest
+    db: duckdb.DuckDBPyConnection, table: Relation, request: TallyRequest
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Makes the table `held` of all combinations that occur; returns the place and kind of its columns."""
-    sets = asked.policy.sets
-    wanted = dict.fromkeys([*asked.keys, *asked.judged, *([asked.person] if asked.person else [])])
+    sets = request.policy.sets
+    wanted = dict.fromkeys([*request.keys, *request.judged, *([request.person] if request.person else [])])
     place = {name: f"h{i}" for i, name in enumerate(wanted)}
     kinds, cells = {}, []
     for name in wanted:
-        is_set = name in sets and name in asked.judged
+        is_set = name in sets and name in request.judged
         kinds[name] = "VARCHAR" if is_set else table.kind(name)
         cell = set_cell(table, name, sets[name]) if is_set else table.cell(name)
         cells.append(f"{cell} AS {place[name]}")
-    if (apart := table.told_apart(asked.keys)) is not None:
+    if (apart := table.told_apart(request.keys)) is not None:
         place[APART] = "told_apart"
         cells.append(f"{apart} AS {place[APART]}")
     grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
@@ -262,24 +264,24 @@ def _group(
     return place, kinds
 
 
-def _number_classes(db: duckdb.DuckDBPyConnection, place: Mapping[str, str], asked: TallyRequest) -> None:
+def _number_classes(db: duckdb.DuckDBPyConnection, place: Mapping[str, str], request: TallyRequest) -> None:
     """Rows with the same text, or the same lack of it, in every key column are one class; `numbered` holds it
     in place of the keys that are not judged."""
-    names = [name for name in (*asked.keys, APART) if name in place]
+    names = [name for name in (*request.keys, APART) if name in place]
     if not names:
         db.execute("CREATE TEMP TABLE numbered AS SELECT *, 0 AS class FROM held")
         return
     keys = [place[name] for name in names]
-    known = [place[name] for name in names if name not in (*asked.judged, asked.person)]
+    excluded = [place[name] for name in names if name not in (*request.judged, request.person)]
     listed = ", ".join(keys)
     order = ", ".join(f"{key} NULLS LAST" for key in keys)
-    same = " AND ".join(f"held.{key} IS NOT DISTINCT FROM classes.{key}" for key in keys)
+    condition = " AND ".join(f"held.{key} IS NOT DISTINCT FROM classes.{key}" for key in keys)
     db.execute(
         f"CREATE TEMP TABLE classes AS SELECT {listed}, row_number() OVER (ORDER BY {order}) - 1 AS class "  # noqa: S608
         f"FROM (SELECT DISTINCT {listed} FROM held)"
     )
-    others = f"held.* EXCLUDE ({', '.join(known)})" if known else "held.*"
-    db.execute(f"CREATE TEMP TABLE numbered AS SELECT {others}, class FROM held JOIN classes ON {same}")  # noqa: S608
+    others = f"held.* EXCLUDE ({', '.join(excluded)})" if excluded else "held.*"
+    db.execute(f"CREATE TEMP TABLE numbered AS SELECT {others}, class FROM held JOIN classes ON {condition}")  # noqa: S608
 
 
 def _number_positions(db: duckdb.DuckDBPyConnection, who: str) -> None:
@@ -334,17 +336,19 @@ def _together(db: duckdb.DuckDBPyConnection, columns: Sequence[str], kinds: Sequ
         f"SELECT {listed}, row_number() OVER (ORDER BY {order}) - 1 AS v "
         f"FROM (SELECT DISTINCT {cells} FROM numbered)"
     )
-    found = db.execute(f"SELECT {listed} FROM combined ORDER BY v").fetchall()  # noqa: S608
-    same = " AND ".join(
+    combinations = db.execute(f"SELECT {listed} FROM combined ORDER BY v").fetchall()  # noqa: S608
+    condition = " AND ".join(
         f"numbered.{column} IS NOT DISTINCT FROM combined.{name}"
         for column, name in zip(columns, names, strict=True)
     )
     owner, value, counts = _arrays(
         db,
-        f"SELECT class, v, sum(n)::BIGINT FROM numbered JOIN combined ON {same} "  # noqa: S608
+        f"SELECT class, v, sum(n)::BIGINT FROM numbered JOIN combined ON {condition} "  # noqa: S608
         "GROUP BY class, v ORDER BY class, v",
     )
-    texts = tuple(tuple(text_of(cell, kind) for cell, kind in zip(row, kinds, strict=True)) for row in found)
+    texts = tuple(
+        tuple(text_of(cell, kind) for cell, kind in zip(row, kinds, strict=True)) for row in combinations
+    )
     return JointCounts(owner, value, counts, texts)
 
 
@@ -364,11 +368,11 @@ def _with_several(db: duckdb.DuckDBPyConnection, column: str, who: str | None) -
     """Returns how many people hold several leaves of the column coded last; a missing cell is one, too."""
     if who is None:
         return 0
-    held = (
+    query = (
         f"SELECT {who} FROM numbered JOIN coded ON numbered.{column} IS NOT DISTINCT FROM coded.v "  # noqa: S608
         f"GROUP BY {who} HAVING count(DISTINCT leaf) > 1"
     )
-    return number(db, f"SELECT count(*) FROM ({held})")  # noqa: S608
+    return number(db, f"SELECT count(*) FROM ({query})")  # noqa: S608
 
 
 def _arrays(db: duckdb.DuckDBPyConnection, query: str) -> list[Counts]:

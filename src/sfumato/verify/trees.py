@@ -169,13 +169,13 @@ class ValueTree:
 
 def _first_of_group(levels: Sequence[Sequence[Text]]) -> list[Numbers]:
     """Returns, level by level, the first member of every value's group; groups lie within those above."""
-    found: list[Numbers] = []
+    groups: list[Numbers] = []
     above = [0] * len(levels[0])
     for level in reversed(levels):
         first: dict[tuple[int, Text], int] = {}
         above = [first.setdefault(pair, j) for j, pair in enumerate(zip(above, level, strict=True))]
-        found.append(np.array(above, dtype=np.int64))
-    return found[::-1]
+        groups.append(np.array(above, dtype=np.int64))
+    return groups[::-1]
 
 
 def _starts(group: Numbers) -> Numbers:
@@ -227,8 +227,8 @@ def build_prefix(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree
     """
     values = sorted({text for text in texts if text is not None})
     levels = [
-        [_stars(text, len(text) - kept, "right") for text in values]
-        for kept in character_counts(spec["prefix"])
+        [_stars(text, len(text) - leading, "right") for text in values]
+        for leading in character_counts(spec["prefix"])
     ]
     return _tree(values, levels, texts)
 
@@ -252,15 +252,15 @@ def build_mask(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
 
 def _stars(text: str, masked: int, end: str) -> str:
     """Returns the text with so many characters masked at one end, all of them if there are no more."""
-    kept = max(0, len(text) - max(0, masked))
-    stars = ANY * (len(text) - kept)
-    return text[:kept] + stars if end == "right" else stars + text[len(text) - kept :]
+    plain = max(0, len(text) - max(0, masked))
+    stars = ANY * (len(text) - plain)
+    return text[:plain] + stars if end == "right" else stars + text[len(text) - plain :]
 
 
 def character_counts(listed: object) -> list[int]:
     """Returns the numbers of characters that a policy lists."""
-    given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
-    return [int(str(count)) for count in given]
+    counts = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
+    return [int(str(count)) for count in counts]
 
 
 def _tree(values: Sequence[str], levels: Sequence[Sequence[Text]], texts: Sequence[Text]) -> ValueTree:
@@ -316,10 +316,10 @@ def build_dates(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     wrong = [text for day, text in dated if day is None]
     if wrong:
         raise BadTaxonomy(f"{len(wrong)} values are no dates", values=wrong)
-    known = sorted((day, text) for day, text in dated if day is not None)
-    levels: list[list[Text]] = [[text for _, text in known]]
-    levels += [[UNITS[str(unit)](day) for day, _ in known] for unit in units]
-    return ValueTree.of_levels([*levels, [ANY] * len(known)], ordered=True, missing=None in texts)
+    days = sorted((day, text) for day, text in dated if day is not None)
+    levels: list[list[Text]] = [[text for _, text in days]]
+    levels += [[UNITS[str(unit)](day) for day, _ in days] for unit in units]
+    return ValueTree.of_levels([*levels, [ANY] * len(days)], ordered=True, missing=None in texts)
 
 
 def is_moment(text: str, form: str | None = None) -> bool:
@@ -336,24 +336,24 @@ def span(label: str) -> tuple[date | None, date | None]:
     """
     if (day := _day(label)) is not None:
         return day, day
-    found = _UNIT.fullmatch(label)
-    if found is None:
+    match = _UNIT.fullmatch(label)
+    if match is None:
         return None, None
-    year, one = int(found["year"]), timedelta(days=1)
+    year, one_day = int(match["year"]), timedelta(days=1)
     try:
-        if found["week"]:
-            first = date.fromisocalendar(year, int(found["week"]), 1)
-            return first, first + 6 * one
-        if found["last"]:
-            return date(year, 1, 1), date(int(found["last"]), 12, 31)
+        if match["week"]:
+            first = date.fromisocalendar(year, int(match["week"]), 1)
+            return first, first + 6 * one_day
+        if match["last"]:
+            return date(year, 1, 1), date(int(match["last"]), 12, 31)
         month, months = 1, 12
-        if found["quarter"]:
-            month, months = 3 * int(found["quarter"]) - 2, 3
-        elif found["month"]:
-            month, months = int(found["month"]), 1
+        if match["quarter"]:
+            month, months = 3 * int(match["quarter"]) - 2, 3
+        elif match["month"]:
+            month, months = int(match["month"]), 1
         after = month + months - 1
         first = date(year, month, 1)
-        return first, date(year, 12, 31) if after == 12 else date(year, after + 1, 1) - one
+        return first, date(year, 12, 31) if after == 12 else date(year, after + 1, 1) - one_day
     except ValueError:
         return None, None
 
@@ -363,10 +363,10 @@ def _day(text: str, form: str | None = None) -> date | None:
     """Returns the day that a cell names, `None` where it names none; of a month, the first."""
     if form is not None:
         return _day_in_form(text, form)
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         return None
-    year, month, day = map(int, found["day"].split("-"))
+    year, month, day = map(int, match["day"].split("-"))
     return _calendar_day(year, month, day)
 
 
@@ -448,7 +448,7 @@ def written_number(text: str, form: str | None) -> Fraction | None:
     point = form[-2]
     between = form[1] if len(form) > len("1234.5") else ""
     body = text[1:] if text[:1] in ("+", "-") else text
-    before, found, behind = body.partition(point)
+    before, has_point, behind = body.partition(point)
     groups = [before]
     for mark in _ALIKE.get(between, between):
         groups = [piece for group in groups for piece in group.split(mark)]
@@ -462,7 +462,7 @@ def written_number(text: str, form: str | None) -> Fraction | None:
     ):
         return None
     sign = text.removesuffix(body)
-    return number(f"{sign}{digits}.{behind}" if found and behind else f"{sign}{digits}")
+    return number(f"{sign}{digits}.{behind}" if has_point and behind else f"{sign}{digits}")
 
 
 _CURRENCIES = """
@@ -484,11 +484,11 @@ def _amount(text: str) -> str | None:
     if len(text) > LONGEST_AMOUNT:
         return None
     bracketed = len(text) > 1 and text[0] + text[-1] == "()"
-    found = _MONEY.fullmatch(text[1:-1] if bracketed else text)
-    if found is None or (found["front"] and found["back"]):
+    match = _MONEY.fullmatch(text[1:-1] if bracketed else text)
+    if match is None or (match["front"] and match["back"]):
         return None
-    signs = "-" * bracketed + found["sign"] + found["inner"]
-    return None if len(signs) > 1 else signs + found["number"]
+    signs = "-" * bracketed + match["sign"] + match["inner"]
+    return None if len(signs) > 1 else signs + match["number"]
 
 
 _ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}
@@ -505,8 +505,8 @@ def number_text(value: Fraction) -> str:
     while (value * 10**places).denominator > 1:
         places += 1
     digits = str(abs(int(value * 10**places))).rjust(places + 1, "0")
-    whole, rest = digits[: len(digits) - places], digits[len(digits) - places :]
-    return f"{'-' if value < 0 else ''}{whole}{'.' if rest else ''}{rest}"
+    whole, decimals = digits[: len(digits) - places], digits[len(digits) - places :]
+    return f"{'-' if value < 0 else ''}{whole}{'.' if decimals else ''}{decimals}"
 
 
 def in_order(texts: Iterable[str]) -> list[str]:
@@ -547,8 +547,8 @@ class Scale:
         """Returns what `{intervals: [5, 10], from: 0, to: 120, top: 90, bottom: 18, decimal: true}` says."""
         ends = {key: _said(spec[key]) for key in ("from", "to", "top", "bottom") if spec.get(key) is not None}
         listed = spec["intervals"]
-        given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
-        widths = tuple(map(_said, given))
+        sizes = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
+        widths = tuple(map(_said, sizes))
         if (
             not widths
             or widths[0] <= 0
@@ -602,14 +602,14 @@ class Scale:
         """Returns the number of the interval of every value: those at the ends first and last."""
         if isinstance(sizes, range):
             start, step = int(self.origin), int(width)
-            found = [(size - start) // step for size in sizes]
+            numbers = [(size - start) // step for size in sizes]
         else:
-            found = [floor((size - self.origin) / width) for size in sizes]
+            numbers = [floor((size - self.origin) / width) for size in sizes]
         if self.bottom is not None:
-            found.insert(0, ceil((self.bottom - self.origin) / width) - 1)
+            numbers.insert(0, ceil((self.bottom - self.origin) / width) - 1)
         if self.top is not None:
-            found.append(floor((self.top - self.origin) / width))
-        return found
+            numbers.append(floor((self.top - self.origin) / width))
+        return numbers
 
     def label(self, index: int, width: Fraction, *, lowest: bool, highest: bool) -> str:
         """Returns what an interval is published as; it may hold the lowest or the highest value."""
@@ -634,9 +634,9 @@ def build_intervals(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueT
     wrong = [text for size, text in sized if size is None or not scale.has(size)]
     if wrong:
         raise BadTaxonomy(f"{len(wrong)} values have no place in the intervals", values=wrong)
-    known = [(size, text) for size, text in sized if size is not None]
-    aliases = {text: leaf for size, text in known if (leaf := scale.leaf(size, text)) != text}
-    sizes, values = _values(scale, known)
+    numbers = [(size, text) for size, text in sized if size is not None]
+    aliases = {text: leaf for size, text in numbers if (leaf := scale.leaf(size, text)) != text}
+    sizes, values = _values(scale, numbers)
     levels: list[list[Text]] = [values] if values else []
     for width in scale.widths if values else ():
         index = scale.bins(sizes, width)
@@ -655,13 +655,13 @@ def build_intervals(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueT
 
 
 def _values(
-    scale: Scale, known: Sequence[tuple[Fraction, str]]
+    scale: Scale, numbers: Sequence[tuple[Fraction, str]]
 ) -> tuple[Sequence[Fraction] | range, list[Text]]:
     """Returns the numbers that keep a value of their own, and all values in their order."""
     values: list[Text]
     sizes: Sequence[Fraction] | range
     if scale.decimal:
-        own = sorted((size, text) for size, text in known if scale.leaf(size, text) == text)
+        own = sorted((size, text) for size, text in numbers if scale.leaf(size, text) == text)
         sizes, values = [size for size, _ in own], [text for _, text in own]
     else:
         if scale.low is None or scale.high is None:
@@ -677,10 +677,10 @@ def _values(
 
 def _said(word: object) -> Fraction:
     """Returns an exact number: a float means the decimal that it prints as."""
-    found = None if isinstance(word, bool) else number(repr(word) if isinstance(word, float) else str(word))
-    if found is None:
+    size = None if isinstance(word, bool) else number(repr(word) if isinstance(word, float) else str(word))
+    if size is None:
         raise BadTaxonomy("an end or a width is no number")
-    return found
+    return size
 
 
 # Taxonomies that the policy writes out: flat lists, rows, nested trees, and hierarchy files.
@@ -697,8 +697,8 @@ def build_flat(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     >>> build_flat({"flat": True}, ["10", "9", None]).values
     ('9', '10', None)
     """
-    said = spec["flat"]
-    values = in_order(text for text in texts if text is not None) if said is True else _labels(said)
+    listed = spec["flat"]
+    values = in_order(text for text in texts if text is not None) if listed is True else _labels(listed)
     levels = [list(dict.fromkeys(values))]
     return _with_all(_written_tree(levels, spec, texts), texts)
 
@@ -798,8 +798,8 @@ def _branches(words: object, above: Path) -> Iterator[Path]:
 def _lines(text: str, separator: str) -> list[Path]:
     """Yields the cells of every line that is not empty; nothing where quotes do not fit this separator."""
     try:
-        found = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        return [tuple(line) for line in found if line]
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        return [tuple(line) for line in lines if line]
     except csv.Error:
         return []
 
@@ -814,8 +814,8 @@ def _whole(line: Path, where: str) -> Path:
 
 
 def _labels(listed: object) -> Path:
-    given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
-    return tuple(map(str, given))
+    labels = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
+    return tuple(map(str, labels))
 
 
 # Ready taxonomies: lists of values in several spellings, or of the beginnings of codes.
@@ -898,9 +898,9 @@ def build_ready(spec: Mapping[str, object], texts: Sequence[Text], content: byte
     lacking = [text for text, value in values.items() if value is None]
     if lacking:
         raise BadTaxonomy(f"{len(lacking)} values have no place in the list", values=lacking)
-    met = {value for value in values.values() if value is not None}
-    leaves = sorted({*listed.paths, *met}) if listed.has_codes else list(listed.paths)
-    if listed.has_codes and not met:
+    occurring = {value for value in values.values() if value is not None}
+    leaves = sorted({*listed.paths, *occurring}) if listed.has_codes else list(listed.paths)
+    if listed.has_codes and not occurring:
         leaves = []
     tree = of_paths([listed.path_of(leaf) for leaf in leaves], spec, [None] if None in texts else [])
     aliases = {text: value for text, value in values.items() if value is not None and value != text}

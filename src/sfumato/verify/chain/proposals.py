@@ -103,8 +103,8 @@ class LinearSolver(_Solver):
         """Returns amounts with the largest sum over the columns in `aim`, each times its worth (else 1)."""
         ended, steps = self._run(aim, worth)
         if ended == self._status.kOptimal:
-            found = self._solver.getSolution()
-            return Proposal(np.array(found.col_value), np.array(found.row_dual), steps)
+            solution = self._solver.getSolution()
+            return Proposal(np.array(solution.col_value), np.array(solution.row_dual), steps)
         if ended == self._status.kInfeasible:
             _, there, ray = self._solver.getDualRay()
             return Proposal(None, np.array(ray) if there else None, steps)
@@ -128,8 +128,8 @@ class IntegerSolver(_Solver):
         """Returns amounts, as above; where columns are of different worth, any will do."""
         self._solver.setOptionValue("mip_rel_gap", EXACT if worth is None else ANY)
         _, steps = self._run(aim, worth)
-        found = self._solver.getSolution()
-        return Proposal(np.array(found.col_value) if found.value_valid else None, None, steps)
+        solution = self._solver.getSolution()
+        return Proposal(np.array(solution.col_value) if solution.value_valid else None, None, steps)
 
 
 # Worlds that are made from a world: two people exchange what some releases count of them.
@@ -172,9 +172,9 @@ def same_sums(rows: Numbers, before: tuple[Numbers, Numbers], after: tuple[Numbe
 
     `rows[u]` are the sums of unknown u by their kind; -1: it has none of that kind.
     """
-    (u, v), (a, b) = ((rows[one], rows[other]) for one, other in (before, after))
-    same: Chosen = (((a == u) & (b == v)) | ((a == v) & (b == u))).all(axis=1)
-    return same
+    (u, v), (a, b) = ((rows[left], rows[right]) for left, right in (before, after))
+    equal: Chosen = (((a == u) & (b == v)) | ((a == v) & (b == u))).all(axis=1)
+    return equal
 
 
 class Exchanges:
@@ -222,9 +222,9 @@ class Exchanges:
 
     def stay_in(self, wanted: Chosen) -> None:
         """Lets people go of whose part nothing is wanted."""
-        asked = np.zeros(int(self.part.max(initial=-1)) + 1, dtype=bool)
-        asked[self.part[wanted]] = True
-        self._unknown = self._unknown[asked[self.part[self._unknown]]]
+        is_wanted = np.zeros(int(self.part.max(initial=-1)) + 1, dtype=bool)
+        is_wanted[self.part[wanted]] = True
+        self._unknown = self._unknown[is_wanted[self.part[self._unknown]]]
 
     def step(self, wanted: Chosen) -> None:
         """Lets everybody meet somebody of the same part, and makes those exchanges that give another world.
@@ -233,19 +233,19 @@ class Exchanges:
         """
         count = self.people
         order = np.argsort(self.part[self._unknown] + self._random.random(count))
-        one, other = order[: count - 1 : 2], order[1:count:2]
-        u, v = self._unknown[one], self._unknown[other]
-        some = self._random.integers(0, 2, (len(one), self.rows.shape[1]), dtype=np.bool_)
-        some &= self._has[u] == self._has[v]  # or else what comes out is of no unknown
-        moved = np.where(some, self._drawn[v] - self._drawn[u], np.uint64(0)).sum(axis=1, dtype=np.uint64)
+        left, right = order[: count - 1 : 2], order[1:count:2]
+        u, v = self._unknown[left], self._unknown[right]
+        swapped = self._random.integers(0, 2, (len(left), self.rows.shape[1]), dtype=np.bool_)
+        swapped &= self._has[u] == self._has[v]  # or else what comes out is of no unknown
+        moved = np.where(swapped, self._drawn[v] - self._drawn[u], np.uint64(0)).sum(axis=1, dtype=np.uint64)
         a = self._find(self._key[u] + moved)
-        made = np.flatnonzero((a >= 0) & (a != u) & (a != v))
-        one, other, u, v, a = one[made], other[made], u[made], v[made], a[made]
-        b = self._find(self._key[v] - moved[made])
+        possible = np.flatnonzero((a >= 0) & (a != u) & (a != v))
+        left, right, u, v, a = left[possible], right[possible], u[possible], v[possible], a[possible]
+        b = self._find(self._key[v] - moved[possible])
         stays = wanted[a].astype(int) + wanted[b] >= wanted[u].astype(int) + wanted[v]
         good = np.flatnonzero((b >= 0) & (stays | (self._random.random(len(b)) < LEAVES)))
         good = good[same_sums(self.rows, (u[good], v[good]), (a[good], b[good]))]
-        self._unknown[one[good]], self._unknown[other[good]] = a[good], b[good]
+        self._unknown[left[good]], self._unknown[right[good]] = a[good], b[good]
         np.maximum(self.least, self.amounts, out=self.least)
 
     def look_around(self, wanted: Chosen) -> int:
@@ -273,29 +273,30 @@ class Exchanges:
         Makes one of the exchanges, and returns what it raised, if anything.
         """
         together = max(1, PAIRS // max(1, len(there)) ** 2)
-        found = [
-            self._pairs(some, there, amounts) for some in np.split(aims, range(together, len(aims), together))
+        pieces = [
+            self._pairs(block, there, amounts)
+            for block in np.split(aims, range(together, len(aims), together))
         ]
-        a, b, u, v = (np.concatenate(each) for each in zip(*found, strict=True))
+        a, b, u, v = (np.concatenate(each) for each in zip(*pieces, strict=True))
         self.least[a] = np.maximum(self.least[a], amounts[a] + 1)
         if not len(a):
             return a
-        one = int(self._random.integers(len(a)))
-        first = np.flatnonzero(self._unknown == u[one])[0]
-        second = np.flatnonzero(self._unknown == v[one])[-1]
-        self._unknown[first], self._unknown[second] = a[one], b[one]
-        return a[[one]]
+        chosen = int(self._random.integers(len(a)))
+        first = np.flatnonzero(self._unknown == u[chosen])[0]
+        second = np.flatnonzero(self._unknown == v[chosen])[-1]
+        self._unknown[first], self._unknown[second] = a[chosen], b[chosen]
+        return a[[chosen]]
 
     def _pairs(
         self, aims: Numbers, there: Numbers, amounts: Numbers
     ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """Returns aims, the other unknowns that come out, and the two that people exchange them for."""
-        aim, one = np.nonzero(self._kinds[aims][:, None] == self._kinds[there])
+        aim, first = np.nonzero(self._kinds[aims][:, None] == self._kinds[there])
         apart = np.ones((len(aim), len(there)), dtype=np.bool_)
         for word in self._lacking(aims, there):
-            apart &= (word[aim, one][:, None] & word[aim]) == 0
-        pair, other = np.divmod(np.flatnonzero(apart), max(1, len(there)))
-        a, u, v = aims[aim[pair]], there[one[pair]], there[other]
+            apart &= (word[aim, first][:, None] & word[aim]) == 0
+        pair, second = np.divmod(np.flatnonzero(apart), max(1, len(there)))
+        a, u, v = aims[aim[pair]], there[first[pair]], there[second]
         b = self._find(self._key[u] + self._key[v] - self._key[a])
         good = np.flatnonzero((b >= 0) & (a != u) & (a != v) & ((u != v) | (amounts[u] > 1)))
         a, b, u, v = a[good], b[good], u[good], v[good]
@@ -304,13 +305,13 @@ class Exchanges:
 
     def _lacking(self, aims: Numbers, there: Numbers) -> Iterator[Bits]:
         """Yields, as bits of whole numbers, the kinds in which the sums of two unknowns differ."""
-        wanted, held = self.rows[aims].T.copy(), self.rows[there].T.copy()
+        wanted, present = self.rows[aims].T.copy(), self.rows[there].T.copy()
         differs = np.zeros((len(aims), len(there)), dtype=np.bool_)
         for begin in range(0, len(wanted), BITS):
-            some = slice(begin, begin + BITS)
-            word = np.zeros(differs.shape, np.min_scalar_type((1 << len(wanted[some])) - 1))
-            for aim, one in zip(wanted[some], held[some], strict=True):
-                np.not_equal(aim[:, None], one, out=differs)
+            block = slice(begin, begin + BITS)
+            word = np.zeros(differs.shape, np.min_scalar_type((1 << len(wanted[block])) - 1))
+            for aim, sums in zip(wanted[block], present[block], strict=True):
+                np.not_equal(aim[:, None], sums, out=differs)
                 word <<= 1
                 word |= differs
             yield word

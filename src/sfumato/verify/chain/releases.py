@@ -66,10 +66,10 @@ def mixed(marks: Marks, more: Marks) -> Marks:
 
 def tuple_marks(columns: Sequence[Marks], count: int) -> Marks:
     """Returns the mark of every row of some columns, mixed from nothing on, column by column."""
-    found = np.zeros((1 if not columns else count, 2), np.uint64)
+    marks = np.zeros((1 if not columns else count, 2), np.uint64)
     for column in columns:
-        found = mixed(found, column)
-    return found if columns else np.zeros((count, 2), np.uint64)
+        marks = mixed(marks, column)
+    return marks if columns else np.zeros((count, 2), np.uint64)
 
 
 def child_marks(above: NDArray[np.uint64], texts: Sequence[Text]) -> NDArray[np.uint64]:
@@ -118,20 +118,24 @@ class MarkedTree:
     def onto(self, newer: MarkedTree) -> Numbers:
         """Returns the node of a newer tree that each node is now; trees only grow, and only below groups."""
         order = np.argsort(newer.marks)
-        known = newer.marks[order]
-        place = np.minimum(np.searchsorted(known, self.marks), len(known) - 1)
-        found = np.where(known[place] == self.marks, order[place], -1)
+        sorted_marks = newer.marks[order]
+        place = np.minimum(np.searchsorted(sorted_marks, self.marks), len(sorted_marks) - 1)
+        node_now = np.where(sorted_marks[place] == self.marks, order[place], -1)
         was_leaf = np.ones(len(self.parent), dtype=bool)
         was_leaf[self.parent[1:]] = False
-        lost = np.any(found < 0) or np.any(known[1:] == known[:-1]) or len(np.unique(found)) < len(found)
+        lost = (
+            np.any(node_now < 0)
+            or np.any(sorted_marks[1:] == sorted_marks[:-1])
+            or len(np.unique(node_now)) < len(node_now)
+        )
         is_group = np.zeros(len(newer.parent), dtype=bool)
         is_group[newer.parent[1:]] = True
-        if lost or np.any(is_group[found[was_leaf]]):
+        if lost or np.any(is_group[node_now[was_leaf]]):
             raise RefusedByHistory(
                 f"the taxonomy of {self.name} has changed since an earlier release",
                 remedy="Keep the tree: it may only grow below existing nodes. Or start a new chain.",
             )
-        return found
+        return node_now
 
 
 @lru_cache(maxsize=TREES)
@@ -149,10 +153,10 @@ def _laid_out(parent_text: str, marks_text: str) -> tuple[Numbers, NDArray[np.ui
         raise ValueError
     end = _ends(parent)
     before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
-    found = parent, marks, before[numbers], before[end]
-    for array in found:
+    arrays = parent, marks, before[numbers], before[end]
+    for array in arrays:
         array.setflags(write=False)
-    return found
+    return arrays
 
 
 def _ends(parent: Numbers) -> Numbers:
@@ -184,7 +188,7 @@ class RememberedRelease:
             trees = tuple(MarkedTree.of(words) for words in document["keys"])
             nodes = unpacked(document["nodes"], "<i4").astype(np.int64)
             shape = nodes.reshape(-1, len(trees)) if trees else nodes.reshape(min(1, document["rows"]), 0)
-            found = cls(
+            release = cls(
                 trees,
                 tuple(map(str, document["unchanged"])),
                 shape,
@@ -192,22 +196,22 @@ class RememberedRelease:
                 unpacked(document["values"], "<u8").astype(np.uint64).reshape(-1, 2),
                 unpacked(document["counts"], "<i8").astype(np.int64),
             )
-            if not found._is_whole() or int(found.counts.sum()) != document["rows"]:
+            if not release._is_whole() or int(release.counts.sum()) != document["rows"]:
                 raise ValueError
         except (KeyError, TypeError, ValueError, IndexError, zlib.error, binascii.Error):
-            found = None
-        if found is None:
+            release = None
+        if release is None:
             raise BadData("the imprint of a release is damaged", remedy="Restore it from a backup.")
-        return found
+        return release
 
     @property
     def names(self) -> tuple[str, ...]:
         """The key columns."""
         return tuple(tree.name for tree in self.trees)
 
-    def shows_columns_of(self, other: RememberedRelease) -> bool:
+    def shows_columns_of(self, release: RememberedRelease) -> bool:
         """Tells whether both show the same columns in the same roles, in whatever order."""
-        mine, theirs = ((sorted(some.names), sorted(some.unchanged)) for some in (self, other))
+        mine, theirs = ((sorted(side.names), sorted(side.unchanged)) for side in (self, release))
         return mine == theirs
 
     def in_key_order(self, names: Sequence[str]) -> RememberedRelease:
@@ -220,8 +224,8 @@ class RememberedRelease:
     def _is_whole(self) -> bool:
         entries = len(self.owner) == len(self.values) == len(self.counts)
         within = entries and bool(np.all((self.owner >= 0) & (self.owner < len(self.nodes))))
-        shown = all(np.isin(self.nodes[:, j], tree.cut).all() for j, tree in enumerate(self.trees))
-        return within and shown and bool(np.all(self.counts > 0))
+        in_cuts = all(np.isin(self.nodes[:, j], tree.cut).all() for j, tree in enumerate(self.trees))
+        return within and in_cuts and bool(np.all(self.counts > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,11 +251,11 @@ class ReleaseTable:
         """The same for releases with the same cut."""
         return b"".join(side.tobytes() for pair in self.cut for side in pair)
 
-    def is_finer(self, other: ReleaseTable) -> bool:
+    def is_finer(self, table: ReleaseTable) -> bool:
         """Tells whether all that this release shows lies within something that the other one shows."""
         return all(
             bool(np.all(covering(theirs, mine[0], mine[1]) >= 0))
-            for mine, theirs in zip(self.cut, other.cut, strict=True)
+            for mine, theirs in zip(self.cut, table.cut, strict=True)
         )
 
 
@@ -287,7 +291,7 @@ def on_newest_trees(releases: Sequence[RememberedRelease]) -> list[ReleaseTable]
     _, number = np.unique(every, axis=0, return_inverse=True)
     ends = np.cumsum([len(release.values) for release in releases])
     numbers = np.split(number.ravel().astype(np.int64), ends[:-1])
-    return [_placed(release, newest, some) for release, some in zip(releases, numbers, strict=True)]
+    return [_placed(release, newest, values) for release, values in zip(releases, numbers, strict=True)]
 
 
 def _placed(release: RememberedRelease, newest: RememberedRelease, value: Numbers) -> ReleaseTable:
@@ -334,7 +338,7 @@ Held = Mapping[int, Fraction]
 
 @dataclass(frozen=True, eq=False)
 class PairEntries:
-    """Entry e: in cell `cell[e]`, `one[e] * other[e] / all[e]` people with the matching value `value[e]`.
+    """Entry e: in cell `cell[e]`, `first[e] * second[e] / all[e]` people with the matching value `value[e]`.
 
     The cell is of class `row[e]` of the first table and class `column[e]` of the second. `least` and `most`
     of these people there are in any world.
@@ -344,18 +348,18 @@ class PairEntries:
     row: Numbers
     column: Numbers
     value: Numbers
-    one: Numbers
-    other: Numbers
+    first: Numbers
+    second: Numbers
     all: Numbers
 
     @property
     def least(self) -> Numbers:
-        beyond: Numbers = np.maximum(0, self.one + self.other - self.all)
+        beyond: Numbers = np.maximum(0, self.first + self.second - self.all)
         return beyond
 
     @property
     def most(self) -> Numbers:
-        either: Numbers = np.minimum(self.one, self.other)
+        either: Numbers = np.minimum(self.first, self.second)
         return either
 
 
@@ -436,8 +440,8 @@ class JointlyJudgedValues:
     def tally(self, histograms: Sequence[Mapping[int, int]]) -> Tally:
         """Returns histograms in whole numbers as classes."""
         owner, value, count, people = _as_arrays(histograms)
-        held = JointCounts(owner, value, count, self.cells)
-        return Tally(people, people, {}, policy=self.policy, together={self.columns: held})
+        counts = JointCounts(owner, value, count, self.cells)
+        return Tally(people, people, {}, policy=self.policy, together={self.columns: counts})
 
 
 def _as_arrays(histograms: Sequence[Mapping[int, int]]) -> tuple[Numbers, Numbers, Numbers, Numbers]:
@@ -467,40 +471,40 @@ def pair_kept(
         if kept([near for cell in cells for near in _around(cell)]):
             return True
         if len(cells) > 1:
-            half = len(cells) // 2
-            one = decide(cells[:half])
-            other = None if one is False else decide(cells[half:])
-            return False if one is False or other is False else None if None in (one, other) else True
+            middle = len(cells) // 2
+            first = decide(cells[:middle])
+            second = None if first is False else decide(cells[middle:])
+            return False if first is False or second is False else None if None in (first, second) else True
         exact = _exact(cells[0], promise.get("least_people") or 0)
         return None if exact is None else kept([exact])
 
-    found: bool | None = True
-    for some in _cells(entries, values.leaf_of_value):
-        decided = decide(some)
+    outcome: bool | None = True
+    for block in _cells(entries, values.leaf_of_value):
+        decided = decide(block)
         if decided is False:
             return False
-        found = None if decided is None else found
-    return found
+        outcome = None if decided is None else outcome
+    return outcome
 
 
 def _cells(entries: PairEntries, leaf_of_value: Numbers) -> Iterator[list[Held]]:
     """Yields the expected histograms of all different cells, some at a time."""
-    known: set[frozenset[tuple[int, Fraction]]] = set()
+    distinct: set[frozenset[tuple[int, Fraction]]] = set()
     waiting: list[Held] = []
     order = np.argsort(entries.cell, kind="stable")
     begin = np.searchsorted(entries.cell[order], np.arange(int(entries.cell.max(initial=-1)) + 2))
     leaf = leaf_of_value[entries.value]
     for start, stop in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
-        held: dict[int, Fraction] = {}
+        histogram: dict[int, Fraction] = {}
         for e in order[start:stop].tolist():
-            share = Fraction(int(entries.one[e]) * int(entries.other[e]), int(entries.all[e]))
-            held[int(leaf[e])] = held.get(int(leaf[e]), Fraction(0)) + share
-        everybody = sum(held.values(), Fraction(0))
-        shares = frozenset((value, weight / everybody) for value, weight in held.items())
-        if shares in known:
+            share = Fraction(int(entries.first[e]) * int(entries.second[e]), int(entries.all[e]))
+            histogram[int(leaf[e])] = histogram.get(int(leaf[e]), Fraction(0)) + share
+        everybody = sum(histogram.values(), Fraction(0))
+        shares = frozenset((value, weight / everybody) for value, weight in histogram.items())
+        if shares in distinct:
             continue
-        known.add(shares)
-        waiting.append({value: weight / everybody for value, weight in held.items()})
+        distinct.add(shares)
+        waiting.append({value: weight / everybody for value, weight in histogram.items()})
         if len(waiting) == CELLS_TOGETHER:
             yield waiting
             waiting = []
@@ -515,9 +519,9 @@ def _around(cell: Held) -> list[dict[int, int]]:
     value, less than one more; that is a mixture of the histograms with one value larger by their number.
     """
     low = {value: int(weight * ABOUT) for value, weight in cell.items()}
-    found = [low]
-    found += [{**low, value: low[value] + len(cell)} for value in cell]
-    return [{value: count for value, count in some.items() if count} for some in found]
+    histograms = [low]
+    histograms += [{**low, value: low[value] + len(cell)} for value in cell]
+    return [{value: count for value, count in histogram.items() if count} for histogram in histograms]
 
 
 def _exact(cell: Held, people: int) -> dict[int, int] | None:

@@ -73,37 +73,41 @@ def candidates_of_two(releases: Sequence[ReleaseTable]) -> Numbers:
     if len(releases) == 1:
         return _per_class(releases[0], releases[0].count)
     first, second = releases
-    one, other, count = blocks(first, second)
+    first_block, second_block, count = blocks(first, second)
     before, after = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    np.add.at(before, one, first.count)
-    np.add.at(after, other, second.count)
+    np.add.at(before, first_block, first.count)
+    np.add.at(after, second_block, second.count)
     if np.any(after < before):
         raise no_world()
-    new = _per_class(second, np.minimum(second.count, (after - before)[other]))
-    return np.concatenate([_of_both(first, second, one, other, count), new[new > 0]])
+    new = _per_class(second, np.minimum(second.count, (after - before)[second_block]))
+    return np.concatenate([_of_both(first, second, first_block, second_block, count), new[new > 0]])
 
 
-def _of_both(first: ReleaseTable, second: ReleaseTable, one: Numbers, other: Numbers, count: int) -> Numbers:
+def _of_both(
+    first: ReleaseTable, second: ReleaseTable, first_block: Numbers, second_block: Numbers, count: int
+) -> Numbers:
     """Returns the candidates of people who are in both, pair by pair of classes, a few at a time."""
-    order = np.argsort(other, kind="stable")
-    begin = np.searchsorted(other[order], np.arange(count + 1))
-    lengths = np.diff(begin)[one]
-    found, start = [], 0
+    order = np.argsort(second_block, kind="stable")
+    begin = np.searchsorted(second_block[order], np.arange(count + 1))
+    lengths = np.diff(begin)[first_block]
+    pieces, start = [], 0
     edges = np.searchsorted(first.owner, np.arange(len(first) + 1))
     reach = np.concatenate(([0], np.cumsum(lengths)))[edges]
     while start < len(first):
         stop = max(start + 1, int(np.searchsorted(reach, reach[start] + LARGEST, side="right")) - 1)
-        some = np.arange(edges[start], edges[stop])
-        left = np.repeat(some, lengths[some])
-        ahead = np.repeat(begin[one[some]] - (np.cumsum(lengths[some]) - lengths[some]), lengths[some])
+        entries = np.arange(edges[start], edges[stop])
+        left = np.repeat(entries, lengths[entries])
+        ahead = np.repeat(
+            begin[first_block[entries]] - (np.cumsum(lengths[entries]) - lengths[entries]), lengths[entries]
+        )
         right = order[ahead + np.arange(len(left))]
         pair = first.owner[left] * max(1, len(second)) + second.owner[right]
         distinct, which = np.unique(pair, return_inverse=True)
         sums = np.zeros(len(distinct), np.int64)
         np.add.at(sums, which.ravel(), np.minimum(first.count[left], second.count[right]))
-        found.append(sums)
+        pieces.append(sums)
         start = stop
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+    return np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
 
 
 def _per_class(table: ReleaseTable, counts: Numbers) -> Numbers:
@@ -142,11 +146,11 @@ def judge_chain(
     """
     tables = on_newest_trees([RememberedRelease.of(document) for document in documents])
     start = _last_closing(tables, settled, k)
-    known = None if start is None else settled[start]
+    earlier = None if start is None else settled[start]
     ruling = _judge_tables(tables[start or 0 :], k)
-    if known is None or ruling.least is None:
+    if earlier is None or ruling.least is None:
         return ruling
-    return replace(ruling, least=min(known, ruling.least), certain=False)
+    return replace(ruling, least=min(earlier, ruling.least), certain=False)
 
 
 def _judge_tables(tables: Sequence[ReleaseTable], k: int) -> ChainRuling:
@@ -165,16 +169,16 @@ def _judge_tables(tables: Sequence[ReleaseTable], k: int) -> ChainRuling:
 
 def _last_closing(tables: Sequence[ReleaseTable], settled: Sequence[int | None], k: int) -> int | None:
     """Returns the last release that was settled with k at least, and shows as much as every later one."""
-    keys, known = [table.key for table in tables], {}
+    keys, is_finer = [table.key for table in tables], {}
     for i in reversed(range(len(settled))):
         fewest = settled[i]
         if fewest is None or fewest < k:
             continue
         for j in range(i + 1, len(tables)):
             pair = keys[i], keys[j]
-            if pair not in known:
-                known[pair] = tables[i].is_finer(tables[j])
-            if not known[pair]:
+            if pair not in is_finer:
+                is_finer[pair] = tables[i].is_finer(tables[j])
+            if not is_finer[pair]:
                 break
         else:
             return i
@@ -192,31 +196,31 @@ def chain_verdict(
     open. `settled` are earlier rulings, as in `judge_chain`, and what that raises is raised here. A promise
     that is kept against a register is not about candidates: see `files_alone`.
     """
-    told = PromiseData(promise)
-    if told.get("adversary") == "register":
-        return undecided(told, NOT_FROM_FILES), 1
-    k = told.get("k")
+    judged = PromiseData(promise)
+    if judged.get("adversary") == "register":
+        return undecided(judged, NOT_FROM_FILES), 1
+    k = judged.get("k")
     if not isinstance(k, int):
-        return undecided(told, f"no second judge for {told.name} beside earlier releases"), 1
+        return undecided(judged, f"no second judge for {judged.name} beside earlier releases"), 1
     ruling = judge_chain(documents, k, settled)
     bound = "" if ruling.certain else "; a bound, not the exact number"
     others = len(documents) - 1
     reason = f"beside {others} other {'release' if others == 1 else 'releases'}{bound}"
-    found = Verdict(str(told), ruling.holds, ruling.least, k, evidence=told.evidence, reason=reason)
-    return found, ruling.open
+    verdict = Verdict(str(judged), ruling.holds, ruling.least, k, evidence=judged.evidence, reason=reason)
+    return verdict, ruling.open
 
 
 def doubtful(least: Numbers, most: Numbers, k: int) -> Chosen:
     """Returns the targets of which it is not known whether they exist with fewer than k candidates."""
-    found: Chosen = (least < k) & (most >= k) | (least == 0) & (most > 0)
-    return found
+    is_doubtful: Chosen = (least < k) & (most >= k) | (least == 0) & (most > 0)
+    return is_doubtful
 
 
 def _perhaps_lowest(least: Numbers, most: Numbers) -> Chosen:
     """Returns the targets that may keep fewer candidates than all that are known exactly."""
     lowest = int(most[least > 0].min(initial=np.iinfo(np.int64).max))
-    found: Chosen = (least < most) & ((least < lowest) | (most == lowest))
-    return found
+    is_lowest: Chosen = (least < most) & ((least < lowest) | (most == lowest))
+    return is_lowest
 
 
 def _ruled(least: Numbers, most: Numbers, k: int) -> ChainRuling:
@@ -255,15 +259,15 @@ class TogetherRuling:
 
     @property
     def holds(self) -> bool | None:
-        said = [verdict.holds for verdict in self.verdicts]
-        return False if False in said else None if None in said else True
+        answers = [verdict.holds for verdict in self.verdicts]
+        return False if False in answers else None if None in answers else True
 
 
 def judge_source_file(
     path: Path,
     columns: Sequence[str],
     request: PositionRequest,
-    asked: TablesTogether,
+    question: TablesTogether,
     *,
     form: Mapping[str, str] | None = None,
     memory: Memory = NO_LIMIT,
@@ -273,15 +277,15 @@ def judge_source_file(
     `None` where the file is in another form than the judge reads: where it does not begin with `columns`, as
     somebody else has read them. Raises where it is not the file that the tables were made from.
     """
-    told = FileForm.of(form)
-    names = header(path, notes=True, form=told)
+    file_form = FileForm.of(form)
+    names = header(path, notes=True, form=file_form)
     if names != tuple(columns):
         return None
 
     def ask(db: duckdb.DuckDBPyConnection) -> TextTable:
-        return _read(db, Relation.of_file(db, path, names, told), request)
+        return _read(db, Relation.of_file(db, path, names, file_form), request)
 
-    return _rule(SourcePositions.of(strictly(path.name, ask, memory), request), asked)
+    return _rule(SourcePositions.of(strictly(path.name, ask, memory), request), question)
 
 
 class SourceRows:
@@ -305,35 +309,37 @@ class SourceRows:
         """Takes a batch of the wanted columns; `counts`: how many rows each row stands for, if not one."""
         self._rows.add(batch, counts)
 
-    def rule(self, asked: TablesTogether) -> TogetherRuling:
+    def rule(self, question: TablesTogether) -> TogetherRuling:
         """Returns the ruling on all rows that were handed over."""
         rows = self._rows.ask(lambda db, table: _read(db, table, self.request))
-        return _rule(SourcePositions.of(rows, self.request), asked)
+        return _rule(SourcePositions.of(rows, self.request), question)
 
 
 def _read(db: duckdb.DuckDBPyConnection, table: Relation, request: PositionRequest) -> TextTable:
     sets = request.policy.sets
-    made = {name: set_cell(table, name, sets[name]) for name in request.wanted if name in sets}
-    return TextTable.of(db, table, request.wanted, made=made)
+    set_cells = {name: set_cell(table, name, sets[name]) for name in request.wanted if name in sets}
+    return TextTable.of(db, table, request.wanted, computed=set_cells)
 
 
-def _rule(source: SourcePositions, asked: TablesTogether) -> TogetherRuling:
-    found: dict[str, Verdict] = {}
+def _rule(source: SourcePositions, question: TablesTogether) -> TogetherRuling:
+    verdicts: dict[str, Verdict] = {}
     sizes: list[int] = []
-    for tables, promises in asked.groups:
+    for tables, promises in question.groups:
         tally = source.tally(tables)
         sizes += tally.people.tolist() if any(not p.get("columns") for p in promises) else []
         for promise in map(PromiseData, promises):
-            _note(found, replace(judge_of(promise)(tally, promise), reason="asked of every position"))
-    for first, second in asked.pairs if asked.likely else ():
+            _note(verdicts, replace(judge_of(promise)(tally, promise), reason="asked of every position"))
+    for first, second in question.pairs if question.likely else ():
         entries = pair_entries(*source.sides(first, second))
-        for promise in map(PromiseData, asked.likely):
-            kept = None if entries is None else pair_kept(entries, _values(source, promise), promise)
-            if kept is not True:
-                reason = "what two tables make likely breaks it" if kept is False else "too large to decide"
-                _note(found, Verdict(str(promise), kept, None, 0, evidence=promise.evidence, reason=reason))
+        for promise in map(PromiseData, question.likely):
+            holds = None if entries is None else pair_kept(entries, _values(source, promise), promise)
+            if holds is not True:
+                reason = "what two tables make likely breaks it" if holds is False else "too large to decide"
+                _note(
+                    verdicts, Verdict(str(promise), holds, None, 0, evidence=promise.evidence, reason=reason)
+                )
     sizes = sizes or source.tally(range(len(source.labels))).people.tolist()
-    return TogetherRuling(tuple(found.values()), min(sizes, default=None))
+    return TogetherRuling(tuple(verdicts.values()), min(sizes, default=None))
 
 
 def _values(source: SourcePositions, promise: PromiseData) -> JudgedValues | JointlyJudgedValues:
@@ -350,12 +356,12 @@ def _values(source: SourcePositions, promise: PromiseData) -> JudgedValues | Joi
     return JudgedValues(column, tree, of_value, overall, source.request.policy)
 
 
-def _note(found: dict[str, Verdict], verdict: Verdict) -> None:
+def _note(verdicts: dict[str, Verdict], verdict: Verdict) -> None:
     """Keeps the worst verdict on every promise: broken, then open, then the narrowest."""
-    before = found.get(verdict.promise)
+    before = verdicts.get(verdict.promise)
     rank = {False: 0, None: 1, True: 2}
     if before is None or rank[verdict.holds] < rank[before.holds]:
-        found[verdict.promise] = verdict
+        verdicts[verdict.promise] = verdict
 
 
 # Does a table show the counts that a release is remembered by? Read again, from its bytes or its rows.
@@ -377,12 +383,12 @@ def file_shows(
     `form` tells the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas. Raises
     `BadData` where the file cannot be read, or lacks a column that the release has.
     """
-    told = FileForm.of(form)
-    release, names = RememberedRelease.of(document), header(path, notes=notes, form=told)
+    file_form = FileForm.of(form)
+    release, names = RememberedRelease.of(document), header(path, notes=notes, form=file_form)
     wanted = _wanted(release, names)
 
     def ask(db: duckdb.DuckDBPyConnection) -> TextTable:
-        return TextTable.of(db, Relation.of_file(db, path, names, told), wanted)
+        return TextTable.of(db, Relation.of_file(db, path, names, file_form), wanted)
 
     return _same(strictly(path.name, ask, memory), release)
 
@@ -461,26 +467,26 @@ def nodes_of(tree: MarkedTree, texts: Sequence[Text]) -> Numbers:
     """Returns the highest node with each label; -1 where there is none, or two mean different things."""
     text, node = _named(tree, texts)
     low, high = tree.low[node], tree.high[node]
-    found = np.full(len(texts), -1, np.int64)
+    nodes = np.full(len(texts), -1, np.int64)
     there, first = np.unique(text, return_index=True)
-    found[there] = node[first]
-    highest = found[text]
-    found[text[(low != tree.low[highest]) | (high != tree.high[highest])]] = -1
-    return found
+    nodes[there] = node[first]
+    highest = nodes[text]
+    nodes[text[(low != tree.low[highest]) | (high != tree.high[highest])]] = -1
+    return nodes
 
 
 def _named(tree: MarkedTree, texts: Sequence[Text]) -> tuple[Numbers, Numbers]:
     """Returns every pair of a text and a node with that label, sorted by text, then node."""
     order = np.argsort(tree.marks, kind="stable")
-    known = tree.marks[order]
+    sorted_marks = tree.marks[order]
     roots = np.flatnonzero(text_marks(texts)[:, 0] == tree.marks[0])
     which, nodes = [roots], [np.zeros(len(roots), np.int64)]
     inner = np.unique(tree.parent[1:])
     step = max(1, AT_ONCE // max(1, len(texts)))
     for begin in range(0, len(inner) if len(texts) else 0, step):
-        made = child_marks(tree.marks[inner[begin : begin + step]], texts).ravel()
-        place = np.minimum(np.searchsorted(known, made), len(known) - 1)
-        hit = np.flatnonzero(known[place] == made)
+        marks = child_marks(tree.marks[inner[begin : begin + step]], texts).ravel()
+        place = np.minimum(np.searchsorted(sorted_marks, marks), len(sorted_marks) - 1)
+        hit = np.flatnonzero(sorted_marks[place] == marks)
         which.append(hit % len(texts))
         nodes.append(order[place[hit]])
     text, node = np.concatenate(which), np.concatenate(nodes)

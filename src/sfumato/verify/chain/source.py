@@ -95,8 +95,8 @@ class PositionRequest:
         """The columns of the source that have to be read."""
         sets = self.policy.sets
         parts = (sets[name].parts if name in sets else () for name in self.wanted)
-        found = (p or (name,) for p, name in zip(parts, self.wanted, strict=True))
-        return tuple(dict.fromkeys(column for some in found for column in some))
+        groups = (p or (name,) for p, name in zip(parts, self.wanted, strict=True))
+        return tuple(dict.fromkeys(column for group in groups for column in group))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +126,10 @@ class SourcePositions:
         inside = tuple(_inside(rows, request, batches) for batches in request.batches)
         marks = {name: tree.marks for name, tree in trees.items()}
         widths = {name: tree.tree.nodes.high - tree.tree.nodes.low for name, tree in trees.items()}
-        found = cls(request, rows, labels, inside, marks, widths)
+        positions = cls(request, rows, labels, inside, marks, widths)
         for number in range(len(request.releases)):
-            found._check_counts(number)
-        return found
+            positions._check_counts(number)
+        return positions
 
     def positions(self, tables: Sequence[int]) -> tuple[Numbers, Numbers]:
         """Returns the position of every row that is in some of these tables, and which rows these are."""
@@ -158,7 +158,7 @@ class SourcePositions:
     @cached_property
     def leaves(self) -> dict[str, tuple[ValueTree, Numbers]]:
         """The tree of every judged column, and the leaf of every row."""
-        found = {}
+        leaves = {}
         policy = self.request.policy
         for name in policy.judged:
             texts = _texts(self.rows, name)
@@ -167,20 +167,20 @@ class SourcePositions:
             if lacking:
                 raise BadData(f"{lacking} values of {name} are not in its taxonomy")
             place = np.array([tree.place(text) for text in texts], dtype=np.int64)
-            found[name] = (tree, place[_codes(self.rows, name)])
-        return found
+            leaves[name] = (tree, place[_codes(self.rows, name)])
+        return leaves
 
     @cached_property
     def joint_cells(self) -> dict[tuple[str, ...], tuple[tuple[tuple[Text, ...], ...], Numbers]]:
         """Of columns judged together: the different tuples of cells, and the number of every row's."""
-        found = {}
+        by_columns = {}
         for columns in self.request.policy.judged_jointly:
             codes = np.stack([_codes(self.rows, name) for name in columns], axis=1)
             distinct, value = np.unique(codes, axis=0, return_inverse=True)
             texts = [_texts(self.rows, name) for name in columns]
             cells = tuple(tuple(texts[d][v] for d, v in enumerate(row)) for row in distinct.tolist())
-            found[columns] = cells, value.ravel().astype(np.int64)
-        return found
+            by_columns[columns] = cells, value.ravel().astype(np.int64)
+        return by_columns
 
     @cached_property
     def matching(self) -> Numbers:
@@ -196,28 +196,30 @@ class SourcePositions:
         """
         rows = np.flatnonzero(self.inside[second])
         old = self.inside[first][rows]
-        one = [label[rows] for label in self.labels[first]]
-        two = [label[rows] for label in self.labels[second]]
-        joins = [self._coarser(j, a, b) for j, (a, b) in enumerate(zip(one, two, strict=True))]
+        first_labels = [label[rows] for label in self.labels[first]]
+        second_labels = [label[rows] for label in self.labels[second]]
+        joins = [
+            self._coarser(j, a, b) for j, (a, b) in enumerate(zip(first_labels, second_labels, strict=True))
+        ]
         value, counts = self.matching[rows], self.rows.counts[rows]
         block = numbered([*joins, value], len(rows))
         value_of_block = np.zeros(int(block.max(initial=-1)) + 1, np.int64)
         value_of_block[block] = value
-        names = [*(np.where(old, label, -1) for label in one), old]
+        names = [*(np.where(old, label, -1) for label in first_labels), old]
         component = numbered(joins, len(rows))
         first_class = numbered([*names, np.where(old, -1, component)], len(rows))
-        second_class = numbered(two, len(rows))
+        second_class = numbered(second_labels, len(rows))
         return (
             SideCounts.of(block, first_class, counts),
             SideCounts.of(block, second_class, counts),
             value_of_block,
         )
 
-    def _coarser(self, column: int, one: Numbers, other: Numbers) -> Numbers:
+    def _coarser(self, column: int, left: Numbers, right: Numbers) -> Numbers:
         """Returns, of two nodes on one path of a key column, the one with more leaves below it."""
         width = self.widths[self.request.keys[column]]
-        found: Numbers = np.where(width[one] >= width[other], one, other)
-        return found
+        coarser: Numbers = np.where(width[left] >= width[right], left, right)
+        return coarser
 
     def _check_counts(self, number: int) -> None:
         """Raises unless the rows of a table, under its labels, have exactly the counts that it shows."""
@@ -228,13 +230,16 @@ class SourcePositions:
         ]
         theirs = [t.marks[release.nodes[release.owner, j]] for j, t in enumerate(release.trees)]
         if self.request.policy.sets:  # how sets of terms are marked is not the judge's to know
-            mine, other = np.zeros((len(here), 0), np.uint64), np.zeros((len(release.owner), 0), np.uint64)
+            mine, published = (
+                np.zeros((len(here), 0), np.uint64),
+                np.zeros((len(release.owner), 0), np.uint64),
+            )
         else:
             texts = [
                 text_marks(_texts(self.rows, n))[_codes(self.rows, n)][here] for n in self.request.unchanged
             ]
-            mine, other = tuple_marks(texts, len(here)), release.values
-        if _listed(own, mine, self.rows.counts[here]) != _listed(theirs, other, release.counts):
+            mine, published = tuple_marks(texts, len(here)), release.values
+        if _listed(own, mine, self.rows.counts[here]) != _listed(theirs, published, release.counts):
             raise RefusedByHistory(OTHER_TABLE, remedy="Release the table that the versions were made from.")
 
 
@@ -263,19 +268,19 @@ class _PlacedTree:
     def shown(self, table: MarkedTree) -> Numbers:
         """Returns the node that a table shows for every text: the highest that it names, or that is new."""
         nodes, named = self.tree.nodes, set(table.marks[table.cut].tolist())
-        known = set(table.marks.tolist())
-        shown = np.full(len(nodes.labels), -1, np.int64)
+        marks = set(table.marks.tolist())
+        node_shown = np.full(len(nodes.labels), -1, np.int64)
         for v, mark in enumerate(self.marks.tolist()):
-            above = shown[nodes.parent[v]] if v else -1
-            shown[v] = above if above >= 0 else v if mark in named or mark not in known else -1
+            above = node_shown[nodes.parent[v]] if v else -1
+            node_shown[v] = above if above >= 0 else v if mark in named or mark not in marks else -1
         leaf_node = np.full(len(self.tree.values), -1, np.int64)
         for v in range(len(nodes.labels)):
             if nodes.high[v] - nodes.low[v] == 1:
                 leaf_node[nodes.low[v]] = v
-        found: Numbers = shown[leaf_node[self.leaf]]
-        if np.any(found < 0):
+        node_of_text: Numbers = node_shown[leaf_node[self.leaf]]
+        if np.any(node_of_text < 0):
             raise RefusedByHistory(f"{table.name}: {OTHER_TABLE}")
-        return found
+        return node_of_text
 
 
 def _published_rows(rows: TextTable, request: PositionRequest) -> TextTable:
@@ -286,18 +291,18 @@ def _published_rows(rows: TextTable, request: PositionRequest) -> TextTable:
     for name in request.keys:
         empty = np.array([text is None for text in _texts(rows, name)], dtype=bool)
         lacking |= empty[_codes(rows, name)] if len(empty) else False
-    kept = np.flatnonzero(~lacking)
-    return replace(rows, codes=tuple(code[kept] for code in rows.codes), counts=rows.counts[kept])
+    complete = np.flatnonzero(~lacking)
+    return replace(rows, codes=tuple(code[complete] for code in rows.codes), counts=rows.counts[complete])
 
 
 def _inside(rows: TextTable, request: PositionRequest, batches: Marks) -> NDArray[np.bool_]:
     if request.since is None:
         return np.ones(len(rows.counts), dtype=bool)
-    known = {tuple(mark) for mark in batches.tolist()}
+    marks = {tuple(mark) for mark in batches.tolist()}
     own = text_marks(_texts(rows, request.since)).tolist()
-    held = np.array([tuple(mark) in known for mark in own], dtype=bool)
-    found: NDArray[np.bool_] = held[_codes(rows, request.since)]
-    return found
+    is_inside = np.array([tuple(mark) in marks for mark in own], dtype=bool)
+    inside: NDArray[np.bool_] = is_inside[_codes(rows, request.since)]
+    return inside
 
 
 def _texts(rows: TextTable, name: str) -> tuple[Text, ...]:
@@ -368,7 +373,7 @@ class FilesQuestion:
 
 
 def files_verdict(
-    sentence: str, documents: Sequence[Mapping[str, Any]], asked: FilesQuestion, values: HeldValues
+    sentence: str, documents: Sequence[Mapping[str, Any]], question: FilesQuestion, values: HeldValues
 ) -> Verdict:
     """Returns whether tables, oldest first, keep what is asked of everybody's position, as far as they tell.
 
@@ -383,18 +388,18 @@ def files_verdict(
         if entries is None:
             sure = False
             continue
-        if _lacks_room(entries, first, second, asked.k):
-            return _said(sentence, False, asked.k, NO_CELL)
-        sure = sure and _always_people(entries, asked.k)
-        for promise in map(PromiseData, asked.promises):
-            known = _known(releases, promise, asked.policy, values)
-            if known is None:
+        if _lacks_room(entries, first, second, question.k):
+            return _said(sentence, False, question.k, NO_CELL)
+        sure = sure and _always_people(entries, question.k)
+        for promise in map(PromiseData, question.promises):
+            judged = _known(releases, promise, question.policy, values)
+            if judged is None:
                 sure = False
                 continue
-            if not _counts_values_alone(promise) and pair_kept(entries, known, promise) is False:
-                return _said(sentence, False, asked.k, LIKELY)
-            sure = sure and _always(entries, known, promise)
-    return _said(sentence, True if sure else None, asked.k, IN_ALL_WORLDS if sure else NOT_FROM_FILES)
+            if not _counts_values_alone(promise) and pair_kept(entries, judged, promise) is False:
+                return _said(sentence, False, question.k, LIKELY)
+            sure = sure and _always(entries, judged, promise)
+    return _said(sentence, True if sure else None, question.k, IN_ALL_WORLDS if sure else NOT_FROM_FILES)
 
 
 def _said(sentence: str, holds: bool | None, k: int, reason: str) -> Verdict:
@@ -407,22 +412,22 @@ def _counts_values_alone(promise: PromiseData) -> bool:
 
 def _sides(first: ReleaseTable, second: ReleaseTable) -> tuple[SideCounts, SideCounts, Numbers]:
     """Returns both tables as counts by block; who is new in a component is one more class of the first."""
-    one, other, count = blocks(first, second)
+    first_block, second_block, count = blocks(first, second)
     _, join = joins(first, second)
     before, after = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    np.add.at(before, one, first.count)
-    np.add.at(after, other, second.count)
+    np.add.at(before, first_block, first.count)
+    np.add.at(after, second_block, second.count)
     if np.any(after < before):
         raise no_world()
     value, component = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    value[other], component[other] = second.value, join[second.owner]
+    value[second_block], component[second_block] = second.value, join[second.owner]
     new = np.flatnonzero(after > before)
     old_and_new = SideCounts.of(
-        np.concatenate([one, new]),
+        np.concatenate([first_block, new]),
         np.concatenate([first.owner, len(first) + component[new]]),
         np.concatenate([first.count, (after - before)[new]]),
     )
-    return old_and_new, SideCounts.of(other, second.owner, second.count), value
+    return old_and_new, SideCounts.of(second_block, second.owner, second.count), value
 
 
 def _people(entries: PairEntries, bound: Numbers) -> Numbers:
@@ -471,8 +476,8 @@ def _known(
     leaf = np.full(len(distinct), -1, np.int64)
     for mark, text in zip(marks.tolist(), texts, strict=True):
         if tuple(mark) in place:
-            found = tree.place(text)
-            leaf[place[tuple(mark)]] = -1 if found is None else found
+            place_of_text = tree.place(text)
+            leaf[place[tuple(mark)]] = -1 if place_of_text is None else place_of_text
     if lacking or np.any(leaf < 0):
         return None
     newest = number.ravel()[-len(releases[-1].values) :]
@@ -496,8 +501,8 @@ def _always(entries: PairEntries, values: JudgedValues, promise: PromiseData) ->
         if sum(low[v] < high[v] for v in low) > MOST_FREE_VALUES:
             return False
         for chosen in product(*(sorted({low[v], high[v]}) for v in low)):
-            held = {v: n for v, n in zip(low, chosen, strict=True) if n}
-            corners += [held] if held else []
+            corner = {v: n for v, n in zip(low, chosen, strict=True) if n}
+            corners += [corner] if corner else []
     if not corners:
         return True
     return judge_of(promise)(values.tally(corners), promise).holds is True

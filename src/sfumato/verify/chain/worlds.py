@@ -66,14 +66,15 @@ class WorldEquations:
 
         Raises `TooLarge`, and `BadData` where one release contradicts another.
         """
-        told = _told_by(releases)
+        finer_before = _told_by(releases)
         tables = [
-            table if i < 0 else _less(table, releases[i]) for table, i in zip(releases, told, strict=True)
+            table if i < 0 else _less(table, releases[i])
+            for table, i in zip(releases, finer_before, strict=True)
         ]
         offset = np.cumsum([0, *(len(table.owner) for table in tables)])
         pieces, targets, times = [], 0, []
         every = range(len(tables))
-        bindings = [[j for j in every[time:] if told[j] < time] for time in every]
+        bindings = [[j for j in every[time:] if finer_before[j] < time] for time in every]
         for time, cells in enumerate(cells_of_each(tables, bindings, offset)):
             pieces.append((cells.owner + targets, cells.sums))
             times.append(np.full(cells.count, time, np.int64))
@@ -83,7 +84,7 @@ class WorldEquations:
         target = np.concatenate([owner for owner, _ in pieces])
         lengths = np.concatenate([np.full(len(owner), sums.shape[1]) for owner, sums in pieces])
         start = np.concatenate(([0], np.cumsum(lengths)))
-        sums = np.concatenate([some.ravel() for _, some in pieces])
+        sums = np.concatenate([rows.ravel() for _, rows in pieces])
         total = np.concatenate([table.count for table in tables])
         unheard = np.ones(len(total), dtype=bool)
         unheard[sums] = False
@@ -106,7 +107,7 @@ def _told_by(releases: Sequence[ReleaseTable]) -> list[int]:
     """Returns, for every release, the last one before it that shows as much detail; -1: none does."""
     keys = [release.key for release in releases]
     finer: dict[tuple[bytes, bytes], bool] = {}
-    found = []
+    last_finer = []
     for j, table in enumerate(releases):
         for i in reversed(range(j)):
             pair = (keys[i], keys[j])
@@ -116,8 +117,8 @@ def _told_by(releases: Sequence[ReleaseTable]) -> list[int]:
                 break
         else:
             i = -1
-        found.append(i)
-    return found
+        last_finer.append(i)
+    return last_finer
 
 
 def _less(table: ReleaseTable, finer: ReleaseTable) -> ReleaseTable:
@@ -128,14 +129,14 @@ def _less(table: ReleaseTable, finer: ReleaseTable) -> ReleaseTable:
     sizes = [len(table.cut[j][0]) for j in columns]
     there, here = _numbered_together(own, place, sizes, (len(table), len(finer)))
     width = int(max(table.value.max(initial=0), finer.value.max(initial=0))) + 1
-    known = there[table.owner] * width + table.value
-    order = np.argsort(known, kind="stable")
-    asked = here[finer.owner] * width + finer.value
-    at = np.minimum(np.searchsorted(known[order], asked), max(0, len(known) - 1))
-    if len(asked) and (not len(known) or np.any(known[order][at] != asked)):
+    present = there[table.owner] * width + table.value
+    order = np.argsort(present, kind="stable")
+    wanted = here[finer.owner] * width + finer.value
+    at = np.minimum(np.searchsorted(present[order], wanted), max(0, len(present) - 1))
+    if len(wanted) and (not len(present) or np.any(present[order][at] != wanted)):
         raise no_world()
     left = table.count.copy()
-    np.subtract.at(left, order[at] if len(asked) else at, finer.count)
+    np.subtract.at(left, order[at] if len(wanted) else at, finer.count)
     if np.any(left < 0):
         raise no_world()
     return ReleaseTable(table.low, table.high, table.owner, table.value, left, table.cut)
@@ -163,24 +164,24 @@ def cells_of_each(
 
     What a binding begins with as the one before it did is not made again.
     """
-    known: list[tuple[int, CellTable]] = []
+    stack: list[tuple[int, CellTable]] = []
     for binding in bindings:
         alike = 0
-        while alike < min(len(known), len(binding)) and known[alike][0] == binding[alike]:
+        while alike < min(len(stack), len(binding)) and stack[alike][0] == binding[alike]:
             alike += 1
-        del known[alike:]
+        del stack[alike:]
         for j in binding[alike:]:
-            cells = _met(known[-1][1], tables[j], int(offset[j])) if known else _of_one(tables, j, offset)
-            known.append((j, cells))
-        yield known[-1][1]
+            cells = _met(stack[-1][1], tables[j], int(offset[j])) if stack else _of_one(tables, j, offset)
+            stack.append((j, cells))
+        yield stack[-1][1]
 
 
 def _of_one(tables: Sequence[ReleaseTable], j: int, offset: Numbers) -> CellTable:
     """Returns the cells of a release alone: its classes."""
     table = tables[j]
-    some = np.flatnonzero(table.count)
+    entries = np.flatnonzero(table.count)
     cells = CellTable(
-        table.low, table.high, table.owner[some], table.value[some], (offset[j] + some)[:, None]
+        table.low, table.high, table.owner[entries], table.value[entries], (offset[j] + entries)[:, None]
     )
     return _without_empty(cells)
 
@@ -191,19 +192,19 @@ def _met(cells: CellTable, table: ReleaseTable, offset: int) -> CellTable:
     Two meet if, column by column, one holds the other. So each is known by the larger of the two: what holds
     it on the other side, or itself.
     """
-    one, other = joins(cells, table)
-    some = np.flatnonzero(table.count)
+    cell_join, class_join = joins(cells, table)
+    entries = np.flatnonzero(table.count)
     width = int(max(cells.value.max(initial=0), table.value.max(initial=0))) + 1
-    asked = one[cells.owner] * width + cells.value
-    known = other[table.owner[some]] * width + table.value[some]
-    order = np.argsort(known, kind="stable")
-    begin, end = (np.searchsorted(known[order], asked, side=side) for side in ("left", "right"))
+    wanted = cell_join[cells.owner] * width + cells.value
+    present = class_join[table.owner[entries]] * width + table.value[entries]
+    order = np.argsort(present, kind="stable")
+    begin, end = (np.searchsorted(present[order], wanted, side=side) for side in ("left", "right"))
     lengths = end - begin
     if int(lengths.sum()) > LARGEST:
         raise TooLarge
-    left = np.repeat(np.arange(len(asked)), lengths)
+    left = np.repeat(np.arange(len(wanted)), lengths)
     first = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
-    right = some[order[first + np.arange(len(left))]]
+    right = entries[order[first + np.arange(len(left))]]
     pair = cells.owner[left] * max(1, len(table)) + table.owner[right]
     distinct, owner = np.unique(pair, return_inverse=True)
     a, b = distinct // max(1, len(table)), distinct % max(1, len(table))
@@ -234,10 +235,10 @@ def blocks(first: ReleaseTable, second: ReleaseTable) -> tuple[Numbers, Numbers,
 
     Entries of one block have the same value, and all their classes meet.
     """
-    one, other = joins(first, second)
+    left, right = joins(first, second)
     width = int(max(first.value.max(initial=0), second.value.max(initial=0))) + 1
     every = np.concatenate(
-        [one[first.owner] * width + first.value, other[second.owner] * width + second.value]
+        [left[first.owner] * width + first.value, right[second.owner] * width + second.value]
     )
     distinct, number = np.unique(every, return_inverse=True)
     number = number.ravel().astype(np.int64)
@@ -255,28 +256,28 @@ def _without_empty(cells: CellTable) -> CellTable:
 def _ranges(low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
     """Returns the different ranges, ascending."""
     width = int(high.max(initial=0)) + 1
-    found = np.unique(low * width + high)
-    return found // width, found % width
+    codes = np.unique(low * width + high)
+    return codes // width, codes % width
 
 
 def _larger(low: Numbers, high: Numbers, others: tuple[Numbers, Numbers], width: int) -> Numbers:
     """Returns a number for each range, or for what holds it among others; ranges end before `width`."""
     place = covering(others, low, high)
-    held = place >= 0
+    inside = place >= 0
     low, high = low.copy(), high.copy()
-    low[held], high[held] = others[0][place[held]], others[1][place[held]]
+    low[inside], high[inside] = others[0][place[inside]], others[1][place[inside]]
     return low * width + high
 
 
 def _numbered_together(
-    one: Sequence[Numbers], other: Sequence[Numbers], sizes: Sequence[int], lengths: tuple[int, int]
+    left: Sequence[Numbers], right: Sequence[Numbers], sizes: Sequence[int], lengths: tuple[int, int]
 ) -> tuple[Numbers, Numbers]:
     """Returns one numbering for the rows of two tables of numbers."""
-    found = np.zeros(sum(lengths), np.int64)
-    for a, b, size in zip(one, other, sizes, strict=True):
-        pairs = found * (size + 1) + 1 + np.concatenate([a, b])
-        found = np.unique(pairs, return_inverse=True)[1].ravel().astype(np.int64)
-    return found[: lengths[0]], found[lengths[0] :]
+    numbers = np.zeros(sum(lengths), np.int64)
+    for a, b, size in zip(left, right, sizes, strict=True):
+        pairs = numbers * (size + 1) + 1 + np.concatenate([a, b])
+        numbers = np.unique(pairs, return_inverse=True)[1].ravel().astype(np.int64)
+    return numbers[: lengths[0]], numbers[lengths[0] :]
 
 
 def components_of(start: Numbers, sums: Numbers, count: int) -> Numbers:
@@ -343,9 +344,9 @@ def upper_bounds(
 
     `bounds` are the least and the most of every column.
     """
-    known = np.where(np.isfinite(weights), weights, 0.0).clip(-1e6, 1e6)
-    every = [_bounds(system, known, aim, bounds, part, parts, scale) for scale in SCALES]
-    return [min(found) for found in zip(*every, strict=True)]
+    finite = np.where(np.isfinite(weights), weights, 0.0).clip(-1e6, 1e6)
+    every = [_bounds(system, finite, aim, bounds, part, parts, scale) for scale in SCALES]
+    return [min(proved) for proved in zip(*every, strict=True)]
 
 
 def prove_empty(
@@ -357,7 +358,7 @@ def prove_empty(
     """
     nothing = np.zeros(0, np.int64)
     return any(
-        min(upper_bounds(system, some, nothing, bounds, part, parts)) < 0 for some in (weights, -weights)
+        min(upper_bounds(system, signed, nothing, bounds, part, parts)) < 0 for signed in (weights, -weights)
     )
 
 
@@ -381,11 +382,11 @@ def _bounds(
     largest = max(int(abs(scaled).max(initial=0)), int(abs(gain).max(initial=0)), 1)
     most = max(int(system.total.max(initial=0)), int(high.max(initial=0)), 1)
     kind = np.int64 if largest * most * (len(scaled) + len(gain) + 1) < FITS else object
-    found = np.zeros(parts, dtype=kind)
-    np.add.at(found, of_sum, scaled.astype(kind) * system.total.astype(kind))
+    proved = np.zeros(parts, dtype=kind)
+    np.add.at(proved, of_sum, scaled.astype(kind) * system.total.astype(kind))
     reach = np.maximum(gain.astype(kind) * low.astype(kind), gain.astype(kind) * high.astype(kind))
-    np.add.at(found, part, reach)
-    return [int(number) // scale for number in found]
+    np.add.at(proved, part, reach)
+    return [int(number) // scale for number in proved]
 
 
 # How many people can be where: for every unknown of a chain, between how many and how many.
@@ -457,8 +458,8 @@ class WorldBounds:
 
         Raises `BadData` where it turns out that there is no world.
         """
-        for some in self._bundles(goal) if self.budget > 0 else ():
-            some.sample_worlds(goal)
+        for several in self._bundles(goal) if self.budget > 0 else ():
+            several.sample_worlds(goal)
         while self.budget > 0 and (bundle := next(self._bundles(goal), None)) is not None:
             bundle.resolve(goal)
         e, reach = self.equations, np.zeros(len(self.equations.total), np.int64)
@@ -472,9 +473,9 @@ class WorldBounds:
         sizes = np.diff(self._begin)[components]
         order = np.argsort(sizes, kind="stable")
         filled = np.cumsum(sizes[order]) // TOGETHER
-        for some in np.split(components[order], np.flatnonzero(np.diff(filled)) + 1):
-            if len(some):
-                yield _Bundle(self, some)
+        for group in np.split(components[order], np.flatnonzero(np.diff(filled)) + 1):
+            if len(group):
+                yield _Bundle(self, group)
 
     def _open(self, wanted: Chosen) -> Chosen:
         return wanted & (self.least < self.most) & ~self._gave_up
@@ -522,8 +523,8 @@ class _Bundle:
             if not len(left) or self.bounds.budget <= 0:
                 return
             if 2 * len(np.unique(self.part[left])) < self.parts:
-                rest = np.unique(self.bounds.equations.component[self.columns[left]])
-                _Bundle(self.bounds, rest).sample_worlds(goal, times - done)
+                components = np.unique(self.bounds.equations.component[self.columns[left]])
+                _Bundle(self.bounds, components).sample_worlds(goal, times - done)
                 return
             worth = random.integers(1, 9, len(left)).astype(np.float64)
             if self._ask(left, worth) is None:
@@ -556,9 +557,9 @@ class _Bundle:
         if self._people is None:
             self._people = Exchanges(self.system, self.kind, self.part)
 
-        def wanted(seen: Numbers) -> Chosen:
+        def wanted(amounts: Numbers) -> Chosen:
             least = self.bounds.least
-            least[self.columns] = np.maximum(least[self.columns], seen)
+            least[self.columns] = np.maximum(least[self.columns], amounts)
             return here & self.bounds._open(goal())[self.columns]
 
         def spend(work: int) -> bool:
@@ -572,10 +573,10 @@ class _Bundle:
         """Keeps the worlds that the integer solver proposes."""
         if self._integer is None:
             self._integer = IntegerSolver(self.system, self.high)
-        said = self._integer.propose(aim, worth)
-        self.spend(said.steps)
-        if said.amounts is not None:
-            self.keep_worlds(said.amounts)
+        proposal = self._integer.propose(aim, worth)
+        self.spend(proposal.steps)
+        if proposal.amounts is not None:
+            self.keep_worlds(proposal.amounts)
 
     def resolve(self, goal: Goal) -> None:
         """Settles one unknown of every component after the other, until half of the components are done."""
@@ -606,22 +607,22 @@ class _Bundle:
 
         Unless they are said to be of different `worth`, there is one in a part: then what bounds it is kept.
         """
-        said = self.solver.propose(aim, worth)
-        self.spend(said.steps)
+        proposal = self.solver.propose(aim, worth)
+        self.spend(proposal.steps)
         within = (self.low, self.high)
-        if said.amounts is None or said.weights is None:
-            if said.weights is not None and prove_empty(
-                self.system, said.weights, within, self.part, self.parts
+        if proposal.amounts is None or proposal.weights is None:
+            if proposal.weights is not None and prove_empty(
+                self.system, proposal.weights, within, self.part, self.parts
             ):
                 raise no_world()
             self.bounds._gave_up[self.columns[aim]] = True
             return None
         if worth is None:
-            found = upper_bounds(self.system, said.weights, aim, within, self.part, self.parts)
+            proved = upper_bounds(self.system, proposal.weights, aim, within, self.part, self.parts)
             for column in aim.tolist():
-                self.lower(column, found[int(self.part[column])])
-        self.keep_worlds(said.amounts)
-        return said.amounts
+                self.lower(column, proved[int(self.part[column])])
+        self.keep_worlds(proposal.amounts)
+        return proposal.amounts
 
     def keep_worlds(self, amounts: Floats) -> None:
         """Remembers the worlds of all parts where the proposal is one."""
@@ -676,51 +677,51 @@ class _Branches:
             return
         waiting, stuck, looked = [_BoundedBranch({}, {}, int(self.bounds.most[self.unknown]))], [0], 0
         while waiting and looked < BRANCHES and self.bounds.budget > 0:
-            waiting.sort(key=lambda half: half.bound)
-            half = waiting.pop()
-            found = self._look(half)
-            if found is None:
-                stuck.append(half.bound)
+            waiting.sort(key=lambda branch: branch.bound)
+            branch = waiting.pop()
+            parts = self._look(branch)
+            if parts is None:
+                stuck.append(branch.bound)
             else:
-                waiting += [one for one in found if one.bound > self.bounds.least[self.unknown]]
+                waiting += [part for part in parts if part.bound > self.bounds.least[self.unknown]]
             looked += 1
-        most = max(int(self.bounds.least[self.unknown]), *stuck, *(half.bound for half in waiting))
+        most = max(int(self.bounds.least[self.unknown]), *stuck, *(branch.bound for branch in waiting))
         self.bounds.most[self.unknown] = min(int(self.bounds.most[self.unknown]), most)
 
-    def _look(self, half: _BoundedBranch) -> list[_BoundedBranch] | None:
+    def _look(self, branch: _BoundedBranch) -> list[_BoundedBranch] | None:
         """Returns what is left to look at of one half: nothing if it is settled, `None` if it cannot be."""
         low, high = self.alone.low.copy(), self.alone.high.copy()
-        for side, other in ((low, half.low), (high, half.high)):
-            side[list(other)] = list(other.values())
-        said = self._propose(half, low, high)
-        if said.weights is None:
+        for side, bounds in ((low, branch.low), (high, branch.high)):
+            side[list(bounds)] = list(bounds.values())
+        proposal = self._propose(branch, low, high)
+        if proposal.weights is None:
             return None
         system, part, parts = self.alone.system, self.alone.part, self.alone.parts
-        if said.amounts is None:
-            return [] if prove_empty(system, said.weights, (low, high), part, parts) else None
-        [bound] = upper_bounds(system, said.weights, self.aim, (low, high), part, parts)
-        self.alone.keep_worlds(said.amounts)
-        bound = min(bound, half.bound)
+        if proposal.amounts is None:
+            return [] if prove_empty(system, proposal.weights, (low, high), part, parts) else None
+        [bound] = upper_bounds(system, proposal.weights, self.aim, (low, high), part, parts)
+        self.alone.keep_worlds(proposal.amounts)
+        bound = min(bound, branch.bound)
         if bound <= self.bounds.least[self.unknown]:
             return []
-        amounts = np.where(np.isfinite(said.amounts), said.amounts, low).clip(low, high)
+        amounts = np.where(np.isfinite(proposal.amounts), proposal.amounts, low).clip(low, high)
         away = abs(amounts - np.rint(amounts))
         split = int(away.argmax())
         if away[split] < WHOLE:
             return None
         below = int(np.floor(amounts[split]))
         return [
-            _BoundedBranch(half.low, {**half.high, split: below}, bound),
-            _BoundedBranch({**half.low, split: below + 1}, half.high, bound),
+            _BoundedBranch(branch.low, {**branch.high, split: below}, bound),
+            _BoundedBranch({**branch.low, split: below + 1}, branch.high, bound),
         ]
 
-    def _propose(self, half: _BoundedBranch, low: Numbers, high: Numbers) -> Proposal:
+    def _propose(self, branch: _BoundedBranch, low: Numbers, high: Numbers) -> Proposal:
         """Returns the best proposal within the bounds of one half."""
-        changed = {*half.low, *half.high}
+        changed = {*branch.low, *branch.high}
         for column in changed:
             self.alone.solver.bound(column, int(low[column]), int(high[column]))
-        said = self.alone.solver.propose(self.aim)
+        proposal = self.alone.solver.propose(self.aim)
         for column in changed:
             self.alone.solver.bound(column, 0, int(self.alone.high[column]))
-        self.alone.spend(said.steps)
-        return said
+        self.alone.spend(proposal.steps)
+        return proposal
