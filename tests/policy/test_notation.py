@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.attacks.published_labels import KnownLabels
 from sfumato.policy.reference import judge_data
 from sfumato.table.published_texts import numeric_ends
-from sfumato.verify.published_labels import label_reader
+from sfumato.verify.policy_data import label_reader
 from sfumato.verify.trees import build_intervals as judge_build
 
 HALF_OPEN = re.compile(r"\[-?[0-9.]+, -?[0-9.]+\)")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.errors import BadPolicy, BadTaxonomy
-from sfumato.verify.policy_data import JudgedColumn
-from sfumato.verify.published_labels import label_reader
+from sfumato.verify.policy_data import JudgedColumn, label_reader
 
 WHOLE = {"intervals": [5, 10], "from": 0, "to": 60}
 DAYS = st.integers(0, 20000).map(lambda n: (date(1950, 1, 1) + timedelta(days=n)).isoformat())

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE, ReadyKind, ReadyTaxonomy
 from sfumato.system.errors import BadTaxonomy
-from sfumato.verify.policy_data import JudgedColumn
-from sfumato.verify.published_labels import label_reader
+from sfumato.verify.policy_data import JudgedColumn, label_reader
 from sfumato.verify.trees import value_tree
 
 LISTS = [entry.name for entry in CATALOGUE.values() if entry.file]

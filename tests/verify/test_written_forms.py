@@ -12,7 +12,7 @@ from sfumato.policy.taxonomies import rule_from
 from sfumato.policy.taxonomies.dates import DATE_FORMS, ISO, DateForm, Dates, forms_of
 from sfumato.policy.taxonomies.intervals import NUMBER_FORMS, PLAIN, Intervals, NumberForm, form_of
 from sfumato.system.errors import BadPolicy
-from sfumato.verify.published_labels import label_reader
+from sfumato.verify.policy_data import label_reader
 from sfumato.verify.trees import is_moment, written_number
 from verify.test_taxonomies import compare
 

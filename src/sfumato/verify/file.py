@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
@@ -268,7 +267,8 @@ def judge_file(
         found_form = form_of_file(path, columns, FileForm.of(form))
         if found_form is None:
             return None
-        if path.stat().st_size <= LARGEST and not _is_released_form(path, found_form, memory):
+        is_small = path.stat().st_size <= LARGEST
+        if is_small and not is_shortest(path, columns, memory=memory, form=found_form):
             return rule_all(_count_as_written(path, found_form, columns, request, memory), by_rows=by_rows)
     written = found_form or RELEASED
     names = header(path, notes=True, form=written)
@@ -281,14 +281,6 @@ def judge_file(
     return rule_all(strictly(path.name, ask, memory), by_rows=by_rows)
 
 
-def _is_released_form(path: Path, form: FileForm, memory: Memory) -> bool:
-    """Tells whether a CSV file is as releases are written: then its rows tell all that its bytes do."""
-    try:
-        return is_shortest(path, memory=memory, form=form)
-    except BadData:
-        return False
-
-
 def _count_as_written(
     path: Path, form: FileForm, names: Sequence[str], request: TallyRequest, memory: Memory
 ) -> Tally:
@@ -297,17 +289,17 @@ def _count_as_written(
 
     wanted = [names.index(name) for name in request.columns]
     keys = [names.index(name) for name in request.keys]
-    every = [*request.columns, APART]
-    with HandedRows(every, memory=memory) as rows:
+    with HandedRows(request.columns, memory=memory, marked=True) as rows:
         read = iter(written_rows(path, names, form))
         while block := list(islice(read, ROWS_AT_A_TIME)):
             columns = [[row.cells[i] for row in block] for i in wanted]
             columns.append([marks_of(row, keys) for row in block])
-            rows.add(pa.record_batch([pa.array(cells, pa.large_string()) for cells in columns], every))
+            cells = [pa.array(column, pa.large_string()) for column in columns]
+            rows.add(pa.record_batch(cells, [*request.columns, APART]))
         return rows.ask(lambda db, table: count(db, table, request, where=path.name))
 
 
-class JudgedRows:
+class JudgedRows(HandedRows):
     """Rows of a table in memory that are handed over batch by batch; open while it is used in a `with`.
 
     `columns` are those of the table, `wanted` those that batches are to have, in that order.
@@ -317,32 +309,17 @@ class JudgedRows:
         self, columns: Sequence[str], policy: Mapping[str, Any], *, memory: Memory = NO_LIMIT
     ) -> None:
         meant = JudgedPolicy.of(policy)
-        self._asked = TallyRequest.of(meant, columns)
-        self.wanted = self._asked.columns
-        self._rows = HandedRows((*self.wanted, APART), memory=memory)
-        self._by_rows = meant.person is not None and self._asked.person is None
-
-    def __enter__(self) -> Self:
-        self._rows.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._rows.__exit__()
-
-    def restart(self) -> None:
-        """Forgets all rows that were handed over."""
-        self._rows.restart()
+        self._request = TallyRequest.of(meant, columns)
+        self._by_rows = meant.person is not None and self._request.person is None
+        super().__init__(self._request.columns, memory=memory, marked=True)
 
     def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
         """Takes a batch; `counts` says how many rows each of its rows stands for, if not one."""
-        marked = batch.append_column(APART, float_marks(batch, self._asked.keys))
-        self._rows.add(marked, counts)
+        super().add(batch.append_column(APART, float_marks(batch, self._request.keys)), counts)
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Returns a verdict for every promise, on all rows that were handed over."""
-        tally = self._rows.ask(lambda db, table: count(db, table, self._asked, where=WHERE))
+        tally = self.ask(lambda db, table: count(db, table, self._request, where=WHERE))
         return rule_all(tally, by_rows=self._by_rows)
 
 

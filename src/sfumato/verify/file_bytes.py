@@ -337,15 +337,22 @@ class WrittenRow:
     end: str
 
 
-def is_shortest(path: Path, *, memory: Memory = NO_LIMIT, form: FileForm = RELEASED) -> bool:
-    """Tells whether a CSV file is in the shortest form: no quotes but where needed, short line ends."""
-    names = header(path, form=form)
+def is_shortest(
+    path: Path, columns: Sequence[str], *, memory: Memory = NO_LIMIT, form: FileForm = RELEASED
+) -> bool:
+    """Tells whether a CSV file with these columns is in the shortest form, in which releases are written.
+
+    Such a file has no quotes but where they are needed, and short line ends: its rows tell all that its bytes
+    do.
+    """
 
     def ask(db: duckdb.DuckDBPyConnection) -> int:
-        table = Relation.of_file(db, path, names, form)
+        table = Relation.of_file(db, path, columns, form)
         return number(db, length_query(table, form.separator))
 
     try:
+        if header(path, form=form) != tuple(columns):
+            return False
         return _size(path, form) - _header_bytes(path, form) == strictly(path.name, ask, memory)
     except BadData:  # lines that end in different ways are among what a strict reader refuses
         return False
@@ -424,7 +431,7 @@ def csv_surplus(
     found_form = form_of_file(path, columns, form)
     if found_form is None:
         return (Surplus("how the cells of the file are written was not looked at", certain=False),)
-    if _is_released_form(path, columns, memory, found_form):
+    if is_shortest(path, columns, memory=memory, form=found_form):
         return ()
     forms: list[dict[Text, bool]] = [{} for _ in columns]
     several = [False] * len(columns)
@@ -450,13 +457,6 @@ def _whole_surplus(path: Path, columns: Sequence[str]) -> tuple[Surplus, ...]:
     except BadData:
         pass
     return (Surplus("what the file holds beside its cells was not looked at", certain=False),)
-
-
-def _is_released_form(path: Path, columns: Sequence[str], memory: Memory, form: FileForm) -> bool:
-    try:
-        return header(path, form=form) == tuple(columns) and is_shortest(path, memory=memory, form=form)
-    except BadData:
-        return False
 
 
 def marks_of(row: WrittenRow, places: Sequence[int]) -> str:

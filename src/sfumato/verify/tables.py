@@ -436,18 +436,20 @@ PILED = 4_000_000
 class HandedRows:
     """A table that comes in batches; open while it is used in a `with`.
 
-    `wanted` are the columns that have to be handed over, in the order that they have in every batch.
+    `wanted` are the columns that have to be handed over, in the order that they have in every batch. With
+    `marked`, a column `APART` is stored behind them.
     """
 
-    def __init__(self, wanted: Sequence[str], *, memory: Memory = NO_LIMIT) -> None:
+    def __init__(self, wanted: Sequence[str], *, memory: Memory = NO_LIMIT, marked: bool = False) -> None:
         self.wanted = tuple(wanted)
+        self._stored = (*self.wanted, APART) if marked else self.wanted
         self._db = Database(WHERE, memory)
         self._waiting = 0
-        self._kinds = ["VARCHAR"] * len(self.wanted)
+        self._kinds = ["VARCHAR"] * len(self._stored)
 
     def __enter__(self) -> Self:
         self._db.__enter__()
-        declared = ", ".join([*(f"c{i} VARCHAR" for i in range(len(self.wanted))), "n BIGINT"])
+        declared = ", ".join([*(f"c{i} VARCHAR" for i in range(len(self._stored))), "n BIGINT"])
         self._db.ask(lambda db: db.execute(f"CREATE TEMP TABLE handed ({declared})"))
         return self
 
@@ -463,7 +465,7 @@ class HandedRows:
         """Takes a batch of rows; `counts` says how many rows of the table each stands for, if not one."""
         import pyarrow as pa  # noqa: PLC0415  # heavy
 
-        if batch.num_columns != len(self.wanted):
+        if batch.num_columns != len(self._stored):
             raise BadData("a batch of rows has other columns than were asked for", where=WHERE)
         if not batch.num_rows:
             return
@@ -478,11 +480,11 @@ class HandedRows:
 
     def ask(self, question: Callable[[duckdb.DuckDBPyConnection, Relation], Answer]) -> Answer:
         """Returns the answer to a question about all rows that were handed over."""
-        table = Relation("handed", self.wanted, tuple(self._kinds), "sum(n)")
+        table = Relation("handed", self._stored, tuple(self._kinds), "sum(n)")
         return self._db.ask(lambda db: question(db, table))
 
     def _take(self, db: duckdb.DuckDBPyConnection, piece: pa.Table) -> None:
-        listed = ", ".join(f"c{i}" for i in range(len(self.wanted)))
+        listed = ", ".join(f"c{i}" for i in range(len(self._stored)))
         grouped = f"{listed}, sum(n)::BIGINT AS n" if listed else "sum(n)::BIGINT AS n"
         db.register(BATCH, piece)
         db.execute(f"INSERT INTO handed SELECT {grouped} FROM {BATCH} GROUP BY ALL")  # noqa: S608

@@ -259,8 +259,12 @@ def _stars(text: str, masked: int, end: str) -> str:
 
 def character_counts(listed: object) -> list[int]:
     """Returns the numbers of characters that a policy lists."""
-    counts = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
-    return [int(str(count)) for count in counts]
+    return [int(str(count)) for count in listed_words(listed)]
+
+
+def listed_words(listed: object) -> Sequence[object]:
+    """Returns what a policy lists; one word may stand without a list."""
+    return listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
 
 
 def _tree(values: Sequence[str], levels: Sequence[Sequence[Text]], texts: Sequence[Text]) -> ValueTree:
@@ -307,8 +311,7 @@ def build_dates(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     >>> [level[0] for level in tree.labels]
     ['2024-02-29T23:59Z', '2024-02', '2024', '*']
     """
-    listed = spec["date"]
-    units = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
+    units = listed_words(spec["date"])
     if any(unit not in UNITS for unit in units):
         raise BadTaxonomy(f"the units are {', '.join(UNITS)}")
     form = spec.get("written")
@@ -546,9 +549,7 @@ class Scale:
     def of(cls, spec: Mapping[str, object]) -> Scale:
         """Returns what `{intervals: [5, 10], from: 0, to: 120, top: 90, bottom: 18, decimal: true}` says."""
         ends = {key: _said(spec[key]) for key in ("from", "to", "top", "bottom") if spec.get(key) is not None}
-        listed = spec["intervals"]
-        sizes = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
-        widths = tuple(map(_said, sizes))
+        widths = tuple(map(_said, listed_words(spec["intervals"])))
         if (
             not widths
             or widths[0] <= 0
@@ -814,8 +815,7 @@ def _whole(line: Path, where: str) -> Path:
 
 
 def _labels(listed: object) -> Path:
-    labels = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
-    return tuple(map(str, labels))
+    return tuple(map(str, listed_words(listed)))
 
 
 # Ready taxonomies: lists of values in several spellings, or of the beginnings of codes.
@@ -913,8 +913,7 @@ class CodeLabels:
 
     listed: ReadyList
 
-    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
-        del ranges
+    def is_finer(self, text: str, start: int, _ranges: bool) -> bool:
         level = self._level(text)
         return level is not None and level < start
 
@@ -922,8 +921,7 @@ class CodeLabels:
         level = self._level(text)
         return level is not None and level > most
 
-    def height(self, texts: Sequence[str]) -> int:
-        del texts
+    def height(self, _texts: Sequence[str]) -> int:
         return 1 + max(self.listed.groups.values())
 
     def _level(self, text: str) -> int | None:
