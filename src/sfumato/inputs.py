@@ -40,12 +40,12 @@ from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, written_formats
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import Microdata, Role
+from sfumato.table.observers import survey_first_texts
 from sfumato.table.reading.csv import CsvReader
 from sfumato.table.reading.spreadsheet import SpreadsheetReader
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import AnyTable, Source, open_source, with_digits
 from sfumato.table.spelling import meaning
-from sfumato.table.surveying_reader import survey_first_texts
 
 if TYPE_CHECKING:
     from sfumato.draft.doctor import Diagnosis
@@ -423,7 +423,7 @@ def with_warnings(
     from sfumato.draft.doctor import examine_rows
     from sfumato.draft.functional_dependencies import ColumnsBesideKeys
     from sfumato.policy.columns import forms_of
-    from sfumato.table.surveying_reader import show_first_texts, survey_on_first_pass, survey_with_sets
+    from sfumato.table.observers import show_first_texts, survey_on_first_pass, survey_with_sets
 
     warn_of_policy(policy, warn)
     looked_at = policy.columns if policy.person is None else policy.published

@@ -15,7 +15,7 @@ from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.policy.searches import BUILT_IN
 from sfumato.search.contract import Aim, find
 from sfumato.table.counting import expected_rows, rows_by_size
-from sfumato.table.reading.readers import open_file
+from sfumato.table.form_of_source import open_file
 from sfumato.workflows.protect_file import protect_file
 
 

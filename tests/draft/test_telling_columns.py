@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.draft.functional_dependencies import told_rows
 from sfumato.table.microdata import Role
+from sfumato.table.observers import FirstTexts, RowObserver
 from sfumato.table.source import open_source
-from sfumato.table.surveying_reader import FirstRowsReader, FirstTexts
 from sfumato.workflows.confirm import check_policy
 
 PROVINCES = ["north", "south", "east", "west"]
@@ -97,9 +97,7 @@ def test_protect_and_release_warn_in_the_pass_that_counts(write, tmp_path):
 
 def test_only_the_first_rows_are_shown_and_once():
     source, shown = open_source(people(300)), []
-    reader = FirstRowsReader(
-        source.reader, ["weight"], lambda: FirstTexts(["weight"]), shown.append, most=100
-    )
+    reader = RowObserver(source.reader, ["weight"], lambda: FirstTexts(["weight"]), shown.append, most=100)
     for _ in range(2):
         assert sum(len(batch) for batch in reader.batches(["age"])) == 300
     assert [len(texts["weight"]) for texts in shown] == [100]

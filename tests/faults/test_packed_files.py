@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.system.errors import NotEnoughMemory
 from sfumato.system.memory import PROGRAM_BYTES, Memory, resident
-from sfumato.table.arrow import ROWS_AT_A_TIME
+from sfumato.table.reader import ROWS_AT_A_TIME
 from sfumato.table.reading.parquet import ParquetReader
 
 POLICY = """

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.table import arrow
 from sfumato.table import frames as duckdb
 from sfumato.table import polars_frames as polars
+from sfumato.table import reader as arrow
 from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
 from sfumato.table.microdata import Missing
 from sfumato.table.reading import parquet

@@ -10,7 +10,6 @@ import pytest
 
 from sfumato.system.memory import Memory
 from sfumato.table import publication as published_columns
-from sfumato.table import rows_to_publish as counted_rows
 from sfumato.table.cut import Cut
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import Coding, Role
@@ -60,8 +59,8 @@ def both_ways(table, folder, *, ending, drop=(), person=None):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("values", VALUES)
 def test_counted_rows_are_published_as_a_second_pass_would(values, ending, cells, monkeypatch, tmp_path):
-    monkeypatch.setattr(counted_rows, "CELLS_PER_ROW", cells)
-    monkeypatch.setattr(counted_rows, "ROWS_AT_A_TIME", 100)
+    monkeypatch.setattr(published_columns, "CELLS_PER_ROW", cells)
+    monkeypatch.setattr(published_columns, "ROWS_AT_A_TIME", 100)
     for counted, read in both_ways(people(VALUES[values]), tmp_path, ending=ending):
         assert counted == read
 

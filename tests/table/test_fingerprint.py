@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from sfumato.policy.taxonomies.texts import Flat
-from sfumato.table.fingerprint import with_fingerprint
 from sfumato.table.keyed_hashes import are_known, label_marks
 from sfumato.table.microdata import Coding, Role
+from sfumato.table.observers import with_fingerprint
 from sfumato.table.source import open_source
 
 PLAIN = pl.DataFrame({"id": ["p1", "p2", None, "p2"], "age": [30, 31, 32, 33], "rate": [0.5, None, 1.0, 2.0]})

@@ -10,8 +10,8 @@ from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import Coding, Role, SetForm
+from sfumato.table.observers import survey_on_first_pass, survey_with_sets
 from sfumato.table.source import open_source
-from sfumato.table.surveying_reader import survey_on_first_pass, survey_with_sets
 from sfumato.testing.engines import codings
 from table.kinds import MAKERS
 from table.test_term_sets import BITS, KINDS, LISTS, TEXT, flat

@@ -19,8 +19,8 @@ from sfumato.models.continuous.chain import Chain
 from sfumato.models.k_anonymity import judge as k_anonymity
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.memory import Memory
-from sfumato.table.arrow import ArrowReader
 from sfumato.table.form_of_source import RowSource
+from sfumato.table.reader import ArrowReader
 from sfumato.table.release_summary import Imprint
 from sfumato.verify import policy_data
 from sfumato.verify.chain import ruling

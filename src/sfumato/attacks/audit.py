@@ -49,9 +49,9 @@ from sfumato.system.verdict import Finding, Verdict
 from sfumato.table.arrow_rows import HandingReader, arrow_rows, file_of, form_of
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import Coding, Role
+from sfumato.table.observers import show_first_texts, survey_on_first_pass
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import PARQUET, Source, open_source
-from sfumato.table.surveying_reader import show_first_texts, survey_on_first_pass
 from sfumato.table.taxonomy import Label, Taxonomy
 from sfumato.verify.chain.ruling import ShownRows, file_shows
 from sfumato.verify.file import JudgedRows, judge_file

@@ -36,9 +36,9 @@ from sfumato.system.presentation.cards import Card, Printable, decimals, format_
 from sfumato.system.presentation.charts import Chart
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, SourceForm
+from sfumato.table.observers import survey_on_first_pass
 from sfumato.table.source import CanSample, Source, SurveysFirstRows
 from sfumato.table.survey import Survey
-from sfumato.table.surveying_reader import survey_on_first_pass
 
 # The risk of records: minimal sample uniques, and the SUDA scores made of them.
 

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
-from sfumato.table.arrow import batches_of, no_columns
+from sfumato.table.cell_text import canonical
 from sfumato.table.data_file import written_format_of
 from sfumato.table.form_of_source import RowSource, source_form, text_form
 from sfumato.table.microdata import Coding, Microdata, Missing, Role, SetForm, terms_of
-from sfumato.table.reader import PassingReader, Reader
+from sfumato.table.reader import PassingReader, Reader, batches_of, no_columns
 from sfumato.table.reading.csv import PLAIN_FORM, CsvReader
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import ParquetReader, PartsReader
@@ -98,7 +100,12 @@ def arrow_rows(
     wanted = [name for name in names if name != person]
     forms = {name: form for name, form in (sets or {}).items() if not form.parts}
     codings = [
-        Coding(name, Role.QUASI_SENSITIVE if name in forms else Role.SENSITIVE, _flat, forms.get(name))
+        Coding(
+            name,
+            Role.QUASI_SENSITIVE if name in forms else Role.SENSITIVE,
+            Taxonomy.flat_in_order,
+            forms.get(name),
+        )
         for name in wanted
     ]
     wanted_person = person if person in names else None
@@ -126,5 +133,43 @@ def _bare(rows: int) -> pa.RecordBatch:
     return next(iter(batches_of(no_columns(rows))))
 
 
-def _flat(values: Sequence[Label]) -> Taxonomy:
-    return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))
+# Where certain keys stand, so that somebody can delete these rows, and what stands in rows.
+
+
+def rows_of_keys(source: Source, column: str, keys: Sequence[str]) -> list[int] | None:
+    """Returns the numbers of the rows, from 1, in which a column holds one of the keys.
+
+    `None` where the source does not hand out its rows in an order.
+    """
+    if not isinstance(source, RowSource):
+        return None
+    numbers, before = list[int](), 0
+    for batch in source.reader.batches([column]):
+        texts = canonical(batch.column(0), column)
+        hits = pc.indices_nonzero(pc.is_in(texts, value_set=pa.array(keys, texts.type)))
+        numbers += [before + 1 + row for row in hits.to_pylist()]
+        before += batch.num_rows
+    return numbers
+
+
+def texts_of_rows(source: Source, columns: Sequence[str], rows: Sequence[int]) -> list[tuple[Label, ...]]:
+    """Returns what some columns hold in the rows of these numbers, from 1, in the order of the table.
+
+    Raises `UsageError` where the table has no such row, or hands out its rows in no order.
+    """
+    if not isinstance(source, RowSource):
+        raise UsageError("this table hands out its rows in no order", remedy="Name people by their keys.")
+    wanted, cells, before = sorted(set(rows)), list[tuple[Label, ...]](), 0
+    for batch in source.reader.batches(list(columns)):
+        here = [row - before - 1 for row in wanted if before < row <= before + batch.num_rows]
+        if here:
+            chosen = batch.take(pa.array(here))
+            texts = [canonical(chosen.column(name), name).to_pylist() for name in columns]
+            cells += zip(*texts, strict=True)
+        before += batch.num_rows
+    if len(cells) != len(wanted) or not wanted:
+        raise UsageError(
+            f"{len(wanted) - len(cells)} of {len(wanted)} rows are not in the table",
+            remedy="Number rows from 1, without the header.",
+        )
+    return cells

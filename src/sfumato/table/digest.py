@@ -11,8 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Self
 
 import pyarrow as pa
 
@@ -42,16 +40,18 @@ def digest(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> str:
     True
     """
     sums = RowSums(names)
-    with sums:
-        for batch in batches:
-            sums.add(batch)
+    for batch in batches:
+        sums.add(batch)
     return sums.result()
 
 
 class RowSums:
-    """A digest in the making: rows are added batch by batch, between `with` and its end."""
+    """A digest in the making: rows are added batch by batch, and the database that adds up is then closed."""
 
     def __init__(self, names: Sequence[str]) -> None:
+        import duckdb  # noqa: PLC0415  # a database, loaded for digests alone
+
+        self._database = duckdb.connect()
         self._names, self._rows, self._sums = names, 0, [0] * SLICES
         cells = [
             f"CASE WHEN c{i} IS NULL THEN '-' ELSE strlen(c{i}) || ':' || c{i} END" for i in range(len(names))
@@ -59,17 +59,6 @@ class RowSums:
         row = " || ".join(cells) or "''"
         slices = [f"sum(('0x' || substr(h, {1 + i * DIGITS}, {DIGITS}))::BIGINT)" for i in range(SLICES)]
         self._query = f"SELECT count(*), {', '.join(slices)} FROM (SELECT sha256({row}) AS h FROM texts)"  # noqa: S608
-
-    def __enter__(self) -> Self:
-        import duckdb  # noqa: PLC0415  # a database, loaded for digests alone
-
-        self._database = duckdb.connect()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._database.close()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Adds the rows of a batch."""
@@ -81,7 +70,8 @@ class RowSums:
         self._sums = [a + int(b) for a, b in zip(self._sums, parts, strict=True)]
 
     def result(self) -> str:
-        """The digest of all rows so far."""
+        """The digest of all rows; none can be added any more."""
+        self._database.close()
         return table_digest(self._names, self._rows, self._sums)
 
 

@@ -11,8 +11,8 @@ import polars.selectors as cs
 import pyarrow as pa
 
 from sfumato.system.errors import BadData
-from sfumato.table.arrow import ROWS_AT_A_TIME, batches_of, no_columns
 from sfumato.table.columns import safe_name
+from sfumato.table.reader import ROWS_AT_A_TIME, batches_of, no_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,7 +167,7 @@ def with_digits(source: Source, digits: Mapping[str, int]) -> Source:
     if not wanted:
         return source
     from sfumato.table.form_of_source import RowSource  # noqa: PLC0415  # loads Arrow
-    from sfumato.table.row_steps import round_columns  # noqa: PLC0415  # loads Arrow
+    from sfumato.table.row_steps import RoundingReader  # noqa: PLC0415  # loads Arrow
 
     if not isinstance(source, RowSource):
         raise UsageError(
@@ -175,7 +175,7 @@ def with_digits(source: Source, digits: Mapping[str, int]) -> Source:
             where=f"column {next(iter(wanted))}",
             remedy="Round them in the table itself, and drop `digits` from the policy.",
         )
-    return round_columns(source, wanted)
+    return replace(source, reader=RoundingReader(source.reader, wanted))
 
 
 def _bounded(source: Source, memory: Memory) -> Source:
@@ -190,7 +190,7 @@ def _bounded(source: Source, memory: Memory) -> Source:
 
 def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Source:
     if isinstance(data, str | PathLike) and is_database(data):
-        from sfumato.table.reading.readers import open_query  # noqa: PLC0415  # loads Arrow
+        from sfumato.table.form_of_source import open_query  # noqa: PLC0415  # loads Arrow
 
         return open_query(data, expected)
     if isinstance(data, str | Address) and is_address(data):
@@ -200,7 +200,7 @@ def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Sourc
             remedy="A released table can be audited there; copy any other first, or have Spark read it.",
         )
     if isinstance(data, str | PathLike):
-        from sfumato.table.reading.readers import open_file  # noqa: PLC0415  # loads Arrow
+        from sfumato.table.form_of_source import open_file  # noqa: PLC0415  # loads Arrow
 
         return open_file(data, csv=csv, expected=expected)
     if csv is not None:

@@ -206,6 +206,11 @@ class Taxonomy:
             return cls.grow([ANY], [-1])
         return cls.grow([ANY, *values], np.r_[-1, np.zeros(len(values), np.int32)], ordered=ordered)
 
+    @classmethod
+    def flat_in_order(cls, values: Sequence[Label]) -> Taxonomy:
+        """The same for values in the order of their texts, a missing one last."""
+        return cls.flat(sorted(values, key=lambda value: (value is None, value or "")))
+
     @property
     def height(self) -> int:
         """The number of generalization steps from a leaf to the root."""

@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 
 from sfumato.system.progress import Progress, silent
 from sfumato.table.microdata import Microdata
+from sfumato.table.publication import WriteVersion
 from sfumato.table.recoding import Recoding
-from sfumato.table.rows_to_publish import WriteVersion
 from sfumato.table.source import Source
 
 

@@ -35,9 +35,9 @@ from sfumato.system.disk import read_document
 from sfumato.system.errors import BadPolicy, Problem, UsageError, did_you_mean, short
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.progress import Progress, silent
+from sfumato.table.observers import show_first_texts, survey_with_sets
 from sfumato.table.source import AnyTable, Source
 from sfumato.table.survey import Survey
-from sfumato.table.surveying_reader import show_first_texts, survey_with_sets
 
 
 def confirm_file(path: str | Path, columns: Sequence[str] = (), *, every: bool = False) -> tuple[str, ...]:

@@ -32,11 +32,11 @@ from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
-from sfumato.table.fingerprint import TableFingerprint
 from sfumato.table.microdata import Microdata
+from sfumato.table.observers import TableFingerprint
+from sfumato.table.publication import WriteVersion
 from sfumato.table.recoding import Recoding
 from sfumato.table.release_summary import reading_trees
-from sfumato.table.rows_to_publish import WriteVersion
 from sfumato.table.source import Source, open_source
 from sfumato.table.versions import version_writer
 from sfumato.workflows.audit import judged, numbered_columns, witness_path

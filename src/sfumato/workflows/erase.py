@@ -18,10 +18,10 @@ from sfumato.releases.receipt import Erasure
 from sfumato.releases.staging import StepHook, no_hook
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
+from sfumato.table.arrow_rows import rows_of_keys, texts_of_rows
 from sfumato.table.keyed_hashes import label_marks
 from sfumato.table.microdata import Coding, Role
 from sfumato.table.release_summary import Imprint
-from sfumato.table.rows_of_keys import rows_of_keys, texts_of_rows
 from sfumato.table.source import AnyTable, Source
 from sfumato.table.taxonomy import Label, Taxonomy
 from sfumato.workflows.delivery import person_columns

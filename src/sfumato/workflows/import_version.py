@@ -17,7 +17,7 @@ from sfumato.releases.receipt import Receipt
 from sfumato.system.errors import BadData, BadPolicy, RefusedByHistory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
-from sfumato.table.fingerprint import with_fingerprint
+from sfumato.table.observers import with_fingerprint
 from sfumato.table.release_summary import reading_trees
 from sfumato.table.source import AnyTable, with_digits
 from sfumato.workflows.delivery import known_trees, person_columns

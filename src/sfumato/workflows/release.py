@@ -37,8 +37,8 @@ from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import written_formats
-from sfumato.table.fingerprint import TableFingerprint, with_fingerprint
 from sfumato.table.form_of_source import RowSource, first_reader
+from sfumato.table.observers import TableFingerprint, with_fingerprint
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.source import PARQUET, SPARK, AnyTable, Source, with_digits
 from sfumato.verify.tables import one_database

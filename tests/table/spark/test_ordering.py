@@ -9,10 +9,11 @@ from sfumato.table import microdata as packing
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import open_source
-from sfumato.table.spark import recoding, row_order
+from sfumato.table.spark import row_order
 from sfumato.table.spark import row_order as part_bounds
+from sfumato.table.spark import source as recoding
 from sfumato.table.spark.counting import sorted_by_key
-from sfumato.table.spark.recoding import Recoder
+from sfumato.table.spark.source import Recoder
 from sfumato.table.spark.text import NumberedTable
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 from table.spark.tables import frame, read

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
-from sfumato.table.arrow import batches_of, no_columns
 from sfumato.table.columns import check_names
 from sfumato.table.data_file import NO_FORM, Note, SourceForm
+from sfumato.table.reader import batches_of, no_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from pyspark.sql.types import StringType
 
 from sfumato.system.errors import BadData
 from sfumato.system.progress import Progress, silent
-from sfumato.table.arrow import ArrowReader
 from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
 from sfumato.table.cell_text import canonical
 from sfumato.table.columns import safe_name
@@ -35,8 +34,9 @@ from sfumato.table.microdata import (
     Words,
     sort_and_count,
 )
+from sfumato.table.reader import ArrowReader
 from sfumato.table.recoding import SUPPRESSED, Recoding
-from sfumato.table.set_columns import SetReader
+from sfumato.table.row_steps import SetReader
 from sfumato.table.spark.row_order import ShownColumn
 from sfumato.table.spark.text import (
     Lookup,
