@@ -20,7 +20,7 @@ from pyarrow import feather
 
 from sfumato.system.errors import BadData, SfumatoError, UsageError
 from sfumato.table.cut import Cut
-from sfumato.table.reading.csv import CsvOptions
+from sfumato.table.data_file import DataFile
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import open_source
 from sfumato.table.writing import atomic_file
@@ -306,7 +306,7 @@ def test_refusals_hold_no_cell(ending, tmp_path):
     path = tmp_path / f"t.{ending}"
     path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
     with pytest.raises(BadData) as refusal:
-        open_source(path, csv=CsvOptions(delimiter=",")).survey()
+        open_source(DataFile(path, delimiter=",")).survey()
     assert ROW not in str(refusal.value) and CELL not in str(refusal.value)
     source, recoding = publish(pa.table(cells(5)))
     for thing in (

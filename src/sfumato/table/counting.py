@@ -231,12 +231,7 @@ def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
 
 def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
     """Number people by the order of their texts, so that numbers do not depend on the order of rows."""
-    if dictionary.missing:
-        raise BadData(
-            f"column {safe_name(dictionary.name)} names the person, "
-            f"and {dictionary.missing} of its cells are missing",
-            remedy="Give every row a person, or leave such rows out.",
-        )
+    refuse_missing_people(dictionary.missing, dictionary.name)
     values, index = dictionary.distinct_values()
     keys = canonical(values, dictionary.name)
     refuse_keys_written_twice(keys, dictionary.name)
@@ -244,6 +239,15 @@ def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
     ranks = np.zeros(len(values) + 1, np.int64)
     ranks[order] = np.arange(len(values))
     return ranks[index], len(values)
+
+
+def refuse_missing_people(cells: int, name: str) -> None:
+    """Refuse a person column in which so many cells are missing."""
+    if cells:
+        raise BadData(
+            f"column {safe_name(name)} names the person, and {cells} of its cells are missing",
+            remedy="Give every row a person, or leave such rows out.",
+        )
 
 
 def refuse_keys_written_twice(keys: pa.Array, name: str) -> None:

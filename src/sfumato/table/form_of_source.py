@@ -24,7 +24,7 @@ from sfumato.table.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
 from sfumato.table.microdata import Coding, Microdata, Missing, SetForm
 from sfumato.table.publication import CountedRows, LastCount, RowsToPublish, WriteVersion
 from sfumato.table.reader import PassingReader, Reader
-from sfumato.table.reading.csv import CSV_ENDINGS, PLAIN_FORM, CsvOptions, CsvReader, TextForm
+from sfumato.table.reading.csv import CSV_ENDINGS, PLAIN_FORM, CsvReader, TextForm
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import PARQUET_ENDINGS, MatchingReader, PartsReader
 from sfumato.table.recoding import Recoding
@@ -221,9 +221,10 @@ class RowSource:
         with one_step(progress, "digest"):
             return digest(self._with_sets(lists).reader.batches(self.columns), self.columns)
 
+    @contextmanager
     def _to_publish(
         self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
-    ) -> RowsToPublish:
+    ) -> Iterator[RowsToPublish]:
         """The rows of a table that was counted here: read again where the counts do not tell them."""
         source = self._with_sets({c.name: c.form for c in table.columns if c.form})
         gone = set(source._wanted(drop))
@@ -232,9 +233,9 @@ class RowSource:
         names = [name for name in source.columns if name not in apart] + last
         person = [] if table.person_column is None else [table.person_column]
         source._wanted([*(c.name for c in table.columns), *person])
-        return RowsToPublish(
-            source.reader, table, names, len(last), Spill(self.memory), progress, self._last_count.rows
-        )
+        counted = self._last_count.rows
+        with Spill(self.memory) as spill:
+            yield RowsToPublish(source.reader, table, names, len(last), spill, progress, counted)
 
     def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
         """This source with term sets as text."""
@@ -266,9 +267,7 @@ OF_EVERY_KIND = ("decimal", "date-format")
 """What may be said of any file: how its texts are to be understood."""
 
 
-def open_file(
-    data: str | PathLike[str], *, csv: CsvOptions | None = None, expected: SourceForm = NO_FORM
-) -> RowSource:
+def open_file(data: str | PathLike[str], *, expected: SourceForm = NO_FORM) -> RowSource:
     """A file as a source, by its ending; or several Parquet files, by a pattern or by their manifest.
 
     What a `DataFile` says is obeyed, or refused where it makes no sense; what is `expected` of the file is
@@ -287,8 +286,6 @@ def open_file(
     if not path.is_file():
         raise BadData("there is no such file", where=str(path), remedy="Check the path.")
     kind = next((kind for kind in readable_formats() if name.endswith(kind.endings)), None)
-    if csv is not None and not name.endswith(CSV_ENDINGS):
-        raise UsageError("csv options are for CSV files", where=str(path))
     if not name.endswith(CSV_ENDINGS) and fspath(path) != fspath(path).encode("utf-8", "replace").decode():
         raise BadData(
             "the path is not written in UTF-8", where=path.name, remedy="Rename the file, or move it."
@@ -296,8 +293,6 @@ def open_file(
     if kind is None:
         raise _no_format(path)
     _check_form(form, kind.what, *kind.options)
-    if csv is not None:
-        return RowSource(CsvReader(path, csv, expected=expected, note=note))
     return RowSource(kind.reader.load().of_file(path, form, expected, note))
 
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table.microdata import Codes, Microdata, Packing, sort_and_count
+from sfumato.table.microdata import Codes, Microdata, Packing, numbered_keys
 from sfumato.table.taxonomy import Label, Taxonomy
 
 Marks = NDArray[np.uint64]
@@ -51,7 +51,7 @@ def matching(table: Microdata, names: Sequence[str]) -> Matching:
         return Matching(np.zeros(table.distinct, np.int32), np.zeros((1, 2), np.uint64))
     packing = Packing(tuple(max(1, len(table.column(name).taxonomy.leaves)) for name in ordered))
     packed = packing.pack([table.codes(name) for name in ordered])
-    ids, distinct = _numbered(packed)
+    ids, distinct = numbered_keys(packed)
     labels = [table.column(name).taxonomy.leaf_labels for name in ordered]
     codes = [packing.unpack(distinct, j) for j in range(len(ordered))]
     return Matching(ids, joined_marks(list(zip(labels, codes, strict=True)), distinct.shape[1]))
@@ -195,19 +195,3 @@ def _mixed(marks: Marks, more: Marks) -> Marks:
     mixed *= _ODD
     result: Marks = mixed ^ (mixed >> _SHIFT)
     return result
-
-
-def _numbered(packed: NDArray[np.int64]) -> tuple[Codes, NDArray[np.int64]]:
-    """The number of every key among the distinct keys, and these, ascending."""
-    if len(packed) == 1:
-        size = int(packed[0].max(initial=-1)) + 1
-        if size <= 4 * packed.shape[1] + 1024:
-            there = np.zeros(size, dtype=bool)
-            there[packed[0]] = True
-            number = np.cumsum(there, dtype=np.int32) - np.int32(1)
-            return number[packed[0]], np.flatnonzero(there)[None, :].astype(np.int64)
-        distinct, ids = np.unique(packed[0], return_inverse=True)
-        return ids.astype(np.int32), distinct[None, :]
-    distinct, _ = sort_and_count(packed.copy())
-    _, ids = np.unique(packed.T, axis=0, return_inverse=True)
-    return ids.astype(np.int32).ravel(), distinct

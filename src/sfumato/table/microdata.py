@@ -204,6 +204,25 @@ def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tu
     return _run_sums(keys, counts, _first_of_equals(keys)) if len(counts) else (keys, counts)
 
 
+def numbered_keys(packed: Words) -> tuple[NDArray[np.int32], Words]:
+    """The number of every key among the distinct keys, and these, ascending."""
+    if len(packed) == 1:
+        size = int(packed[0].max(initial=-1)) + 1
+        if size <= 4 * packed.shape[1] + 1024:  # then a table of all keys is no larger than the keys
+            there = np.zeros(size, dtype=bool)
+            there[packed[0]] = True
+            number = np.cumsum(there, dtype=np.int32) - np.int32(1)
+            return number[packed[0]], np.flatnonzero(there)[None, :].astype(np.int64)
+    distinct, _ = sort_and_count(packed.copy())
+    if len(packed) > 1:
+        return np.unique(packed.T, axis=0, return_inverse=True)[1].ravel().astype(np.int32), distinct
+    ids = np.empty(packed.shape[1], np.int32)
+    for start in range(0, len(ids), BLOCK_ROWS):
+        span = slice(start, start + BLOCK_ROWS)
+        ids[span] = np.searchsorted(distinct[0], packed[0, span])
+    return ids, distinct
+
+
 def _first_of_equals(keys: Words) -> NDArray[np.bool_]:
     """Which of keys in order differ from the one before."""
     rows = keys.shape[1]
@@ -299,15 +318,13 @@ def joined(
 ) -> tuple[Taxonomy, NDArray[np.int32]]:
     """Returns the joint values that rows hold, as a flat taxonomy, and the leaf rank of every row."""
     packing = Packing(tuple(max(1, len(tree.leaves)) for tree in trees))
-    packed = packing.pack(codes)
-    distinct, _ = sort_and_count(packed.copy())
+    number, distinct = numbered_keys(packing.pack(codes))
     columns = [packing.unpack(distinct, j).tolist() for j in range(len(trees))]
     labels = [tree.leaf_labels for tree in trees]
     texts = [_text([labels[j][v] for j, v in enumerate(row)]) for row in zip(*columns, strict=True)]
     order = sorted(set(texts))
     rank = {text: i for i, text in enumerate(order)}
     of_value = np.array([rank[text] for text in texts], np.int32)
-    number = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel()
     return Taxonomy.flat(order), of_value[number]
 
 

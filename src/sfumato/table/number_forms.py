@@ -82,7 +82,6 @@ class HasCodes(Protocol):
         self, names: Sequence[str], *, progress: Progress = silent
     ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
         """The codes of each of these columns, row by row, and how many codes each has; missing cells last."""
-        ...
 
 
 def column_codes(

@@ -180,7 +180,8 @@ class FirstTexts:
 class LooksAtRows(Protocol[Seen_co]):
     """What is shown rows, batch by batch, and then says what it saw."""
 
-    rows: int
+    @property
+    def rows(self) -> int: ...
 
     def add(self, batch: pa.RecordBatch) -> None: ...
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from weakref import ref
 
 import numpy as np
@@ -555,12 +554,3 @@ class RowsToPublish:
         if gathered.dropped != table.dropped:
             raise another_table()
         return gathered
-
-    def __enter__(self) -> RowsToPublish:
-        self.spill.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.spill.__exit__(kind, error, trace)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 
@@ -21,20 +21,16 @@ class Reader(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """Names and types of all columns."""
-        ...
 
     @property
     def total(self) -> int | None:
         """The number of rows, if known without reading them."""
-        ...
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows of these columns."""
-        ...
 
     def native(self, table: pa.Table) -> Any:  # pandas, Polars, ...: what the caller handed in decides
         """A published table in this reader's own kind."""
-        ...
 
 
 @runtime_checkable
@@ -43,7 +39,21 @@ class CanBeBounded(Protocol):
 
     def within(self, memory: Memory) -> Reader:
         """The same reader, held to that limit."""
-        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FileReader:
+    """A reader of files that unpacks what it reads, held to a limit of memory; it publishes Arrow tables."""
+
+    memory: Memory = field(default_factory=Memory, kw_only=True)
+
+    def within(self, memory: Memory) -> Self:
+        """The same reader, held to that limit."""
+        return replace(self, memory=memory)
+
+    def native(self, table: pa.Table) -> pa.Table:
+        """A published table as it is."""
+        return table
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.table.classes import Classes, histogram
 from sfumato.table.cut import Cut
-from sfumato.table.microdata import BLOCK_ROWS, Codes, Counts, Microdata, Packing, joined, sort_and_count
+from sfumato.table.microdata import BLOCK_ROWS, Codes, Counts, Microdata, Packing, joined, numbered_keys
 from sfumato.table.taxonomy import Label, Taxonomy
 
 SUPPRESSED = -1
@@ -149,14 +149,6 @@ def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Cod
     for column, (word, shift, _) in zip(keys, packing.places, strict=True):
         moved = cuts[column.name].node_of.astype(np.int64) << shift
         packed[word] |= moved[table.codes(column.name)]
-    distinct, _ = sort_and_count(packed.copy())
-    class_of = np.empty(table.distinct, np.int32)
-    if len(packed) == 1:
-        for start in range(0, table.distinct, BLOCK_ROWS):
-            class_of[start : start + BLOCK_ROWS] = np.searchsorted(
-                distinct[0], packed[0, start : start + BLOCK_ROWS]
-            )
-    else:
-        class_of[:] = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel()
+    class_of, distinct = numbered_keys(packed)
     columns = [packing.unpack(distinct, j) for j in range(len(keys))]
     return class_of, np.stack(columns, axis=1)

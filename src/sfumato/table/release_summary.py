@@ -60,7 +60,7 @@ class ReadingTree:
         level = np.full(len(taxonomy.labels), NO_LEVEL, np.int32)
         for i, nodes in enumerate(taxonomy.levels):
             level[nodes] = i
-        return cls(name, taxonomy.digest, taxonomy.parent, level, _node_marks(taxonomy.labels))
+        return cls(name, taxonomy.digest, taxonomy.parent, level, text_marks(taxonomy.labels))
 
     @cached_property
     def shape(self) -> Taxonomy:
@@ -162,9 +162,7 @@ class ReadingTree:
         return {
             "name": self.name,
             "taxonomy": self.digest,
-            "parent": packed(self.parent),
-            "level": packed(self.level),
-            "marks": packed(self.marks),
+            **_packed_parts(self, "parent", "level", "marks"),
         }
 
     @classmethod
@@ -224,12 +222,6 @@ def text_marks(texts: Sequence[Label]) -> NDArray[np.uint64]:
     return np.frombuffer(joined, dtype="<u8").astype(np.uint64)
 
 
-def _node_marks(labels: Sequence[Label]) -> NDArray[np.uint64]:
-    """The marks of nodes by their texts."""
-    joined = b"".join(blake2b(_bytes(label), digest_size=8).digest() for label in labels)
-    return np.frombuffer(joined, dtype="<u8").astype(np.uint64)
-
-
 def folded(text: str) -> str:
     """A text without what changes when a table is saved, typed or copied again.
 
@@ -253,6 +245,11 @@ def _is_blank(text: Label) -> bool:
         return True
     plain = folded(text)
     return plain in _BLANKS or not plain.strip("*")
+
+
+def _packed_parts(thing: object, *names: str) -> dict[str, str]:
+    """Arrays of a thing as short texts, by their names."""
+    return {name: packed(getattr(thing, name)) for name in names}
 
 
 def _damaged() -> BadData:
@@ -497,20 +494,10 @@ class Imprint:
             "since": self.since,
             "after": list(self.after),
             "keys": [
-                {
-                    "name": k.name,
-                    "taxonomy": k.digest,
-                    "parent": packed(k.parent),
-                    "marks": packed(k.marks),
-                    "cut": packed(k.cut),
-                }
+                {"name": k.name, "taxonomy": k.digest, **_packed_parts(k, "parent", "marks", "cut")}
                 for k in self.keys
             ],
-            "nodes": packed(self.nodes),
-            "owner": packed(self.owner),
-            "values": packed(self.values),
-            "counts": packed(self.counts),
-            "batches": packed(self.batches),
+            **_packed_parts(self, "nodes", "owner", "values", "counts", "batches"),
             **({} if self.candidates is None else {"candidates": self.candidates.as_dict()}),
             **{name: value for name, value in more.items() if value},
         }

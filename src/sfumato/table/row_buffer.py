@@ -14,7 +14,7 @@ from sfumato.system.memory import SMALLEST_BUFFER, Memory, coarser_start
 from sfumato.table.columns import safe_name
 from sfumato.table.dictionary import Dictionary
 from sfumato.table.microdata import Counts, Packing, Words, sort_and_count
-from sfumato.table.spill import Spill, StoredArray
+from sfumato.table.spill import Spill, StoredArray, StoredLines
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -32,26 +32,17 @@ BYTES_TO_JOIN_COUNTED, BYTES_TO_JOIN_NEW = 2, 6
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
+class Chunk(StoredLines):
     """Some rows under a packing of their own; where `counted`, the last line says how often each occurs."""
 
     packing: Packing
-    lines: Words | StoredArray
     counted: bool = False
-
-    @property
-    def length(self) -> int:
-        return self.lines.length if isinstance(self.lines, StoredArray) else self.lines.shape[1]
-
-    @property
-    def bytes(self) -> int:
-        return 0 if isinstance(self.lines, StoredArray) else self.lines.nbytes
 
     def part(self, start: int, stop: int) -> Chunk:
         """Some of the rows."""
         lines = self.lines
         part = lines.part(start, stop) if isinstance(lines, StoredArray) else lines[:, start:stop]
-        return Chunk(self.packing, part, self.counted)
+        return Chunk(part, self.packing, self.counted)
 
     def load(self) -> tuple[Words, Counts | None]:
         lines = self.lines.read() if isinstance(self.lines, StoredArray) else self.lines
@@ -79,7 +70,7 @@ class RowBuffer:
 
     def add(self, packing: Packing, words: Words) -> None:
         """Takes packed rows over; they had better be `on_own_pages`, for they are held for long."""
-        self.chunks.append(Chunk(packing, words))
+        self.chunks.append(Chunk(words, packing))
         self._fresh += words.nbytes
         if self._fresh > self._room:
             self._merge_equal()
@@ -93,9 +84,9 @@ class RowBuffer:
         words, counts = sort_and_count(*repacked(here, packing, tables))
         lines = np.concatenate((words, counts[None]))
         del words, counts
-        merged = Chunk(packing, lines, counted=True)
+        merged = Chunk(lines, packing, counted=True)
         if self._spill is not None and merged.bytes * 2 > self._room:
-            merged = Chunk(packing, self._spill.store(lines), counted=True)
+            merged = Chunk(self._spill.store(lines), packing, counted=True)
         elif self._spill is None:
             wide = max(self._dictionaries, key=lambda d: d.size)
             self._memory.check(

@@ -18,7 +18,6 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.taxonomy import Label
 
 if TYPE_CHECKING:
-    from sfumato.table.reading.csv import CsvOptions
     from sfumato.table.survey import Survey
 
 
@@ -32,23 +31,19 @@ class Source(Protocol):
     @property
     def memory(self) -> Memory:
         """How much a call may hold while it reads this table; `Memory()` where there is no limit."""
-        ...
 
     @property
     def kind(self) -> str:
         """What it is: pandas, polars, polars-lazy, pyarrow, duckdb, spark, csv or parquet."""
-        ...
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns, in order."""
-        ...
 
     def survey(
         self, names: Sequence[str] | None = None, *, limit: int = ..., progress: Progress = silent
     ) -> Survey:
         """What the columns hold."""
-        ...
 
     def count(
         self,
@@ -59,13 +54,11 @@ class Source(Protocol):
         progress: Progress = silent,
     ) -> Microdata:
         """All rows as leaf ranks, equal rows once; one pass."""
-        ...
 
     def recode(
         self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
     ) -> Any:  # a table of the kind that was handed in, of one of many libraries
         """The published table, of the same kind as this one (a path gives a PyArrow table)."""
-        ...
 
     def write(
         self,
@@ -83,11 +76,9 @@ class Source(Protocol):
         The columns `numbered` come last, and a number stands for each of their values: it tells which rows
         are alike in that column, and nothing else. Only its owner may read such a file.
         """
-        ...
 
     def digest(self, *, progress: Progress = silent) -> str:
         """A fingerprint of all rows as text: equal for equal multisets of rows, on every engine."""
-        ...
 
 
 class Frame(Protocol):
@@ -111,11 +102,9 @@ class CanSample(Protocol):
     @property
     def sample_of(self) -> int | None:
         """How many rows the table has that this one is a sample of; none if it is whole."""
-        ...
 
     def sampled(self, rows: int) -> Source:
         """About so many of its rows, always the same ones."""
-        ...
 
 
 @runtime_checkable
@@ -124,7 +113,6 @@ class SurveysFirstRows(Protocol):
 
     def survey_first(self, names: Sequence[str], *, rows: int = ...) -> Survey:
         """What these columns hold in the first rows."""
-        ...
 
 
 @runtime_checkable
@@ -133,13 +121,11 @@ class ShowsFirstRows(Protocol):
 
     def first_texts(self, names: Sequence[str], *, rows: int = ...) -> Mapping[str, Sequence[Label]]:
         """The canonical texts of these columns in the first rows, row by row."""
-        ...
 
 
 def open_source(
     data: AnyTable,
     *,
-    csv: CsvOptions | None = None,
     memory: Memory | None = None,
     expected: SourceForm = NO_FORM,
     digits: Mapping[str, int] | None = None,
@@ -149,12 +135,11 @@ def open_source(
     A path is a CSV file, a Parquet file, or a folder of Parquet files with a manifest; a `DataFile` also says
     how it is to be read.
 
-    `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding); `expected`
-    is what a policy says of its data, for what a `DataFile` leaves open. `memory` bounds what is held while
-    rows are counted and written; sources of another make look after themselves. With `digits`, columns of
-    numbers are rounded (see `with_digits`).
+    `expected` is what a policy says of its data, for what a `DataFile` leaves open. `memory` bounds what is
+    held while rows are counted and written; sources of another make look after themselves. With `digits`,
+    columns of numbers are rounded (see `with_digits`).
     """
-    source = _opened(data, csv, expected)
+    source = _opened(data, expected)
     return with_digits(source if memory is None else _bounded(source, memory), digits or {})
 
 
@@ -188,7 +173,7 @@ def _bounded(source: Source, memory: Memory) -> Source:
     return replace(source, reader=reader, memory=memory)
 
 
-def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Source:
+def _opened(data: object, expected: SourceForm) -> Source:
     if isinstance(data, str | PathLike) and is_database(data):
         from sfumato.table.form_of_source import open_query  # noqa: PLC0415  # loads Arrow
 
@@ -202,9 +187,7 @@ def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Sourc
     if isinstance(data, str | PathLike):
         from sfumato.table.form_of_source import open_file  # noqa: PLC0415  # loads Arrow
 
-        return open_file(data, csv=csv, expected=expected)
-    if csv is not None:
-        raise UsageError("csv options are for paths")
+        return open_file(data, expected=expected)
     # A source of another package is told by its type: a dataframe may have columns of any name as attributes.
     if all(callable(getattr(type(data), verb, None)) for verb in ("survey", "count", "recode", "write")):
         source = cast(Source, data)

@@ -45,6 +45,21 @@ class StoredArray:
         return lines
 
 
+@dataclass(frozen=True, eq=False)
+class StoredLines:
+    """Lines of numbers, in memory or on disk; `bytes` is what they take in memory."""
+
+    lines: Longs | StoredArray
+
+    @property
+    def length(self) -> int:
+        return self.lines.length if isinstance(self.lines, StoredArray) else self.lines.shape[1]
+
+    @property
+    def bytes(self) -> int:
+        return 0 if isinstance(self.lines, StoredArray) else self.lines.nbytes
+
+
 @dataclass(eq=False)
 class Spill:
     """A folder that is made when it is first needed; `memory` says where, and how much is held instead."""
@@ -148,23 +163,12 @@ class Runs:
             yield parts
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """Lines of words and one of counts, in memory or on disk."""
-
-    lines: Words | StoredArray
+class _Run(StoredLines):
+    """Lines of words and one of counts."""
 
     @classmethod
     def of(cls, words: Words, counts: Counts) -> _Run:
         return cls(np.concatenate((words, counts[None])))
-
-    @property
-    def length(self) -> int:
-        return self.lines.length if isinstance(self.lines, StoredArray) else self.lines.shape[1]
-
-    @property
-    def bytes(self) -> int:
-        return 0 if isinstance(self.lines, StoredArray) else self.lines.nbytes
 
     def read(self, start: int, stop: int) -> Words:
         lines = self.lines

@@ -186,17 +186,7 @@ class _ColumnTally:
         values, index = self.seen.distinct_values()
         if not self.complete:
             repeats = int(self.counts[1:].sum()) > len(values)
-            return ColumnSurvey(
-                self.name,
-                self.guess.kind,
-                len(values),
-                self.missing,
-                (),
-                np.zeros(0, np.int64),
-                False,
-                repeats,
-                not self.guess.fixed,
-            )
+            return self._survey(len(values), (), np.zeros(0, np.int64), complete=False, repeats=repeats)
         texts = self.seen.texts(values)
         sums = np.zeros(len(texts) + 1, np.int64)
         np.add.at(sums, index, self.counts[: len(index)])
@@ -207,15 +197,20 @@ class _ColumnTally:
             labels.append(None)
             order.append(len(texts))
         repeats = int(sums[:-1].max(initial=0)) > 1
+        return self._survey(len(texts), tuple(labels), sums[order], complete=True, repeats=repeats)
+
+    def _survey(
+        self,
+        distinct: int,
+        labels: tuple[Label, ...],
+        counts: NDArray[np.int64],
+        *,
+        complete: bool,
+        repeats: bool,
+    ) -> ColumnSurvey:
+        kind, is_text = self.guess.kind, not self.guess.fixed
         return ColumnSurvey(
-            self.name,
-            self.guess.kind,
-            len(texts),
-            self.missing,
-            tuple(labels),
-            sums[order],
-            repeats=repeats,
-            is_text=not self.guess.fixed,
+            self.name, kind, distinct, self.missing, labels, counts, complete, repeats, is_text
         )
 
 

@@ -453,17 +453,14 @@ class TaxonomyRule(Protocol):
     @property
     def ordered(self) -> bool:
         """Whether the order of the leaves means something."""
-        ...
 
     @property
     def spec(self) -> Spec:
         """The rule as a policy writes it."""
-        ...
 
     @property
     def digest(self) -> str:
         """A fingerprint of what lies outside the policy (a file), else empty."""
-        ...
 
     def build(self, values: Sequence[Label]) -> Taxonomy: ...
 
@@ -477,4 +474,3 @@ class Builder(TaxonomyRule, Protocol):
     @classmethod
     def read(cls, spec: Spec, folder: Path | None) -> Self:
         """From the policy's words; raises `BadPolicy` or `BadTaxonomy`."""
-        ...

@@ -28,7 +28,6 @@ class CanWriteVersions(Protocol):
         progress: Progress = silent,
     ) -> AbstractContextManager[WriteVersion]:
         """Returns what writes up to `count` versions of the counted table; rows are read at the first one."""
-        ...
 
 
 @contextmanager

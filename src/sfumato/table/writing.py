@@ -159,12 +159,20 @@ def write_parquet(published: PublishedRows, file: BinaryIO, _form: OutputForm, p
     """Writes the rows in groups; the bytes follow from them alone."""
     published = replace(published, values=tuple(map(as_written, published.values)))
     with _parquet_writer(file, published.schema) as write_group:
-        done = 0
-        for codes in published.blocks(ROW_GROUP):
+        for _, codes in _blocks(published, ROW_GROUP, progress):
             cells = [to_arrow(code, missing=len(v)) for v, code in zip(published.values, codes, strict=True)]
             write_group(map(pa.DictionaryArray.from_arrays, cells, published.values))
-            done += len(codes[0])
-            progress("writing", done, published.rows)
+
+
+def _blocks(
+    published: PublishedRows, rows: int, progress: Progress
+) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Yields the codes of so many rows at a time, and how many were before them; tells what is written."""
+    done = 0
+    for codes in published.blocks(rows):
+        yield done, codes
+        done += len(codes[0])
+        progress("writing", done, published.rows)
 
 
 def write_parquet_again(path: Path) -> None:
@@ -237,21 +245,22 @@ def write_csv(published: PublishedRows, file: BinaryIO, form: OutputForm, progre
     file.write(encoded((delimiter.join(head) + "\n").encode()))
     cells = [_cells(values, delimiter, formula_safe) for values in published.values]
     separator = _text(delimiter)
-    done = 0
-    for codes in published.blocks(LINES_AT_A_TIME):
+    for _, codes in _blocks(published, LINES_AT_A_TIME, progress):
         columns = [c.take(to_arrow(code)) for c, code in zip(cells, codes, strict=True)]
         lines = pc.binary_join_element_wise(*columns, separator) if len(columns) > 1 else columns[0]
         ended = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
-        _, offsets, data = ended.buffers()
-        bounds = np.frombuffer(offsets, np.int64)
-        lines_of_block = memoryview(data)[int(bounds[ended.offset]) : int(bounds[ended.offset + len(ended)])]
-        file.write(encoded(lines_of_block))
-        done += len(codes[0])
-        progress("writing", done, published.rows)
+        file.write(encoded(_bytes_of(ended)))
 
 
 def _text(text: str) -> pa.Scalar:
     return text_array([text])[0]
+
+
+def _bytes_of(texts: pa.Array) -> memoryview:
+    """The bytes of all texts, one after the other, as they lie in memory."""
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, np.int64)
+    return memoryview(data)[int(bounds[texts.offset]) : int(bounds[texts.offset + len(texts)])]
 
 
 def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
@@ -292,10 +301,10 @@ def write_arrow(published: PublishedRows, file: BinaryIO, _form: OutputForm, pro
     """Writes the rows as an Arrow IPC file, without metadata."""
     values = [as_written(column) for column in published.values]
     fields = [pa.field(name, column.type) for name, column in zip(published.names, values, strict=True)]
-    schema, done = pa.schema(fields), 0
+    schema = pa.schema(fields)
     options = ipc.IpcWriteOptions(compression="zstd", use_threads=False)
     with ipc.new_file(file, schema, options=options) as out:
-        for codes in published.blocks(RECORDS_AT_A_TIME):
+        for _, codes in _blocks(published, RECORDS_AT_A_TIME, progress):
             columns = [
                 pc.take(column, to_arrow(code, missing=len(column)))
                 if len(column)
@@ -303,24 +312,18 @@ def write_arrow(published: PublishedRows, file: BinaryIO, _form: OutputForm, pro
                 for column, code in zip(values, codes, strict=True)
             ]
             out.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-            done += len(codes[0])
-            progress("writing", done, published.rows)
 
 
 @built_in_writer("jsonl", ".jsonl", ".ndjson", place=7, releases=("ndjson",))
 def write_json_lines(published: PublishedRows, file: BinaryIO, _form: OutputForm, progress: Progress) -> None:
     """Writes a record on each line: every column in order, a missing cell as null."""
     cells = [_members(name, v) for name, v in zip(published.names, published.values, strict=True)]
-    comma, nothing, done = _scalar(", "), _scalar(""), 0
-    for codes in published.blocks(RECORDS_AT_A_TIME):
+    comma, nothing = _text(", "), _text("")
+    for _, codes in _blocks(published, RECORDS_AT_A_TIME, progress):
         columns = [values.take(to_arrow(code)) for values, code in zip(cells, codes, strict=True)]
         members = pc.binary_join_element_wise(*columns, comma) if len(columns) > 1 else columns[0]
-        lines = pc.binary_join_element_wise(_scalar("{"), members, _scalar("}\n"), nothing)
-        _, offsets, data = lines.buffers()
-        bounds = np.frombuffer(offsets, np.int64)
-        file.write(memoryview(data)[int(bounds[lines.offset]) : int(bounds[lines.offset + len(lines)])])
-        done += len(codes[0])
-        progress("writing", done, published.rows)
+        lines = pc.binary_join_element_wise(_text("{"), members, _text("}\n"), nothing)
+        file.write(_bytes_of(lines))
 
 
 def _members(name: str, values: pa.Array) -> pa.Array:
@@ -333,10 +336,6 @@ def _members(name: str, values: pa.Array) -> pa.Array:
         plain = bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
     written = texts if plain else [json.dumps(text, ensure_ascii=False) for text in texts]
     return text_array([f"{key}: {text}" for text in [*written, "null"]])
-
-
-def _scalar(text: str) -> pa.Scalar:
-    return text_array([text])[0]
 
 
 # XLSX files of published rows, written from scratch: one sheet, its cells, and nothing else.
@@ -407,13 +406,10 @@ def write_xlsx(published: PublishedRows, file: BinaryIO, _form: OutputForm, prog
             sheet.write(f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
             names = [f'<c r="{_letters(j)}1"{_text_cell(name)}' for j, name in enumerate(published.names)]
             sheet.write(f'<row r="1">{"".join(names)}</row>'.encode())
-            done = 0
             cells = [_xlsx_writer_cells(values) for values in published.values]
-            for codes in published.blocks(ROWS_AT_A_TIME):
+            for before, codes in _blocks(published, ROWS_AT_A_TIME, progress):
                 _refuse_bare_rows(published, codes)
-                sheet.write(_lines(cells, codes, first=done + 2))
-                done += len(codes[0])
-                progress("writing", done, published.rows)
+                sheet.write(_lines(cells, codes, first=before + 2))
             sheet.write(b"</sheetData></worksheet>")
 
 
@@ -427,16 +423,14 @@ def _lines(cells: list[pa.Array], codes: list[np.ndarray], *, first: int) -> byt
     """Returns some rows as XML: the cells of each value are written once, then joined."""
     rows = len(codes[0])
     numbers = pa.array(np.arange(first, first + rows)).cast(pa.large_string())
-    parts: list[pa.Array | pa.Scalar] = [_scalar('<row r="'), numbers, _scalar('">')]
-    nothing = _scalar("")
+    parts: list[pa.Array | pa.Scalar] = [_text('<row r="'), numbers, _text('">')]
+    nothing = _text("")
     for j, (values, code) in enumerate(zip(cells, codes, strict=True)):
         own = values.take(to_arrow(code))
-        place = pc.binary_join_element_wise(_scalar(f'<c r="{_letters(j)}'), numbers, own, nothing)
+        place = pc.binary_join_element_wise(_text(f'<c r="{_letters(j)}'), numbers, own, nothing)
         parts.append(pc.if_else(pc.equal(own, nothing), nothing, place))
-    line = pc.binary_join_element_wise(*parts, _scalar("</row>"), nothing)
-    _, offsets, data = line.buffers()
-    bounds = np.frombuffer(offsets, np.int64)
-    return bytes(memoryview(data)[int(bounds[line.offset]) : int(bounds[line.offset + rows])])
+    line = pc.binary_join_element_wise(*parts, _text("</row>"), nothing)
+    return bytes(_bytes_of(line))
 
 
 def _refuse_bare_rows(published: PublishedRows, codes: list[np.ndarray]) -> None:

@@ -54,15 +54,12 @@ class LabelReader(Protocol):
 
     def is_finer(self, text: str, start: int, ranges: bool, /) -> bool:
         """Tells whether a text is finer than level `start`, or, with `ranges`, than a range may be."""
-        ...
 
     def is_coarser(self, text: str, most: int, /) -> bool:
         """Tells whether a text is coarser than level `most`, which is below the last."""
-        ...
 
     def height(self, texts: Sequence[str], /) -> int:
         """Returns the number of the last level, at which nothing is told; of masks, as far as texts tell."""
-        ...
 
 
 def label_reader(spec: Spec, content: bytes | None = None) -> LabelReader:

@@ -700,8 +700,7 @@ def build_flat(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     """
     listed = spec["flat"]
     values = in_order(text for text in texts if text is not None) if listed is True else _labels(listed)
-    levels = [list(dict.fromkeys(values))]
-    return _with_all(_written_tree(levels, spec, texts), texts)
+    return _written_tree([list(dict.fromkeys(values))], spec, texts)
 
 
 def build_rows(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
@@ -765,22 +764,18 @@ def of_paths(paths: Sequence[Path], spec: Mapping[str, object], texts: Sequence[
         chosen = {v: p if len(p) > 1 and p[-1] == ANY else (*p, ANY) for v, p in chosen.items()}
     longest = max(map(len, chosen.values()), default=0)
     full = [(value,) * (longest - len(path)) + path for value, path in chosen.items()]
-    levels = [[path[i] for path in full] for i in range(longest)]
-    return _with_all(_written_tree(levels, spec, texts), texts)
-
-
-def _with_all(tree: ValueTree, texts: Sequence[Text]) -> ValueTree:
-    """Returns the tree; raises `BadTaxonomy` where a text has no place in it."""
-    lacking = [text for text in texts if text is not None and tree.place(text) is None]
-    if lacking:
-        raise BadTaxonomy(f"{len(lacking)} values have no place in the taxonomy", values=lacking)
-    return tree
+    return _written_tree([[path[i] for path in full] for i in range(longest)], spec, texts)
 
 
 def _written_tree(
     levels: Sequence[Sequence[Text]], spec: Mapping[str, object], texts: Sequence[Text]
 ) -> ValueTree:
-    return ValueTree.of_levels(levels, ordered=spec.get("ordered") is True, missing=None in texts)
+    """Returns the tree of written levels; raises `BadTaxonomy` where a text has no place in it."""
+    tree = ValueTree.of_levels(levels, ordered=spec.get("ordered") is True, missing=None in texts)
+    lacking = [text for text in texts if text is not None and tree.place(text) is None]
+    if lacking:
+        raise BadTaxonomy(f"{len(lacking)} values have no place in the taxonomy", values=lacking)
+    return tree
 
 
 def _branches(words: object, above: Path) -> Iterator[Path]:

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.system.errors import BadData, UsageError
-from sfumato.table.reading.csv import CsvOptions, CsvReader
+from sfumato.table.data_file import DataFile
+from sfumato.table.reading.csv import CsvReader
 from sfumato.table.source import open_source
 from sfumato.testing.engines import codings, decoded
 from sfumato.verify.tables import FileForm, Relation, strictly
@@ -30,9 +31,9 @@ def file(tmp_path):
     return make
 
 
-def rows(path, csv=None):
+def rows(path):
     """All rows of a file, sorted, with None for missing cells."""
-    source = open_source(path, csv=csv)
+    source = open_source(path)
     table = source.count(codings([], source.columns))
     found = [row for row, count in decoded(table).items() for _ in range(count)]
     return source.columns, sorted(found, key=repr)
@@ -130,11 +131,11 @@ def test_a_first_column_without_a_name_is_called_row(first, file):
 
 def test_options(file):
     latin = file("a;b\né;1,2\n".encode("latin-1"))
-    assert rows(latin, CsvOptions(encoding="latin-1"))[1] == [("é", "1,2")]
-    assert rows(file(b"a;b,c\n1;2,3\n"), CsvOptions(delimiter=","))[0] == ("a;b", "c")
+    assert rows(DataFile(latin, encoding="latin-1"))[1] == [("é", "1,2")]
+    assert rows(DataFile(file(b"a;b,c\n1;2,3\n"), delimiter=","))[0] == ("a;b", "c")
     for wrong in ({"delimiter": ",,"}, {"delimiter": '"'}, {"delimiter": "é"}, {"encoding": "no-such"}):
         with pytest.raises(UsageError):
-            CsvOptions(**wrong)
+            DataFile("t.csv", **wrong)
 
 
 def test_gzip_and_endings(file):
@@ -241,8 +242,8 @@ def test_codes_are_small_integers(file):
 def test_texts_that_stand_for_an_empty_cell_do_so_without_quotes(file):
     path = file('a,b\nNA,"NA"\nNULL,x\n,NULLs\n')
     assert rows(path)[1] == sorted([("NA", "NA"), ("NULL", "x"), (None, "NULLs")], key=repr)
-    told = CsvOptions(empty=("NA", "NULL"))
-    assert rows(path, told)[1] == sorted([(None, "NA"), (None, "x"), (None, "NULLs")], key=repr)
+    told = DataFile(path, empty="NA, NULL")
+    assert rows(told)[1] == sorted([(None, "NA"), (None, "x"), (None, "NULLs")], key=repr)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["NA", "", "x", "."]), st.booleans()), min_size=1, max_size=8))
@@ -251,7 +252,7 @@ def test_engine_and_judge_find_the_same_cells_empty(tmp_path_factory, cells):
     written = [f'"{text}"' if quoted else text for text, quoted in cells]
     path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in written))
     expected = sum(not quoted and text in {"", "NA"} for text, quoted in cells)
-    found = rows(path, CsvOptions(empty=("NA",)))[1]
+    found = rows(DataFile(path, empty="NA"))[1]
     assert sum(cell is None for cell, _ in found) == expected
 
     def missing(db):

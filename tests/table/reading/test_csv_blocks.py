@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.system.errors import BadData, UsageError
+from sfumato.table.data_file import DataFile
 from sfumato.table.reading import csv as utf8
-from sfumato.table.reading.csv import CsvOptions
 from sfumato.table.source import open_source
 from table.kinds import FOLDER
 
@@ -25,7 +25,7 @@ def cells(path, *, block=utf8.BLOCK_BYTES, longest=utf8.LONGEST_CELL):
     """Every row in order, or what is wrong."""
     with mock.patch.object(utf8, "BLOCK_BYTES", block):
         try:
-            reader = open_source(path, csv=CsvOptions(longest_cell=longest)).reader
+            reader = open_source(DataFile(path, longest_cell=longest)).reader
             batches = reader.batches(reader.schema.names)
             return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
         except BadData as error:
@@ -72,9 +72,9 @@ def test_a_cell_may_be_as_long_as_one_allows(tmp_path):
         BadData, match=f"line 2 begins a row with a cell of more than {utf8.LONGEST_CELL} bytes"
     ):
         open_source(path).survey()
-    assert open_source(path, csv=CsvOptions(longest_cell=1 << 21)).survey().rows == 1
-    with pytest.raises(UsageError, match="at least one byte"):
-        CsvOptions(longest_cell=0)
+    assert open_source(DataFile(path, longest_cell=1 << 21)).survey().rows == 1
+    with pytest.raises(UsageError, match="a number of bytes"):
+        DataFile(path, longest_cell=0)
 
 
 def test_a_line_of_names_that_does_not_end(tmp_path):

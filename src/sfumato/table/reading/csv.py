@@ -17,7 +17,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadData, UsageError
+from sfumato.system.errors import BadData
 from sfumato.table.columns import NO_FIRST_NAME, check_names, name_first
 from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader, readable_formats
 
@@ -397,27 +397,6 @@ OTHER_KINDS = {
 """How files begin that are not CSV, whatever they are called."""
 
 
-@dataclass(frozen=True)
-class CsvOptions:
-    """How to read a CSV file where its bytes do not tell.
-
-    By default the delimiter is the one of `, ; tab |` that occurs most often in the header (the earlier one
-    in a tie). The encoding is what a byte-order mark says, UTF-8, or Windows-1252 where the bytes are that
-    and no UTF-8. A cell of more than `longest_cell` bytes is refused. A cell that holds one of the texts
-    `empty`, without quotes, is missing.
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    longest_cell: int = LONGEST_CELL
-    empty: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        SourceForm(encoding=self.encoding, delimiter=self.delimiter)
-        if self.longest_cell < 1:
-            raise UsageError("the longest cell has at least one byte")
-
-
 CSV_ENDINGS = next(kind.endings for kind in readable_formats() if kind.reader.attribute == "CsvReader")
 
 
@@ -433,10 +412,15 @@ CSV_ENDINGS = next(kind.endings for kind in readable_formats() if kind.reader.at
 )
 @dataclass(frozen=True, eq=False)
 class CsvReader:
-    """A CSV file; `expected` is the form that a policy says its data have, for what `options` leave open."""
+    """A CSV file; `options` say how it is to be read where its bytes do not tell.
+
+    `expected` is the form that a policy says its data have, for what `options` leave open. By default the
+    delimiter is the one of `, ; tab |` that occurs most often in the header (the earlier one in a tie). The
+    encoding is what a byte-order mark says, UTF-8, or Windows-1252 where the bytes are that and no UTF-8.
+    """
 
     path: Path
-    options: CsvOptions = field(default_factory=CsvOptions)
+    options: SourceForm = NO_FORM
     kind: str = "csv"
     total: int | None = None
     expected: SourceForm = NO_FORM
@@ -445,9 +429,7 @@ class CsvReader:
     @classmethod
     def of_file(cls, path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> CsvReader:
         """Returns the reader of a file, of which so much is said, and so much expected."""
-        longest = int(form.longest_cell or expected.longest_cell or LONGEST_CELL)
-        options = CsvOptions(form.delimiter, form.encoding, longest, form.empty_texts)
-        return cls(path, options, expected=expected, note=note)
+        return cls(path, form, expected=expected, note=note)
 
     @cached_property
     def form(self) -> TextForm:
@@ -461,7 +443,7 @@ class CsvReader:
     @property
     def empty(self) -> tuple[str, ...]:
         """The texts that stand for an empty cell."""
-        return self.options.empty or self.expected.empty_texts
+        return self.options.empty_texts or self.expected.empty_texts
 
     @cached_property
     def _encoding(self) -> str:
@@ -578,10 +560,8 @@ class CsvReader:
                 ) from None
 
     def _opened(self, delimiter: str, columns: int) -> Utf8:
-        options = self.options
-        return Utf8(
-            self.path, self._encoding, delimiter=delimiter, columns=columns, longest=options.longest_cell
-        )
+        longest = int(self.options.longest_cell or self.expected.longest_cell or LONGEST_CELL)
+        return Utf8(self.path, self._encoding, delimiter=delimiter, columns=columns, longest=longest)
 
     def _ragged(self, delimiter: str, expected: int, cells: int) -> BadData:
         line = first_ragged_line(self.path, self._encoding, delimiter, expected)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,30 +15,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.system.errors import UsageError
-from sfumato.system.memory import Memory
 from sfumato.table.columns import check_names
 from sfumato.table.data_file import NO_FORM, Note, SourceForm
-from sfumato.table.reader import batches_of, no_columns
+from sfumato.table.reader import FileReader, batches_of, no_columns
 
 
 @dataclass(frozen=True, eq=False)
-class LoadedFileReader(ABC):
+class LoadedFileReader(FileReader, ABC):
     """A file that is loaded when something is first asked of it, if `memory` has room for that."""
 
     path: Path
     kind: str
     note: Note | None = None
-    memory: Memory = field(default_factory=Memory, kw_only=True)
 
     @classmethod
     def of_file(cls, path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> Self:
         """Returns the reader of a file, of which so much is said, and so much expected."""
         del form, expected
         return cls(path, path.suffix.lower()[1:], note)
-
-    def within(self, memory: Memory) -> Self:
-        """Returns the same reader, held to a limit of memory."""
-        return replace(self, memory=memory)
 
     @abstractmethod
     def load(self) -> pa.Table:
@@ -83,9 +77,6 @@ class LoadedFileReader(ABC):
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows of these columns."""
         yield from batches_of(self.table.select(list(names)) if names else no_columns(self.table.num_rows))
-
-    def native(self, table: pa.Table) -> pa.Table:
-        return table
 
     def first_rows(self, most: int) -> list[list[str]]:
         """The cells of the first rows as texts, so many at most; missing ones are empty."""

@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +19,10 @@ import pyarrow.compute as pc
 from sfumato.system.disk import digest_of, read_document, to_disk
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import JsonObject, read_json
-from sfumato.system.memory import Memory
 from sfumato.table.cell_text import is_text, with_sound_text
 from sfumato.table.columns import check_names, safe_name
 from sfumato.table.data_file import built_in_reader
-from sfumato.table.reader import ROWS_AT_A_TIME, batches_of, no_columns
+from sfumato.table.reader import ROWS_AT_A_TIME, FileReader, batches_of, no_columns
 from sfumato.table.writing import check_target, write_parquet_again
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 
 @built_in_reader(".parquet", ".pq", what="a Parquet file", place=2, named=(".parquet",))
 @dataclass(frozen=True, eq=False)
-class ParquetReader:
+class ParquetReader(FileReader):
     """A Parquet file; text is read as dictionaries, straight from its pages, where these hold any.
 
     Its own figures say how much its pages unpack to: a page that `memory` has no room for is not begun.
@@ -50,16 +49,11 @@ class ParquetReader:
 
     path: Path
     kind: str = "parquet"
-    memory: Memory = field(default_factory=Memory)
 
     @classmethod
     def of_file(cls, path: Path, *_: object) -> ParquetReader:
         """Returns the reader of a file, of which nothing is to be said."""
         return cls(path)
-
-    def within(self, memory: Memory) -> ParquetReader:
-        """Returns the same reader, held to a limit of memory."""
-        return replace(self, memory=memory)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -143,9 +137,6 @@ class ParquetReader:
                         where=self.path.name,
                         remedy="Write the file again: readers do not agree on what such cells are.",
                     )
-
-    def native(self, table: pa.Table) -> pa.Table:
-        return table
 
     def _unreadable(self) -> BadData:
         return BadData("the file cannot be read as Parquet", where=self.path.name, remedy="Is it complete?")
@@ -239,16 +230,11 @@ def _umask() -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class PartsReader:
+class PartsReader(FileReader):
     """A folder of Parquet files, through its manifest."""
 
     path: Path
     kind: str = "parquet"
-    memory: Memory = field(default_factory=Memory)
-
-    def within(self, memory: Memory) -> PartsReader:
-        """Returns the same reader, held to a limit of memory."""
-        return replace(self, memory=memory)
 
     @cached_property
     def parts(self) -> tuple[ParquetReader, ...]:
@@ -286,9 +272,6 @@ class PartsReader:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for part in self.parts:
             yield from part.batches(names)
-
-    def native(self, table: pa.Table) -> pa.Table:
-        return table
 
 
 @dataclass(frozen=True, eq=False)

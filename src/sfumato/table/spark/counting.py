@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -20,7 +19,14 @@ from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
 from sfumato.table.cell_text import canonical
 from sfumato.table.columns import safe_name
-from sfumato.table.counting import UNKNOWN, leaf_ranks, rank_table, refuse_further_keys, refuse_missing
+from sfumato.table.counting import (
+    UNKNOWN,
+    leaf_ranks,
+    rank_table,
+    refuse_further_keys,
+    refuse_missing,
+    refuse_missing_people,
+)
 from sfumato.table.cut import Cut
 from sfumato.table.dictionary import Dictionary
 from sfumato.table.microdata import (
@@ -64,10 +70,6 @@ class CodedColumn:
     cell: Cell
     values: pa.Array
     ranks: NDArray[np.int64]
-
-    def lookup(self, code: str, shift: int) -> Lookup:
-        """Join the rank of every row, moved to its place in the key."""
-        return Lookup(self.cell, self.values, {code: to_arrow(self.ranks << shift)})
 
 
 def as_text(occurring: SparkValueCounts, name: str, form: SetForm | None) -> pa.Array:
@@ -153,11 +155,7 @@ def refuse_missing_person(opened: NumberedTable, person: str) -> None:
         nobody, padded = opened.frame.agg(
             F.count_if(F.col(opened.at(person)).isNull()), F.count_if(plain != cell)
         ).collect()[0]
-    if nobody:
-        raise BadData(
-            f"column {safe_name(person)} names the person, and {nobody} of its cells are missing",
-            remedy="Give every row a person, or leave such rows out.",
-        )
+    refuse_missing_people(nobody, person)
     if padded:
         with spark_task("the count of keys"):
             keys, people = opened.frame.agg(F.count_distinct(cell), F.count_distinct(plain)).collect()[0]
@@ -173,17 +171,6 @@ BYTES_AT_A_TIME = 1 << 29
 """Bytes fetched at a time: half of what Spark hands over in one result unless it is told otherwise."""
 
 
-@contextmanager
-def persisted(table: DataFrame) -> Iterator[DataFrame]:
-    """A table that Spark keeps, so that counting it and fetching it is not done twice."""
-    cached = table.persist()
-    try:
-        yield cached
-    finally:
-        with spark_task("letting go of a table"):
-            cached.unpersist()
-
-
 def fetch_counts(
     table: DataFrame,
     words: Sequence[str],
@@ -197,7 +184,8 @@ def fetch_counts(
     if at_most <= min(fits, limit):
         with spark_task("counting"):
             return _arrays([table.select(*words, "n").toArrow()], words)
-    with persisted(table) as cached:
+    cached = table.persist()  # or else it would be made twice, to be counted and to be fetched
+    try:
         with spark_task("counting"):
             rows = cached.count()
         if rows > limit:
@@ -209,6 +197,9 @@ def fetch_counts(
         place = F.pmod(F.xxhash64(*words), F.lit(parts))
         with spark_task("fetching counts"):
             tables = [cached.where(place == i).select(*words, "n").toArrow() for i in range(parts)]
+    finally:
+        with spark_task("letting go of a table"):
+            cached.unpersist()
     return _arrays(tables, words)
 
 
@@ -284,7 +275,11 @@ def count(
         sizes.append(max(1, people))
     packing = Packing(tuple(sizes))
     codes = [f"k{i}" for i in range(len(sizes))]
-    frame = look_up(frame, [c.lookup(codes[i], packing.places[i][1]) for i, c in enumerate(coded)])
+    lookups = [
+        Lookup(c.cell, c.values, {code: to_arrow(c.ranks << shift)})
+        for c, code, (_, shift, _) in zip(coded, codes, packing.places, strict=False)
+    ]
+    frame = look_up(frame, lookups)
     if person is not None:
         frame = frame.withColumn(codes[-1], F.shiftleft(F.col("person"), packing.places[-1][1]))
     keyed, words = packed(frame.select(*codes), packing, codes)

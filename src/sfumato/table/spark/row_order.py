@@ -112,14 +112,13 @@ _P = tuple(
 _SEED = np.uint64(42)
 
 
-def sums(words: Sequence[str], copies: Column | None = None) -> list[Column]:
+def sums(words: Sequence[str]) -> list[Column]:
     """The checksum as aggregates over rows; the last counts the keys that lack a word."""
     keys = [F.col(word) for word in words]
-    many = F.lit(1) if copies is None else copies
     mixed = F.xxhash64(*keys)
     parts = (mixed, F.shiftright(mixed, SLICE))
-    slices = [F.coalesce(F.sum(part.bitwiseAND(F.lit(_MASK)) * many), F.lit(0)) for part in parts]
-    lacking = F.coalesce(F.sum(F.when(bitwise_or(keys).isNull(), many).otherwise(F.lit(0))), F.lit(0))
+    slices = [F.coalesce(F.sum(part.bitwiseAND(F.lit(_MASK))), F.lit(0)) for part in parts]
+    lacking = F.coalesce(F.sum(F.when(bitwise_or(keys).isNull(), F.lit(1)).otherwise(F.lit(0))), F.lit(0))
     return [cell.alias(f"sum{i}") for i, cell in enumerate([*slices, lacking])]
 
 

@@ -275,10 +275,8 @@ def look_up(frame: DataFrame, lookups: Sequence[Lookup]) -> DataFrame:
     for number, lookup in enumerate(lookups):
         key, here = f"given{number}", lookup.values.is_valid()
         columns = {name: cells.filter(here) for name, cells in lookup.becomes.items()}
-        small = spark_table_of(frame, {key: lookup.values.filter(here), **columns})
-        frame = frame.join(
-            broadcast_if_small(small, len(lookup.values)), lookup.cell == F.col(key), "left"
-        ).drop(key)
+        table = spark_table_of(frame, {key: lookup.values.filter(here), **columns})
+        frame = frame.join(table, lookup.cell == F.col(key), "left").drop(key)
         if lookup.values.null_count:
             for name, cells in lookup.becomes.items():
                 gap = cells.filter(lookup.values.is_null())[0].as_py()
@@ -294,18 +292,15 @@ def join_on(frame: DataFrame, columns: Mapping[str, pa.Array], *, on: Sequence[s
         frame, {f"m_{name}" if name in on else name: cells for name, cells in columns.items()}
     )
     condition = reduce(lambda a, b: a & b, [F.col(name) == F.col(f"m_{name}") for name in on])
-    joined = frame.join(broadcast_if_small(table, len(columns[on[0]])), condition, how)
+    joined = frame.join(table, condition, how)
     return joined if how == "left_anti" else joined.drop(*(f"m_{name}" for name in on))
 
 
 def spark_table_of(frame: DataFrame, columns: Mapping[str, pa.Array]) -> DataFrame:
-    """These columns as a table of the same session."""
-    return frame.sparkSession.createDataFrame(pa.table(dict(columns)))
-
-
-def broadcast_if_small(small: DataFrame, entries: int) -> DataFrame:
-    """The table, marked to be sent to every worker unless it is large."""
-    return F.broadcast(small) if entries <= MOST_BROADCAST else small
+    """These columns as a table of the same session, marked to be sent to every worker unless it is large."""
+    entries = pa.table(dict(columns))
+    table = frame.sparkSession.createDataFrame(entries)
+    return F.broadcast(table) if entries.num_rows <= MOST_BROADCAST else table
 
 
 def bitwise_or(columns: Sequence[Column]) -> Column:
