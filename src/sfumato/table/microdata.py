@@ -464,18 +464,28 @@ class Microdata:
     def column(self, name: str) -> Column:
         if name in self._joined:
             return self._joined[name][0]
-        return self.columns[self._index(name)]
+        return self.columns[self._places[name]]
 
     def codes(self, name: str) -> Codes:
         """The leaf rank of every distinct row in this column."""
         if name in self._joined:
             return self._joined[name][1]
-        return self.packing.unpack(self.words, self._index(name))
+        return self.packing.unpack(self.words, self._places[name])
 
     def held_codes(self, name: str) -> Codes:
         """The leaf ranks that occur in this column, ascending: `np.unique(self.codes(name))`, found once."""
-        if name not in self._held:
-            self._held[name] = self._find_held(name)
+        if name in self._held:
+            return self._held[name]
+        occurs = np.zeros(len(self.column(name).taxonomy.leaves), bool)
+        if name in self._joined:
+            occurs[self.codes(name)] = True
+        else:
+            place = self._places[name]
+            for start in range(0, self.distinct, BLOCK_ROWS):  # until every leaf was found
+                occurs[self.packing.unpack(self.words[:, start : start + BLOCK_ROWS], place)] = True
+                if occurs.all():
+                    break
+        self._held[name] = np.flatnonzero(occurs).astype(np.int32)
         return self._held[name]
 
     @cached_property
@@ -483,25 +493,12 @@ class Microdata:
         """The leaf ranks that occur, of the columns that somebody asked for."""
         return {}
 
-    def _find_held(self, name: str) -> Codes:
-        """Looks at block after block of rows until every leaf was found."""
-        occurs = np.zeros(len(self.column(name).taxonomy.leaves), bool)
-        if name in self._joined:
-            occurs[self.codes(name)] = True
-        else:
-            place = self._index(name)
-            for start in range(0, self.distinct, BLOCK_ROWS):
-                occurs[self.packing.unpack(self.words[:, start : start + BLOCK_ROWS], place)] = True
-                if occurs.all():
-                    break
-        return np.flatnonzero(occurs).astype(np.int32)
-
     @cached_property
     def _joined(self) -> dict[str, tuple[Column, Codes]]:
         """The joint columns, by name, and the leaf rank of every distinct row in each."""
         columns = {}
         for joint in self.joints:
-            places = [self._index(part) for part in joint.parts]
+            places = [self._places[part] for part in joint.parts]
             codes = [self.packing.unpack(self.words, place) for place in places]
             tree, ranks = joined([self.columns[place].taxonomy for place in places], codes)
             columns[joint.name] = Column(joint.name, Role.QUASI_SENSITIVE, tree), ranks
@@ -556,9 +553,6 @@ class Microdata:
         h.update(self.words.tobytes())
         h.update(self.counts.tobytes())
         return h.hexdigest()
-
-    def _index(self, name: str) -> int:
-        return self._places[name]
 
     @cached_property
     def _places(self) -> dict[str, int]:

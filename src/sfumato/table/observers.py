@@ -283,16 +283,11 @@ class _FingerprintInTheMaking:
     def add(self, batch: pa.RecordBatch) -> None:
         self.rows += len(batch)
         self._sums.add(_with_texts(batch, self._as_text, list(self._sets)))
-        self._people = _joined(self._people, [_marks_of(_texts(batch, name)) for name in self._persons])
+        texts = [pc.unique(canonical(batch.column(name), name)).to_pylist() for name in self._persons]
+        self._people = _joined(self._people, list(map(_marks_of, texts)))
 
     def result(self) -> tuple[str, Marks]:
         return self._sums.result(), self._people
-
-
-def _texts(batch: pa.RecordBatch, name: str) -> list[str]:
-    """The different texts of a column in one batch."""
-    texts: list[str] = pc.unique(canonical(batch.column(name), name)).to_pylist()
-    return texts
 
 
 def _with_texts(batch: pa.RecordBatch, as_text: SetReader, names: Sequence[str]) -> pa.RecordBatch:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -177,9 +176,6 @@ class SetReader(PassingReader):
         text = canonical(cells, name)
         _refuse_mark(text, name)
         return pc.replace_substring(text, form.separator, UNIT)
-
-    def native(self, table: pa.Table) -> Any:  # as the reader has it
-        return self.reader.native(table)
 
     def written_back(self, published: PublishedRows, spill: Spill) -> PublishedRows:
         """The published table in the source's own representation, its rows in the order of their values."""

@@ -115,9 +115,10 @@ def is_as_released(path: Path) -> bool:
     import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
 
     try:
-        schema = _bare(pq.read_schema(path))
+        schema = pa.schema([column.remove_metadata() for column in pq.read_schema(path)])
         texts = [column.name for column in schema if pa.types.is_string(column.type)]
-        written = pa.schema([_coded(column) if column.name in texts else column for column in schema])
+        coded = pa.dictionary(pa.int32(), pa.string())
+        written = pa.schema([c.with_type(coded) if c.name in texts else c for c in schema])
         with path.open("rb") as original, pq.ParquetFile(path, read_dictionary=texts) as rows:
             sizes = [rows.metadata.row_group(number).num_rows for number in range(rows.num_row_groups)]
             if sizes and (set(sizes[:-1]) - {ROWS_OF_A_GROUP} or sizes[-1] > ROWS_OF_A_GROUP):
@@ -181,19 +182,6 @@ def canonical_cells(cells: pa.ChunkedArray) -> pa.Array:
     entries = whole.dictionary.dictionary_encode()
     codes = entries.indices.take(whole.indices).dictionary_encode()
     return pa.DictionaryArray.from_arrays(codes.indices, entries.dictionary.take(codes.dictionary))
-
-
-def _bare(schema: pa.Schema) -> pa.Schema:
-    """Returns the schema without what else its columns may carry."""
-    import pyarrow as pa  # noqa: PLC0415  # heavy
-
-    return pa.schema([column.remove_metadata() for column in schema])
-
-
-def _coded(column: pa.Field) -> pa.Field:
-    import pyarrow as pa  # noqa: PLC0415  # heavy
-
-    return column.with_type(pa.dictionary(pa.int32(), column.type))
 
 
 # What a Parquet file of anybody tells beyond its rows, as far as a reader of Parquet shows it.

@@ -537,7 +537,9 @@ class CsvReader:
             quoted_strings_can_be_null=False,
         )
         begun = False  # the first block begins with the names
-        with self._opened(delimiter, len(header)) as stream:
+        longest = int(self.options.longest_cell or self.expected.longest_cell or LONGEST_CELL)
+        columns = len(header)
+        with Utf8(self.path, self._encoding, delimiter=delimiter, columns=columns, longest=longest) as stream:
             try:
                 for block in stream.records():
                     if begun and not block.strip(b"\r\n" if len(header) > 1 else b""):
@@ -558,10 +560,6 @@ class CsvReader:
                 raise stream.problem or BadData(
                     "the file cannot be read as CSV", where=self.path.name
                 ) from None
-
-    def _opened(self, delimiter: str, columns: int) -> Utf8:
-        longest = int(self.options.longest_cell or self.expected.longest_cell or LONGEST_CELL)
-        return Utf8(self.path, self._encoding, delimiter=delimiter, columns=columns, longest=longest)
 
     def _ragged(self, delimiter: str, expected: int, cells: int) -> BadData:
         line = first_ragged_line(self.path, self._encoding, delimiter, expected)

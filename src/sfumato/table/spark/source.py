@@ -430,7 +430,8 @@ def survey(opened: NumberedTable, names: Sequence[str], *, limit: int, progress:
     cells = {name: F.col(opened.at(name)) for name in names if name not in nested}
     counts_of = value_counts(opened.frame, cells, limit=limit, what="the survey")
     many = [name for name in cells if _distinct(counts_of[name]) > limit]
-    asking = [F.count(F.lit(1)), *(F.count(F.when(_gap(opened, n), 1)) for n in [*nested, *many])]
+    uncounted = [F.col(opened.at(name)) for name in [*nested, *many]]
+    asking = [F.count(F.lit(1)), *(F.count(F.when(cell.isNull(), 1)) for cell in uncounted)]
     guessed = [name for name in many if isinstance(opened.kind(name), StringType)]
     fits = [F.min(_fits(F.col(opened.at(name)), kind)) for name in guessed for kind in PATTERNS]
     with spark_task("the survey"):
@@ -455,10 +456,6 @@ def survey(opened: NumberedTable, names: Sequence[str], *, limit: int, progress:
 
 def _distinct(occurring: SparkValueCounts) -> int:
     return len(occurring.values) - int(occurring.values.null_count)
-
-
-def _gap(opened: NumberedTable, name: str) -> Cell:
-    return F.col(opened.at(name)).isNull()
 
 
 def _fits(cell: Cell, kind: str) -> Cell:
