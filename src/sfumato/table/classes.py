@@ -290,8 +290,7 @@ def _numbered(first: Longs, second: NDArray[np.integer]) -> Longs:
 
 # Likeness: how much likelier a value may become for the people of a class than it is for everybody.
 #
-# The relative gain of a value with the share p in the whole table and q in a class is (q - p) / p. What it
-# is
+# The relative gain of a value with the share p in the whole table and q in a class is (q - p) / p. What it is
 # compared with is a rational number or -ln p; both comparisons are exact.
 
 DOUBT = 1e-12

@@ -253,7 +253,7 @@ def refuse_missing_people(cells: int, name: str) -> None:
 def refuse_keys_written_twice(keys: pa.Array, name: str) -> None:
     """Refuse people whose keys differ in nothing but blanks around them or composed letters.
 
-    The rule is that of `core.person_keys`, for a whole array.
+    The rule is that of `plain_key`, for a whole array.
     """
     plain = pc.utf8_trim_whitespace(pc.utf8_normalize(keys, form="NFC"))
     if not plain.equals(keys):

@@ -278,8 +278,7 @@ def _tight(keys: Words, distinct: int) -> Words:
 
 # Joint columns: the term sets that a row holds in several columns, taken together as one.
 #
-# Whoever knows what terms of two columns say about the same labels looks at both. A joint column has no
-# place
+# Whoever knows what terms of two columns say about the same labels looks at both. A joint column has no place
 # in a table: its values are made from those of its parts, every term with a mark that says which part it is
 # of.
 
@@ -402,8 +401,8 @@ class Microdata:
     is empty and the policy suppresses such rows; they are suppressed rows like any other. `person_column` is
     the source's name of the person column, where the table came from a source. With `profiles`, outsiders are
     taken to know all rows of a person: promises are judged on positions instead of classes
-    (`core.positions`). `rows_only` says that rows may not be people and nobody knows whose they are: what is
-    told of them speaks of rows. `joints` are columns of term sets that are looked at together: they can be
+    (`classes.positions`). `rows_only` says that rows may not be people and nobody knows whose they are: what
+    is told of them speaks of rows. `joints` are columns of term sets that are looked at together: they can be
     asked for by name like others, and are no columns of the table.
     """
 

@@ -328,10 +328,8 @@ def _number_new(number: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
 
 # Rows that were counted, published without a second pass over the source.
 #
-# Where every published column was counted, the distinct rows and their counts say all that is published.
-# Then
-# the source need not be read again: only the values of the columns that are no keys are kept from the
-# count.
+# Where every published column was counted, the distinct rows and their counts say all that is published. Then
+# the source need not be read again: only the values of the columns that are no keys are kept from the count.
 
 ROWS_AT_A_TIME = 1 << 17
 """Distinct rows whose combinations are counted at a time."""

@@ -340,10 +340,8 @@ def _members(name: str, values: pa.Array) -> pa.Array:
 
 # XLSX files of published rows, written from scratch: one sheet, its cells, and nothing else.
 #
-# The same table gives the same bytes: no program, no author and no time of day is named. Texts stand in
-# their
-# cells, numbers and truths keep their types, dates are dates. What XLSX would not carry without change
-# (empty
+# The same table gives the same bytes: no program, no author and no time of day is named. Texts stand in their
+# cells, numbers and truths keep their types, dates are dates. What XLSX would not carry without change (empty
 # texts, rows without a cell, control characters, very long texts) is refused.
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL_TEXT = 1_048_575, 16_384, 32_767

@@ -95,8 +95,7 @@ def _count(cell: str) -> str:
 
 # A Parquet file written again from its rows, to see whether its bytes hold anything else.
 #
-# The settings are those of releases. The same library writes the same bytes for the same rows, so a file
-# that
+# The settings are those of releases. The same library writes the same bytes for the same rows, so a file that
 # differs was written otherwise, or changed afterwards: it may hold values that no row has.
 
 SETTINGS = {"compression": "zstd", "store_schema": False, "use_dictionary": True, "version": "2.6"}

@@ -410,9 +410,8 @@ def _more(path: Path) -> BadData:
 
 # Published files that are neither CSV nor Parquet: read as a whole, each cell as its text.
 #
-# The judge has readers of its own: XLSX by its bytes (`workbook.py`), Arrow by Polars, JSON lines cell by
-# cell.
-# Files of SPSS and Stata are read by the library that wrote them, and refused where they hold more than
+# The judge has readers of its own: XLSX by its bytes, Arrow by Polars, JSON lines cell by
+# cell. Files of SPSS and Stata are read by the library that wrote them, and refused where they hold more than
 # cells.
 
 

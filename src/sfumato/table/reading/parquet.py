@@ -145,10 +145,8 @@ class ParquetReader(FileReader):
 # A table in parts: a folder of Parquet files that is there only through its manifest.
 #
 # The manifest is written last and names every part, in order, with its size, digest and rows. A folder
-# without
-# one is not read, and a file that it does not name is not part of the table: whatever wrote the parts may
-# have
-# been stopped or have tried twice.
+# without one is not read, and a file that it does not name is not part of the table: whatever wrote the parts
+# may have been stopped or have tried twice.
 
 MANIFEST = "_manifest.json"
 """Begins with a mark that makes other readers of such folders pass it over."""

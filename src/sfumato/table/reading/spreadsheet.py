@@ -32,8 +32,7 @@ from sfumato.table.reading.loaded_file import LoadedFileReader, as_dates, extra_
 # How far a sheet reaches: the library makes room for every cell up to the last one, empty ones included.
 #
 # A single cell far away, written by mistake or on purpose, would take more memory than there is, and a
-# document
-# that is cut short would be read forever. Both are seen here, from the parts of the packed file.
+# document that is cut short would be read forever. Both are seen here, from the parts of the packed file.
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 """What spreadsheet programs can hold."""
@@ -164,8 +163,7 @@ def _number(digits: bytes | str) -> int:
 
 # How far sheets of binary workbooks reach: XLSB, packed like XLSX, and the older XLS.
 #
-# Both are sequences of records, each with its kind and its size. Only what says where a cell stands is
-# looked
+# Both are sequences of records, each with its kind and its size. Only what says where a cell stands is looked
 # at; whatever cannot be followed is no document (`NoDocument`).
 
 XLSB_ROW, XLSB_HELD, XLSB_SHEET = 0, range(2, 12), 156

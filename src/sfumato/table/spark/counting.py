@@ -440,8 +440,8 @@ def _by_column(recoding: Recoding) -> RecodedByColumn | None:
     every, _ = sort_and_count(np.hstack((gone, left)))
     if gone.shape[1] + left.shape[1] != every.shape[1]:
         return None
-    nodes = tuple(cuts[c.name].node_of.astype(np.int64) for c in table.keys)
-    return RecodedByColumn(packing, nodes, _labels(cuts, table), gone)
+    node_of_ranks = tuple(cuts[c.name].node_of.astype(np.int64) for c in table.keys)
+    return RecodedByColumn(packing, node_of_ranks, _labels(cuts, table), gone)
 
 
 def _labels(cuts: Mapping[str, Cut], table: Microdata) -> tuple[ShownColumn, ...]:

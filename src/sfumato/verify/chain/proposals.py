@@ -134,12 +134,10 @@ class IntegerSolver(_Solver):
 
 # Worlds that are made from a world: two people exchange what some releases count of them.
 #
-# Somebody is behind an unknown, and is counted by its sums, at most one of each *kind* (of each release).
-# Let
+# Somebody is behind an unknown, and is counted by its sums, at most one of each *kind* (of each release). Let
 # two people, of unknowns u and v, exchange their sums of some kinds. If there are unknowns a and b with the
 # sums that come out, every sum counts as many people as before: a world in which these two are of a and b
-# instead is as good as the one before. So one world that a solver has found shows many others, at hardly
-# any
+# instead is as good as the one before. So one world that a solver has found shows many others, at hardly any
 # cost, and each is a witness for all unknowns that hold more people in it than was known.
 #
 # Unknowns are looked up by a number that is drawn for their sums. What is found that way is not believed:

@@ -315,11 +315,9 @@ def unpacked(text: str, kind: str) -> NDArray[Any]:
 
 # What two tables make likely, judged a second time: cells, expected counts, and histograms around them.
 #
-# Within a component of two tables, and for one matching value, a of n people are in a class of the first
-# and b
-# in a class of the second. If all ways to match rows are equally likely, a * b / n of them are in both.
-# Whoever
-# is new in the second table is in a class of the first that has no name.
+# Within a component of two tables, and for one matching value, a of n people are in a class of the first and
+# b in a class of the second. If all ways to match rows are equally likely, a * b / n of them are in both.
+# Whoever is new in the second table is in a class of the first that has no name.
 
 ABOUT = 1 << 28
 """Cells are looked at in whole numbers that add up to about this many."""

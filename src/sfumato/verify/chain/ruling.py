@@ -59,10 +59,8 @@ if TYPE_CHECKING:
 #
 # Classes of two releases that can hold the same person form blocks: within one, and for one matching value,
 # anybody of the first release may be any record of the second, as far as counts go. So of class q of the
-# first
-# and class p of the second at most the smaller of both counts are the same people, and of p at most as many
-# are
-# new as there are more people in the block than before; both are reached.
+# first and class p of the second at most the smaller of both counts are the same people, and of p at most as
+# many are new as there are more people in the block than before; both are reached.
 
 LARGEST = 50_000_000
 """Pairs of entries that are looked at together at most."""

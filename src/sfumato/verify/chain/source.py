@@ -345,11 +345,9 @@ def _listed(
 #
 # How many people of which value are in a cell of two tables, the tables do not say; they bound it, value by
 # value: no fewer than what the two classes hold beyond all others, no more than either holds. All whole
-# numbers
-# between these bounds occur in some world. A promise is kept for sure if every corner of these bounds keeps
-# it
-# (what keeps it is convex). It is broken for sure if what is likely breaks it, or if some class has no cell
-# that could hold enough. Otherwise only whoever counted the positions on the data can tell.
+# numbers between these bounds occur in some world. A promise is kept for sure if every corner of these bounds
+# keeps it (what keeps it is convex). It is broken for sure if what is likely breaks it, or if some class has
+# no cell that could hold enough. Otherwise only whoever counted the positions on the data can tell.
 
 NOT_FROM_FILES = "not decidable from the tables: it was asked of every position of people, on the data"
 LIKELY = "what two tables make likely breaks it"

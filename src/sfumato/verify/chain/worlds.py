@@ -301,11 +301,9 @@ def components_of(start: Numbers, sums: Numbers, count: int) -> Numbers:
 # Exact checks of what a solver proposes: whole numbers that add up, and bounds that any weights prove.
 #
 # Let x be amounts within low <= x <= high whose sums come to the totals b, and y any weights of the sums.
-# Then
-# x[u] is the sum of y * b plus the sum over all columns v of d[v] * x[v], where d[v] is 1 if v = u, else 0,
-# less the weights of the sums that v is part of. Since d[v] * x[v] is at most the larger of d[v] * low[v]
-# and
-# d[v] * high[v], this bounds x[u], whatever y is. Weights are whole multiples of one number, so it is
+# Then x[u] is the sum of y * b plus the sum over all columns v of d[v] * x[v], where d[v] is 1 if v = u, else
+# 0, less the weights of the sums that v is part of. Since d[v] * x[v] is at most the larger of d[v] * low[v]
+# and d[v] * high[v], this bounds x[u], whatever y is. Weights are whole multiples of one number, so it is
 # exact.
 
 SCALES = (60, 1 << 24)
@@ -391,13 +389,10 @@ def _bounds(
 
 # How many people can be where: for every unknown of a chain, between how many and how many.
 #
-# A world that is found raises what is possible for sure; a bound that is proved lowers what may be
-# possible.
+# A world that is found raises what is possible for sure; a bound that is proved lowers what may be possible.
 # Both are checked exactly (`certificates`); the solver only proposes where to look. Where the best proposal
-# is
-# in fractions, one of its unknowns is bounded from either side and both halves are looked at. What takes
-# too
-# long stays open.
+# is in fractions, one of its unknowns is bounded from either side and both halves are looked at. What takes
+# too long stays open.
 
 Chosen = NDArray[np.bool_]
 Goal = Callable[[], Chosen]
