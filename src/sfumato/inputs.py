@@ -39,7 +39,7 @@ from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, written_formats
 from sfumato.table.form_of_source import RowSource
-from sfumato.table.microdata import Microdata, Role
+from sfumato.table.microdata import ROW_NUMBER, Microdata, Role
 from sfumato.table.observers import survey_first_texts
 from sfumato.table.reading.csv import CsvReader
 from sfumato.table.reading.spreadsheet import SpreadsheetReader
@@ -199,11 +199,17 @@ def _of_release(certificate: Path, policy: Policy) -> Transformation:
 # The table of a policy: the columns that it looks at, coded and counted in one pass.
 
 
-def count_table(source: Source, policy: Policy, *, progress: Progress = silent) -> Microdata:
-    """Returns the counts of a table that has rows; raises `BadPolicy` unless every column is declared."""
+def count_table(
+    source: Source, policy: Policy, *, one_by_one: bool = False, progress: Progress = silent
+) -> Microdata:
+    """Returns the counts of a table that has rows; raises `BadPolicy` unless every column is declared.
+
+    With `one_by_one`, rows that are alike stay apart, each a person, where nothing tells people apart.
+    """
     check_some_declared(source.columns, policy)
     policy.check_columns(source.columns)
-    table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
+    person = ROW_NUMBER if one_by_one and policy.person is None else policy.person
+    table = source.count(policy.codings, missing=policy.missing, person=person, progress=progress)
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
     if joints := joint_columns_of(policy.promises):

@@ -88,6 +88,7 @@ class ProtectRule:
     `suppress` is the largest share of the rows that may stay unpublished. `price` says as how many fully
     generalized rows a suppressed one counts; without a price it counts as one, and only top-down and lattice
     suppress, as far as they may. `together` lists groups of key columns that have the same level.
+    `grouping` is one of `GROUPINGS`.
     """
 
     search: str = "best"
@@ -98,6 +99,15 @@ class ProtectRule:
     terms: TermRule = field(default_factory=TermRule)
     price: Fraction | None = Fraction(3)
     together: tuple[tuple[str, ...], ...] = ()
+    grouping: str = "default"
+
+
+GROUPINGS: Mapping[str, str] = {
+    "default": "blind where that loses at most a quarter more than k-anonymity alone, else informed",
+    "blind": "who shares a class does not depend on sensitive values: who knows the search learns nothing",
+    "informed": "the search looks at sensitive values: less is lost where many different ones are asked for",
+}
+"""How people are put into classes where promises are about sensitive values."""
 
 
 class Knows(StrEnum):
@@ -327,6 +337,8 @@ def _protect(rule: ProtectRule) -> dict[str, object]:
         words["together"] = [list(group) for group in rule.together]
     if terms := rule.terms.words:
         words["terms"] = terms
+    if rule.grouping != ProtectRule().grouping:
+        words["grouping"] = rule.grouping
     return {**words, "relaxed": True} if rule.relaxed else words
 
 

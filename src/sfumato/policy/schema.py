@@ -15,7 +15,7 @@ from sfumato.policy.columns import choice_schema, each_told
 from sfumato.policy.columns import schema as term_rule
 from sfumato.policy.compatibility import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
-from sfumato.policy.content import NO_PRICE, Formulas, Knows, ProtectRule
+from sfumato.policy.content import GROUPINGS, NO_PRICE, Formulas, Knows, ProtectRule
 from sfumato.policy.other_tools import said_elsewhere
 from sfumato.policy.presets import SAFE_HARBOR
 from sfumato.policy.recipients import schema as recipients
@@ -248,6 +248,12 @@ def _protect() -> JsonObject:
                 "type": "boolean",
                 "default": rule.relaxed,
                 "description": "Mondrian may put equal values on both sides.",
+            },
+            "grouping": {
+                "enum": list(GROUPINGS),
+                "default": rule.grouping,
+                "description": "How people are put into classes where promises are about sensitive values."
+                f" {each_told(GROUPINGS)}",
             },
             "terms": term_rule(),
             "together": {

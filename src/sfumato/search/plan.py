@@ -25,6 +25,7 @@ from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.searches import BEST, ability_of
+from sfumato.search.blind_groups import GroupedPeople, against_blind, group_people, reads_values
 from sfumato.search.class_term_removal import TermLimit
 from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim, ComparedSearch, Outcome, Search, find, work_of
 from sfumato.search.controls import broken_control, refusal_under_controls, refuse_broken_controls
@@ -35,6 +36,7 @@ from sfumato.search.reuse_plan import NAME as REUSE_PLAN
 from sfumato.search.reuse_plan import Transformation, no_cuts, search_reusing
 from sfumato.search.suppression import boxes_of, covers_rows, recoded
 from sfumato.search.term_removal import TermReport
+from sfumato.system.coins import Coins
 from sfumato.system.errors import BadData, BadPolicy, Infeasible, SfumatoError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.memory import Memory, coarser_start
@@ -445,7 +447,8 @@ class Plan(Printable):
     an exact search ran out of steps. `terms` tells what became of term sets, class by class,
     where a quasi-sensitive promise had terms removed; `policy` then holds the prior that beliefs are compared
     with. `search` is the search that found it, `compared` what each of several gave, and `left_out` why
-    others were not tried. What a plan prints names only values that the published table itself shows.
+    others were not tried. `grouped` says how people were put into classes where promises are about values,
+    `coins` are what was drawn from. What a plan prints names only values that the published table shows.
     """
 
     policy: Policy
@@ -461,6 +464,8 @@ class Plan(Printable):
     compared: tuple[ComparedSearch, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     bound: float | None = None
+    grouped: GroupedPeople | None = None
+    coins: Coins | None = field(default=None, repr=False)
 
     @property
     def cuts(self) -> dict[str, tuple[Label, ...]] | None:
@@ -509,7 +514,7 @@ class Plan(Printable):
     def outlook(self) -> Outlook:
         """How many columns are lost, and what a little more suppression or a coarser column would buy."""
         reused = self.transformation if self.search == REUSE_PLAN else None
-        return outlook_of(self, partial(make_plan, reuse_plan=reused))
+        return outlook_of(self, partial(make_plan, reuse_plan=reused, coins=self.coins))
 
     def explain(self) -> Explanation:
         """Returns, per column, what it became, what stops finer steps, and what the next would cost."""
@@ -591,6 +596,7 @@ class Plan(Printable):
             f"{pluralize(self.classes, 'class', 'classes')}, {self._smallest}",
             f"{pluralize(self.suppressed, 'row')} of {format_number(self.rows)} suppressed",
             f"{self.policy.protect.loss} {format_number(self.loss)}{best}",
+            *(() if self.grouped is None else (self.grouped.line,)),
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
             self.outlook.line,
@@ -635,14 +641,16 @@ def make_plan(
     policy: Policy,
     *,
     reuse_plan: Transformation | None = None,
+    coins: Coins | None = None,
     foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Searches as the policy asks, and proves what was found before anybody sees it.
 
     With `reuse_plan`, the cuts of an earlier plan are taken instead. `foretell` receives, before the search
-    begins, about how long it will take. Where controls leave no table that keeps the promises, `Infeasible`
-    says which to loosen.
+    begins, about how long it will take. `coins` are what blind grouping draws from: the same table and the
+    same coins give the same plan; without any, classes are informed. Where controls leave no table that keeps
+    the promises, `Infeasible` says which to loosen.
     """
     check_people(table, policy.promises)
     aim = aim_of(policy)
@@ -650,8 +658,17 @@ def make_plan(
     search = find(policy.protect.search) if reuse_plan is None else search_reusing(reuse_plan)
     if foretell is not None and reuse_plan is None:
         foretell(expected_times(table, key_promises(policy.promises), aim, searches_of(policy)))
+    blind, grouped = None, None
+    if coins is not None and reuse_plan is None and may_be_blind(policy):
+        blind, grouped = group_people(
+            table, policy.promises, aim, policy.protect.grouping, coins, progress=progress
+        )
     try:
-        outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
+        outcome, terms = (
+            (blind, None)
+            if blind is not None
+            else search_in_two_phases(search, table, policy, aim, progress=progress)
+        )
     except Infeasible as refused:
         promises = key_promises(policy.promises)
         raise (refusal_under_controls(table, promises, aim) or refused) from None
@@ -676,7 +693,16 @@ def make_plan(
         outcome.compared,
         outcome.left_out,
         outcome.bound,
+        grouped,
+        coins,
     )
+
+
+def may_be_blind(policy: Policy) -> bool:
+    """Returns whether people may be grouped without looking at values, as far as the policy alone tells."""
+    wanted = policy.protect.grouping != "informed" and reads_values(policy.promises)
+    asked = policy.protect.grouping == "blind"
+    return wanted and (asked or not against_blind(policy.promises, aim_of(policy)))
 
 
 def plan_of_cuts(

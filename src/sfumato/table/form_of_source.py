@@ -21,9 +21,9 @@ from sfumato.table.columns import check_names, safe_name
 from sfumato.table.counting import WronglyMerged, equal_by_leaf, expected_rows, gather, microdata
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, readable_formats
 from sfumato.table.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
-from sfumato.table.microdata import Coding, Microdata, Missing, SetForm
+from sfumato.table.microdata import ROW_NUMBER, Coding, Microdata, Missing, SetForm
 from sfumato.table.publication import CountedRows, LastCount, RowsToPublish, WriteVersion
-from sfumato.table.reader import PassingReader, Reader
+from sfumato.table.reader import NumberedReader, PassingReader, Reader
 from sfumato.table.reading.csv import CSV_ENDINGS, PLAIN_FORM, CsvReader, TextForm
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import PARQUET_ENDINGS, MatchingReader, PartsReader
@@ -122,8 +122,8 @@ class RowSource:
         person: str | None = None,
         progress: Progress = silent,
     ) -> Microdata:
-        """All rows as leaf ranks, equal rows once; one pass."""
-        source = self._with_sets({c.name: c.form for c in codings if c.form})
+        """All rows as leaf ranks, equal rows once; one pass. ROW_NUMBER as person numbers the rows."""
+        source = self._with_numbers(person)._with_sets({c.name: c.form for c in codings if c.form})
         names = [c.name for c in codings] + ([] if person is None else [person])
         keys = [c.name for c in codings if c.role.is_key]
 
@@ -226,7 +226,9 @@ class RowSource:
         self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
     ) -> Iterator[RowsToPublish]:
         """The rows of a table that was counted here: read again where the counts do not tell them."""
-        source = self._with_sets({c.name: c.form for c in table.columns if c.form})
+        source = self._with_numbers(table.person_column)
+        source = source._with_sets({c.name: c.form for c in table.columns if c.form})
+        drop = [*drop, ROW_NUMBER] if table.person_column == ROW_NUMBER else drop
         gone = set(source._wanted(drop))
         last = [name for name in source._wanted(dict.fromkeys(numbered)) if name not in gone]
         apart = gone.union(last)
@@ -236,6 +238,12 @@ class RowSource:
         counted = self._last_count.rows
         with Spill(self.memory) as spill:
             yield RowsToPublish(source.reader, table, names, len(last), spill, progress, counted)
+
+    def _with_numbers(self, person: str | None) -> RowSource:
+        """This source with the numbers of its rows, where they stand for people."""
+        if person != ROW_NUMBER:
+            return self
+        return RowSource(NumberedReader(self.reader, ROW_NUMBER), self.memory)
 
     def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
         """This source with term sets as text."""

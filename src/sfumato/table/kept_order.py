@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from itertools import count
 from math import isfinite
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +18,7 @@ from sfumato.system.progress import Progress, silent
 from sfumato.table.columns import safe_name
 from sfumato.table.form_of_source import RowSource, first_reader
 from sfumato.table.published_texts import numeric_ends
-from sfumato.table.reader import PassingReader
+from sfumato.table.reader import NumberedReader
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import AnyTable, Source, open_source
 from sfumato.table.taxonomy import ANY
@@ -30,29 +28,8 @@ IN_MEMORY = ("pandas", "polars", "pyarrow")
 
 
 @dataclass(eq=False)
-class NumberedReader(PassingReader):
-    """A reader whose rows carry their number in one more column; published ones are put back in order."""
-
-    @cached_property
-    def number(self) -> str:
-        """A name that no column has."""
-        taken = set(self.reader.schema.names)
-        return next(name for i in count() if (name := f"row number {i}") not in taken)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return self.reader.schema.append(pa.field(self.number, pa.int64()))
-
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        own = [name for name in names if name != self.number]
-        done = 0
-        for batch in self.reader.batches(own):
-            rows = batch.num_rows
-            columns = {name: batch.column(name) for name in own}
-            if self.number in names:
-                columns[self.number] = pa.array(np.arange(done, done + rows, dtype=np.int64))
-            yield pa.RecordBatch.from_arrays([columns[name] for name in names], names=list(names))
-            done += rows
+class InOrderReader(NumberedReader):
+    """A reader whose rows carry their number, and which puts published ones back in order."""
 
     def native(self, table: pa.Table) -> Any:  # the reader's kind
         numbers = table.column(self.number)
@@ -73,7 +50,9 @@ def recode_in_order(
             f"rows of a {source.kind} table have no index to keep",
             remedy="Hand in a pandas, Polars (eager) or PyArrow table.",
         )
-    return RowSource(NumberedReader(source.reader), source.memory).recode(
+    taken = set(source.columns)
+    name = next(name for i in count() if (name := f"row number {i}") not in taken)
+    return RowSource(InOrderReader(source.reader, name), source.memory).recode(
         recoding, drop=drop, progress=progress
     )
 

@@ -119,6 +119,10 @@ def shortened(text: Label, gone: Sequence[str]) -> Label:
     return text_of(left) if left else None
 
 
+ROW_NUMBER = "\x1frow"
+"""Named as the person column where every row is a person: a source then numbers its rows."""
+
+
 # Several small codes in one integer key.
 
 WORD_BITS = 63

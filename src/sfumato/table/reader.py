@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, Self, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.system.memory import Memory
@@ -117,3 +119,23 @@ def batches_of(table: pa.Table) -> Iterator[pa.RecordBatch]:
 def no_columns(rows: int) -> pa.Table:
     """A table with rows but no columns."""
     return pa.table({"": pa.nulls(rows)}).select([])
+@dataclass(eq=False)
+class NumberedReader(PassingReader):
+    """A reader whose rows carry their number in one more column, under a name that no other column has."""
+
+    number: str
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return self.reader.schema.append(pa.field(self.number, pa.int64()))
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        own = [name for name in names if name != self.number]
+        done = 0
+        for batch in self.reader.batches(own or self.reader.schema.names[:1]):
+            rows = batch.num_rows
+            columns = {name: batch.column(name) for name in own}
+            if self.number in names:
+                columns[self.number] = pa.array(np.arange(done, done + rows, dtype=np.int64))
+            yield pa.RecordBatch.from_arrays([columns[name] for name in names], names=list(names))
+            done += rows

@@ -24,11 +24,12 @@ from sfumato.inputs import (
 )
 from sfumato.policy.policy import Names, Policy, RoleNames, changed_columns, changed_promises
 from sfumato.search.expected_time import Foretell
-from sfumato.search.plan import Plan, check_need, make_plan
+from sfumato.search.plan import Plan, check_need, make_plan, may_be_blind
 from sfumato.search.reuse_plan import Transformation
+from sfumato.system.coins import Coins
 from sfumato.system.progress import Progress, silent
 from sfumato.table.release_summary import Imprint
-from sfumato.table.source import AnyTable, Source
+from sfumato.table.source import SPARK, AnyTable, Source
 from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def plan_table(
     earlier: Sequence[Imprint] = (),
     noted: NotedWarnings | None = None,
     reuse_plan: Transformation | None = None,
+    coins: Coins | None = None,
     foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
@@ -134,8 +136,10 @@ def plan_table(
     With `reuse_plan` there is no search: an earlier transformation is taken over.
     """
     bound = bind_earlier(policy, earlier)
-    table = count_table(source, bound, progress=progress)
+    drawn = None if reuse_plan is not None or not may_be_blind(bound) else coins or Coins.fresh()
+    one_by_one = drawn is not None and source.kind != SPARK
+    table = count_table(source, bound, one_by_one=one_by_one, progress=progress)
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
-    return make_plan(table, bound, reuse_plan=reuse_plan, foretell=foretell, progress=progress)
+    return make_plan(table, bound, reuse_plan=reuse_plan, coins=drawn, foretell=foretell, progress=progress)
