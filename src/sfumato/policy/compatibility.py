@@ -13,6 +13,7 @@ from dataclasses import replace
 from sfumato.models import registry as promises
 from sfumato.models.contract import (
     Adversary,
+    ClassPromise,
     ColumnOptions,
     ColumnRolePromise,
     CrossReleasePromise,
@@ -27,6 +28,7 @@ from sfumato.models.quasi_sensitive.promise import MOST_MERGED_ROWS, MOST_TABLES
 from sfumato.models.quasi_sensitive.promise import options_of as set_options_of
 from sfumato.policy import presets as safe_harbor
 from sfumato.policy import searches
+from sfumato.policy.chain import KEY as CHAIN
 from sfumato.policy.columns import forms_of
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule, with_places
 from sfumato.policy.recipients import Coalition
@@ -812,6 +814,57 @@ def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
             yield Problem(place, sentence)
 
 
+def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what a chain of groups cannot go with, and columns of it that are not there."""
+    rule = policy.chain
+    if rule is None:
+        return
+    for key in ("since", "by"):
+        name = getattr(rule, key)
+        if name is not None and name not in policy.columns:
+            yield Problem(
+                (CHAIN, key), f"there is no column {short(name)}.", did_you_mean(name, list(policy.columns))
+            )
+    if rule.since is not None and policy.person is not None:
+        yield Problem(
+            (CHAIN, "since"),
+            "a batch tells who came when where no column tells people apart; `person` does.",
+            "Drop since, or person.",
+        )
+    if rule.by is not None and policy.person is None:
+        yield Problem((CHAIN, "by"), "it orders the rows of a person, and no `person` is named.", "Name it.")
+    if policy.recipients is not None:
+        yield Problem(
+            (CHAIN,),
+            "versions for recipients are not made of groups yet.",
+            "Drop recipients, or use the promise continuous instead of chain.",
+        )
+    for place, promise in with_places(policy):
+        if isinstance(promise, TablePromise):
+            yield Problem(
+                place,
+                f"{promise.name} is about whole tables, and a chain of groups keeps promises about classes.",
+                "Drop chain: releases then go on by whole columns (continuous).",
+            )
+        elif isinstance(promise, ColumnRolePromise):
+            yield Problem(
+                place, f"terms of {promise.name} are not removed in a chain of groups yet.", "Drop chain."
+            )
+        elif is_relative(promise):
+            yield Problem(
+                place,
+                f"{promise.name} compares classes with a table that changes from release to release.",
+                "Name a reference in the promise.",
+            )
+        elif isinstance(promise, ClassPromise) and not promise.monotone:
+            yield Problem(
+                place,
+                f"two classes that keep {promise.name} may break it together, and a reader cannot always tell"
+                " them apart.",
+                "Ask for another promise.",
+            )
+
+
 CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _unknown_roles,
     _roles_without_promise,
@@ -832,6 +885,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _named_patterns,
     _person,
     _knows,
+    chain_of_groups,
     set_columns,
     one_knowledge,
     joint_knowledge,

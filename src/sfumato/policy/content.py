@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.models.contract import ColumnOptions, Promise, Promises
+from sfumato.policy.chain import KEY as CHAIN_KEY
+from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import ColumnControls, TermRule, forms_of
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
@@ -152,6 +154,8 @@ class PolicyContent:
     formulas: Formulas = Formulas.REFUSE
     preset: str | None = None
     """The preset whose rules for columns are kept, where the policy bears its name."""
+    chain: ChainRule | None = None
+    """How later releases go on from this one, where they are releases of groups."""
 
     @property
     def form_of_data(self) -> SourceForm:
@@ -240,6 +244,7 @@ class PolicyContent:
             "source": self.source.words if self.source else None,
             "formulas": None if self.formulas is Formulas.REFUSE else self.formulas.value,
             "preset": self.preset,
+            CHAIN_KEY: None if self.chain is None else self.chain.words,
             "recipients": None if self.recipients is None else self.recipients.words,
         }
         return {

@@ -12,8 +12,9 @@ from typing import Any, TypeVar, cast
 
 from sfumato.models import registry as known_promises
 from sfumato.models.contract import Adversary, ColumnOptions, Promise, Promises, with_derived
+from sfumato.policy import chain, confirmation, recipients, schema, searches, yaml
 from sfumato.policy import columns as column_controls
-from sfumato.policy import confirmation, recipients, schema, searches, yaml
+from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import ColumnControls, TermRule, numbers_in
 from sfumato.policy.compatibility import objections, of_search, options_of, roles
 from sfumato.policy.confirmation import KEY, remaining_columns, unknown_columns
@@ -336,6 +337,7 @@ def read_content(words: object, origin: Origin, *, folder: Path | None = None) -
         source=source,
         formulas=Formulas(str(reader.words.get("formulas", Formulas.REFUSE))),
         preset=cast("str | None", reader.words.get("preset")),
+        chain=reader.chain(),
     )
 
 
@@ -421,6 +423,15 @@ class _Reader:
         except UsageError as wrong:
             self.problems.append(Problem((schema.KEY,), wrong.message, wrong.remedy))
             return SourceForm()
+
+    def chain(self) -> ChainRule | None:
+        """Returns how later releases go on, where the policy says it."""
+        given = self.words.get(chain.KEY)
+        if isinstance(given, ChainRule):
+            return given
+        if not isinstance(given, Mapping) or any(p.place[:1] == (chain.KEY,) for p in self.problems):
+            return None
+        return chain.read(given)
 
     def person(self) -> tuple[str | None, Knows | None]:
         """Returns the column that tells people apart, and what others know of a person, where it is said."""

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import SupportsIndex
 
 from sfumato.models import registry as promises
+from sfumato.policy import chain, searches
 from sfumato.policy import columns as column_controls
-from sfumato.policy import searches
 from sfumato.policy.columns import choice_schema, each_told
 from sfumato.policy.columns import schema as term_rule
 from sfumato.policy.compatibility import options_of, roles
@@ -115,6 +115,7 @@ def top() -> JsonObject:
             ),
             "person": _person(),
             "recipients": recipients(),
+            chain.KEY: chain.schema(),
             "confirm": confirm(),
             KEY: source_schema(),
             "preset": choice_schema(

@@ -119,6 +119,8 @@ def batches_of(table: pa.Table) -> Iterator[pa.RecordBatch]:
 def no_columns(rows: int) -> pa.Table:
     """A table with rows but no columns."""
     return pa.table({"": pa.nulls(rows)}).select([])
+
+
 @dataclass(eq=False)
 class NumberedReader(PassingReader):
     """A reader whose rows carry their number in one more column, under a name that no other column has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.inputs import (
     AnyMemory,
@@ -44,6 +45,9 @@ from sfumato.table.source import PARQUET, SPARK, AnyTable, Source, with_digits
 from sfumato.verify.tables import one_database
 from sfumato.workflows.chain_check import overrides_and_baseline
 from sfumato.workflows.delivery import Delivery, person_columns
+
+if TYPE_CHECKING:
+    from sfumato.workflows.chain_release import ChainDelivery
 
 # The format of a release where nobody names one: that of the data, if it is written.
 
@@ -116,9 +120,23 @@ def release(
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, baseline = overrides_and_baseline(overrides, rules, names, opened, chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
-    made = Delivery(
-        *read, rules, places, allowed, baseline=baseline, ignore_chains=apart, reuse_plan=taken, progress=show
-    )
+    if rules.chain is None:
+        made: Delivery | ChainDelivery = Delivery(
+            *read,
+            rules,
+            places,
+            allowed,
+            baseline=baseline,
+            ignore_chains=apart,
+            reuse_plan=taken,
+            progress=show,
+        )
+    else:
+        from sfumato.workflows.chain_release import ChainDelivery  # noqa: PLC0415  # for chains of groups alone
+
+        made = ChainDelivery(
+            *read, rules, list(places), baseline=baseline, ledger=opened, ignore_chains=apart, progress=show
+        )
     with made as delivery:
         every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
@@ -132,7 +150,7 @@ def release(
 
 
 def _rehearsed(
-    ledger: Ledger | None, delivery: Delivery, chain: str, checks: Sequence[HistoryCheck]
+    ledger: Ledger | None, delivery: Delivery | ChainDelivery, chain: str, checks: Sequence[HistoryCheck]
 ) -> Receipt | Event:
     """What would be published; of several versions also how many recipients can be served, and how many
     leaked rows identify each."""

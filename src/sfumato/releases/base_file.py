@@ -1,0 +1,116 @@
+"""The file of a base: encrypted beside the ledger, its digest and its key in the ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.system.disk import write_to_disk
+from sfumato.system.errors import BadLedger, UsageError
+from sfumato.system.json_object import JsonObject
+from sfumato.table.base import Base
+
+KIND = "groups"
+"""What the memory of a release says that has a base."""
+NONCE_BYTES = 12
+FOLDER_MODE = 0o700
+
+
+@dataclass(frozen=True)
+class BaseFile:
+    """A base as it is kept: encrypted bytes, their digest, and the key that opens them."""
+
+    content: bytes = field(repr=False)
+    digest: str
+    key: str = field(repr=False)
+
+    @classmethod
+    def of(cls, base: Base) -> BaseFile:
+        """Returns a base, encrypted under a new key."""
+        key, nonce = AESGCM.generate_key(256), secrets.token_bytes(NONCE_BYTES)
+        content = nonce + AESGCM(key).encrypt(nonce, base.to_bytes(), None)
+        return cls(content, sha256(content).hexdigest(), key.hex())
+
+    @property
+    def notes(self) -> JsonObject:
+        """What the ledger remembers of it, encrypted like all that it remembers."""
+        return {"kind": KIND, "base": self.digest, "key": self.key}
+
+    @staticmethod
+    def is_named_in(memory: bytes) -> bool:
+        """Returns whether a release remembers a base."""
+        return _notes(memory) is not None
+
+
+@dataclass(frozen=True)
+class BaseStore:
+    """The folder beside a ledger where bases lie, each under its digest."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> BaseStore:
+        """Returns the store of a ledger: beside its file or, of one in PostgreSQL, beside its key."""
+        if ledger.key_path is None:
+            raise UsageError(
+                "the base of a chain lies beside the key of its ledger", remedy="Name it with --key."
+            )
+        path = ledger.database.path or ledger.key_path
+        return cls(path.with_name(f"{path.name}.bases"))
+
+    def keep(self, file: BaseFile) -> None:
+        """Writes a base to disk; it counts when the ledger has its digest."""
+        self.folder.mkdir(mode=FOLDER_MODE, parents=False, exist_ok=True)
+        write_to_disk(self.folder / file.digest, file.content)
+        (self.folder / file.digest).chmod(0o600)
+
+    def open(self, memory: bytes) -> Base:
+        """Returns the base that a release remembers; raises where it is missing or was changed."""
+        notes = _notes(memory)
+        if notes is None:
+            raise BadLedger("this release has no base")
+        path = self.folder / str(notes["base"])
+        try:
+            content = path.read_bytes()
+        except OSError:
+            raise BadLedger(
+                "the base of this chain is not beside the ledger",
+                where=f"{self.folder.name}/{path.name[:12]}…",
+                remedy="Restore it from the backup of the ledger: without it the chain cannot go on.",
+            ) from None
+        if sha256(content).hexdigest() != notes["base"]:
+            raise BadLedger(
+                "the base of this chain was changed",
+                where=f"{self.folder.name}/{path.name[:12]}…",
+                remedy="Restore it from a backup.",
+            )
+        try:
+            plain = AESGCM(bytes.fromhex(str(notes["key"]))).decrypt(
+                content[:NONCE_BYTES], content[NONCE_BYTES:], None
+            )
+        except (InvalidTag, ValueError):
+            raise BadLedger("the base of this chain cannot be opened", remedy="Restore a backup.") from None
+        return Base.from_bytes(plain)
+
+    def forget(self, memory: bytes) -> None:
+        """Removes a base that a later one has taken the place of."""
+        notes = _notes(memory)
+        if notes is not None:
+            with contextlib.suppress(OSError):
+                (self.folder / str(notes["base"])).unlink()
+
+
+def _notes(memory: bytes) -> JsonObject | None:
+    try:
+        notes = json.loads(memory)
+    except ValueError:
+        return None
+    return notes if isinstance(notes, dict) and notes.get("kind") == KIND else None

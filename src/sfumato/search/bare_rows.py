@@ -1,0 +1,43 @@
+"""Bare rows: where further rows of people stand, who show their values once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import Label
+
+Numbers = NDArray[np.int64]
+
+WHOLE_COST = 1 << 40
+"""What a box costs that covers every value of a column."""
+
+
+def boxes_for_bare_rows(
+    table: Microdata, boxes: Sequence[Sequence[Label]], owner: Numbers, own: Numbers
+) -> Numbers:
+    """Returns the box of other people that covers each row's quasi-identifiers at the least loss, or -1.
+
+    `table` has one row for each, told apart by its person numbers; `boxes` are the texts that classes show, one
+    tuple per class, and `owner` whose they are: a row is not placed among its `own`. What is chosen depends on
+    boxes and quasi-identifiers alone, never on values.
+    """
+    from sfumato.kernels.covering import narrowest_cover  # noqa: PLC0415  # compiled when first needed
+
+    count, keys = len(boxes), table.keys
+    if not count or table.person is None:
+        return np.full(table.rows, -1, np.int64)
+    low, high = np.zeros((count, len(keys)), np.int32), np.zeros((count, len(keys)), np.int32)
+    cost = np.zeros(count, np.int64)
+    for j, column in enumerate(keys):
+        tree = column.taxonomy
+        spans = {label: tree.span(label) or (0, 0) for label in {box[j] for box in boxes}}
+        ends = np.array([spans[box[j]] for box in boxes], np.int32)
+        low[:, j], high[:, j] = ends[:, 0], ends[:, 1]
+        cost += (high[:, j] - low[:, j]).astype(np.int64) * (WHOLE_COST // max(1, len(tree.leaves)))
+    codes = np.ascontiguousarray(np.stack([table.codes(column.name) for column in keys], axis=1), np.int32)
+    order = np.argsort(table.person)
+    return narrowest_cover(codes[order], low, high, cost, own, owner)
