@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table.microdata import Microdata
+from sfumato.search.blind_groups import classes_of_keys, group_boxes, publishes_ranges
+from sfumato.search.contract import Aim
+from sfumato.system.errors import Infeasible
+from sfumato.system.progress import Progress, silent
+from sfumato.table.microdata import Codes, Microdata
+from sfumato.table.recoding import Recoding
 from sfumato.table.taxonomy import Label
 
 Numbers = NDArray[np.int64]
@@ -41,3 +46,28 @@ def boxes_for_bare_rows(
     codes = np.ascontiguousarray(np.stack([table.codes(column.name) for column in keys], axis=1), np.int32)
     order = np.argsort(table.person)
     return narrowest_cover(codes[order], low, high, cost, own, owner)
+
+
+def classes_of_bare_rows(
+    table: Microdata, person: Numbers, people: int, aim: Aim, *, progress: Progress = silent
+) -> Recoding | None:
+    """Returns classes of bare rows of at least so many people, one row each; `None` where there are too few.
+
+    The rows stand in the order of their person numbers in `table`, and `person` says whose they are. Classes are
+    made from quasi-identifiers alone. Further rows of a person are left out.
+    """
+    first = np.zeros(table.distinct, dtype=bool)
+    first[np.unique(person, return_index=True)[1]] = True
+    order = table.person
+    if order is None or int(first.sum()) < people:
+        return None
+    chosen = first[order]
+    codes = [table.codes(column.name)[chosen] for column in table.keys]
+    alone = Microdata.of_codes(table.keys, codes, person=order[chosen])
+    try:
+        place, outcome = classes_of_keys(alone, people, aim, progress)
+    except Infeasible:
+        return None
+    class_of: Codes = outcome.recoding.class_of[place]
+    low, high = group_boxes(alone, class_of, outcome.recoding.count, ranges=publishes_ranges(aim))
+    return Recoding(alone, class_of, low, high)

@@ -145,7 +145,7 @@ def make_units(
     Rows are those of different people, each distinct row one. At most as many rows are left out as the aim
     allows, because of their quasi-identifiers or for want of units of one size.
     """
-    place, outcome = _classes_of_keys(table, people, aim, progress)
+    place, outcome = classes_of_keys(table, people, aim, progress)
     class_of = outcome.recoding.class_of[place]
     coin = coins.draw("people", table.people)[_identities(table)]
     unit_of, size = _split(class_of, place, coin, people)
@@ -162,7 +162,7 @@ def _identities(table: Microdata) -> Codes:
     return np.arange(table.distinct, dtype=np.int32) if person is None else person
 
 
-def _classes_of_keys(table: Microdata, people: int, aim: Aim, progress: Progress) -> tuple[Numbers, Outcome]:
+def classes_of_keys(table: Microdata, people: int, aim: Aim, progress: Progress) -> tuple[Numbers, Outcome]:
     """Returns the number of every row's combination of keys, and the best classes of so many people."""
     codes = np.stack([table.codes(column.name) for column in table.keys], axis=1)
     keys, place = distinct_rows(codes)

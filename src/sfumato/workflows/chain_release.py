@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.models.contract import Promises
+from sfumato.models.registry import make
 from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
@@ -24,9 +25,9 @@ from sfumato.releases.issue import PlannedRelease
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
-from sfumato.search.bare_rows import boxes_for_bare_rows
+from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
 from sfumato.search.blind_groups import least_people
-from sfumato.search.plan import Plan
+from sfumato.search.plan import Plan, aim_of
 from sfumato.system.coins import Coins
 from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
@@ -38,7 +39,7 @@ from sfumato.table.arrow_rows import form_of
 from sfumato.table.base import BARE, Base
 from sfumato.table.fingerprint import TableFingerprint
 from sfumato.table.form_of_source import RowSource
-from sfumato.table.microdata import ROW_NUMBER, Missing, Role
+from sfumato.table.microdata import ROW_NUMBER, Microdata, Missing, Role
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth
@@ -271,7 +272,13 @@ def grow(
         bare = _bare_rows(source, policy, known, grown, progress)
     if bare is not None and len(bare):
         not_shown -= len(bare)
-        grown = replace(grown, rows=pa.concat_tables([grown.rows, bare.cast(grown.rows.schema)]))
+        last = int(pc.max(bare.column(rows_of_base.GROUP)).as_py()) + 1
+        grown = replace(
+            grown,
+            rows=pa.concat_tables([grown.rows, bare]),
+            groups=max(grown.groups, last),
+            classes=max(grown.classes, last),
+        )
     return PlannedGroups(grown, plan, known, held, 0 if bare is None else len(bare), not_shown)
 
 
@@ -323,39 +330,122 @@ def _loss_of_classes(plan: Plan) -> NDArray[np.float64]:
 def _bare_rows(
     source: RowSource, policy: Policy, known: KnownRows, base: Base, progress: Progress
 ) -> pa.Table | None:
-    """Returns further rows in boxes of other people, without any column that is published unchanged."""
+    """Returns further rows in boxes of other people, without any column that is published unchanged.
+
+    What no class of other people covers makes classes of its own, of as many people as any class has.
+    """
     further = rows_of_base.chosen_rows(source, known.further)
     codings = [coding for coding in policy.codings if coding.role.is_key]
     table = further.count(codings, missing=Missing.OWN_VALUE, person=ROW_NUMBER, progress=progress)
     where = np.flatnonzero(known.further)
     homes = _homes(base, known.people.take(pa.array(where)))
+    parts = [_in_boxes_of_others(table, where, homes, known, base)]
+    placed = np.zeros(len(where), dtype=bool)
+    placed[parts[0][1]] = True
+    left = np.flatnonzero(~placed & (homes >= 0))
+    parts.append(_in_own_classes(table, where, left, homes, known, base, policy, progress))
+    tables = [rows for rows, _ in parts if rows is not None]
+    return pa.concat_tables(tables) if tables else None
+
+
+def _in_boxes_of_others(
+    table: Microdata, where: Numbers, homes: Numbers, known: KnownRows, base: Base
+) -> tuple[pa.Table | None, Numbers]:
+    """Returns the bare rows that a class of other people covers, and which of the further rows they are."""
     here = base.rows.filter(pa.array(base.shown() & ~base.is_bare))
     firsts = pc.unique(here.column(rows_of_base.CLASS))
-    place = pc.index_in(firsts, _flat(here.column(rows_of_base.CLASS)))
-    classes = here.take(place)
+    classes = here.take(pc.index_in(firsts, _flat(here.column(rows_of_base.CLASS))))
     keys = [column.name for column in table.keys]
     boxes = list(zip(*(classes.column(name).to_pylist() for name in keys), strict=True))
     owner = np.asarray(classes.column(rows_of_base.GROUP).to_numpy(), np.int64)
     chosen = boxes_for_bare_rows(table, boxes, owner, homes)
     covered = np.flatnonzero((chosen >= 0) & (homes >= 0))
     if not len(covered):
-        return None
+        return None, covered
     box = classes.take(pa.array(chosen[covered]))
-    count = len(covered)
+    shown = {name: box.column(name) for name in keys}
+    place = {name: box.column(name) for name in (rows_of_base.GROUP, rows_of_base.CLASS)}
+    return _as_bare(where[covered], homes[covered], known, base, shown, place), covered
+
+
+def _in_own_classes(
+    table: Microdata,
+    where: Numbers,
+    left: Numbers,
+    homes: Numbers,
+    known: KnownRows,
+    base: Base,
+    policy: Policy,
+    progress: Progress,
+) -> tuple[pa.Table | None, Numbers]:
+    """Returns further rows in classes of bare rows alone, and which they are."""
+    nothing = None, np.zeros(0, np.int64)
+    person = np.asarray(pc.dictionary_encode(known.people).indices.to_numpy(), np.int64)[where]
+    rest = _some_rows(table, left)
+    if rest is None:
+        return nothing
+    recoding = classes_of_bare_rows(
+        rest, person[left], least_people(policy.promises), aim_of(_alone(policy)), progress=progress
+    )
+    if recoding is None:
+        return nothing
+    numbers = recoding.table.person
+    shown = np.flatnonzero(recoding.class_of >= 0)
+    if numbers is None or not len(shown):
+        return nothing
+    chosen = left[numbers[shown]]
+    classes = recoding.class_of[shown]
+    columns = {}
+    for j, column in enumerate(recoding.table.keys):
+        texts, which = recoding.texts(j)
+        columns[column.name] = pa.array([texts[i] for i in np.asarray(which)[classes].tolist()], pa.string())
+    numbered = pa.array(classes.astype(np.int64) + base.groups)
+    place = {rows_of_base.GROUP: numbered, rows_of_base.CLASS: numbered}
+    return _as_bare(where[chosen], homes[chosen], known, base, columns, place), chosen
+
+
+def _some_rows(table: Microdata, chosen: Numbers) -> Microdata | None:
+    """Returns rows of a table whose rows are numbered, numbered anew in the same order."""
+    person = table.person
+    if person is None or not len(chosen):
+        return None
+    place = np.full(table.rows, -1, np.int64)
+    place[chosen] = np.arange(len(chosen))
+    number = place[_row_numbers(table)[person]]
+    here = number >= 0
+    codes = [table.codes(column.name)[here] for column in table.keys]
+    return Microdata.of_codes(table.keys, codes, person=number[here])
+
+
+def _row_numbers(table: Microdata) -> Numbers:
+    """Returns the row of the source that each number of a person stands for: numbers are in order of their texts."""
+    texts = np.array([str(row) for row in range(table.rows)])
+    return np.argsort(texts).astype(np.int64)
+
+
+def _as_bare(
+    rows: Numbers,
+    homes: Numbers,
+    known: KnownRows,
+    base: Base,
+    shown: Mapping[str, pa.Array | pa.ChunkedArray],
+    place: Mapping[str, pa.Array | pa.ChunkedArray],
+) -> pa.Table:
+    """Returns bare rows as they enter the base, in the boxes `shown`."""
+    count = len(rows)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
-        rows_of_base.PERSON: known.people.take(pa.array(where[covered])),
-        rows_of_base.ROW: known.rows.take(pa.array(where[covered])),
-        rows_of_base.GROUP: box.column(rows_of_base.GROUP),
-        rows_of_base.CLASS: box.column(rows_of_base.CLASS),
-        rows_of_base.HOME: pa.array(homes[covered]),
+        rows_of_base.PERSON: known.people.take(pa.array(rows)),
+        rows_of_base.ROW: known.rows.take(pa.array(rows)),
+        **place,
+        rows_of_base.HOME: pa.array(homes),
         rows_of_base.RELEASE: pa.array(np.full(count, base.releases, np.int32)),
         rows_of_base.BARE_ROW: pa.array(np.ones(count, bool)),
         rows_of_base.LOSS: pa.array(np.zeros(count)),
     }
     for name in base.published:
         kind = base.rows.schema.field(name).type
-        columns[name] = box.column(name) if name in base.keys else pa.nulls(count, kind)
-    return pa.table({name: columns[name] for name in base.rows.column_names})
+        columns[name] = shown[name] if name in shown else pa.nulls(count, kind)
+    return pa.table({name: columns[name] for name in base.rows.column_names}).cast(base.rows.schema)
 
 
 def _homes(base: Base, people: pa.Array) -> Numbers:
@@ -495,8 +585,7 @@ class ChainDelivery:
         memory, progress, form = self.source.memory, self._progress, self._form
         plain = path
         if BARE in view.column_names:
-            by_size = Promises(tuple(p for p in policy.promises.stated if getattr(p, "by_size", False)))
-            sizes = replace(policy, promises=by_size)
+            sizes = replace(policy, promises=Promises((make("k-anonymity", {"k": 1}),)))
             agreed(recheck(path, judge_data(sizes), form=form, memory=memory, progress=progress))
             plain = private / f"first_rows{path.suffix}"
             self._write(base.view(shown & ~bare).select(list(base.published)), plain)
