@@ -250,7 +250,7 @@ def grow(
     plan, added = None, None
     if known.newcomers and not held:
         newcomers = rows_of_base.chosen_rows(source, known.first)
-        plan = plan_table(newcomers, alone, coins=coins.of("groups"), progress=progress)
+        plan = plan_table(newcomers, alone, coins=coins.of("groups"), one_by_one=True, progress=progress)
         added = _rows_of_plan(newcomers, plan, policy, known, base)
     first_of_all = base if base is not None else _empty(policy, added)
     grown = first_of_all

@@ -127,17 +127,19 @@ def plan_table(
     noted: NotedWarnings | None = None,
     reuse_plan: Transformation | None = None,
     coins: Coins | None = None,
+    one_by_one: bool = False,
     foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Returns the plan for an opened table: one pass over its rows, then the search.
 
     `noted` are the warnings of that pass: what they say of the rows is part of how the plan speaks of them.
-    With `reuse_plan` there is no search: an earlier transformation is taken over.
+    With `reuse_plan` there is no search: an earlier transformation is taken over. `coins` are what blind groups
+    are drawn from; with `one_by_one` equal rows stay apart, each a person.
     """
     bound = bind_earlier(policy, earlier)
     drawn = None if reuse_plan is not None or not may_be_blind(bound) else coins or Coins.fresh()
-    one_by_one = drawn is not None and source.kind != SPARK
+    one_by_one = one_by_one or (drawn is not None and source.kind != SPARK)
     table = count_table(source, bound, one_by_one=one_by_one, progress=progress)
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
