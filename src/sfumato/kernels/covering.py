@@ -21,8 +21,8 @@ def narrowest_cover(
 ) -> NDArray[np.int64]:
     """Returns for every row the first of the boxes of least cost that cover it and are not its own.
 
-    `codes` has a row per row and a column per key, `low` and `high` one per box; a box belongs to `owner`, and a
-    row is covered by no box of its `own` owner.
+    `codes` has a row per row and a column per key, `low` and `high` one per box; a box belongs to `owner`,
+    and a row is covered by no box of its `own` owner.
     """
     found = np.full(len(codes), NO_BOX, np.int64)
     for i in range(len(codes)):

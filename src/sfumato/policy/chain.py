@@ -88,7 +88,7 @@ def schema() -> JsonObject:
             "leavers": {
                 "enum": [word.value for word in Leavers],
                 "default": default.leavers.value,
-                "description": "Whether rows of people who left stay as they are, or their groups are withheld.",
+                "description": "Whether rows of people who left stay as they are, or their groups go.",
             },
             "again": {
                 "enum": [word.value for word in Again],

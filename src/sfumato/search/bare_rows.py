@@ -26,9 +26,9 @@ def boxes_for_bare_rows(
 ) -> Numbers:
     """Returns the box of other people that covers each row's quasi-identifiers at the least loss, or -1.
 
-    `table` has one row for each, told apart by its person numbers; `boxes` are the texts that classes show, one
-    tuple per class, and `owner` whose they are: a row is not placed among its `own`. What is chosen depends on
-    boxes and quasi-identifiers alone, never on values.
+    `table` has one row for each, told apart by its person numbers; `boxes` are the texts that classes show,
+    one tuple per class, and `owner` whose they are: a row is not placed among its `own`. What is chosen
+    depends on boxes and quasi-identifiers alone, never on values.
     """
     from sfumato.kernels.covering import narrowest_cover  # noqa: PLC0415  # compiled when first needed
 
@@ -53,8 +53,8 @@ def classes_of_bare_rows(
 ) -> Recoding | None:
     """Returns classes of bare rows of at least so many people, one row each; `None` where there are too few.
 
-    The rows stand in the order of their person numbers in `table`, and `person` says whose they are. Classes are
-    made from quasi-identifiers alone. Further rows of a person are left out.
+    The rows stand in the order of their person numbers in `table`, and `person` says whose they are. Classes
+    are made from quasi-identifiers alone. Further rows of a person are left out.
     """
     first = np.zeros(table.distinct, dtype=bool)
     first[np.unique(person, return_index=True)[1]] = True

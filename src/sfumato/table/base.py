@@ -1,8 +1,8 @@
 """The base of a chain: every row that was ever published, in the class that it was published in.
 
 People are put into groups when they first come, and nobody ever changes group. A class holds one row of every
-member of a group, and all its rows show the same box. Every file of the chain is a view of this one table: so what
-several files tell together is never more than the base tells, which is judged.
+member of a group, and all its rows show the same box. Every file of the chain is a view of this one table: so
+what several files tell together is never more than the base tells, which is judged.
 
 The base is a second copy of personal data: it lies beside the ledger, encrypted, and is never published.
 """
@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 from sfumato.system.errors import BadData, BadLedger
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
-from sfumato.table.arrow import ArrowReader
 from sfumato.table.arrow_arrays import text_array
 from sfumato.table.cell_text import canonical
 from sfumato.table.form_of_source import RowSource, text_form
 from sfumato.table.keyed_hashes import Marks, joined_marks
 from sfumato.table.microdata import ROW_NUMBER, Microdata
-from sfumato.table.reader import NumberedReader, PassingReader, Reader
+from sfumato.table.reader import ArrowReader, NumberedReader, PassingReader, Reader
 from sfumato.table.recoding import SUPPRESSED, Recoding
 from sfumato.table.writing import writer
 
@@ -48,8 +47,10 @@ PERSON, ROW, GROUP, CLASS, HOME, RELEASE, BARE_ROW, LOSS = (
     "\x1fbare",
     "\x1floss",
 )
-"""Columns of the base that are never published: who a row is about and which of their rows it is, as hashes; its
-group and class; the group of its person; the release that first showed it; whether it is bare; what it lost."""
+"""Columns of the base that are never published: who a row is about and which of their rows it is, as hashes;
+its group and class; the group of its person; the release that first showed it; whether it is bare; what it
+lost.
+"""
 
 BARE = "bare_row"
 """The published column that tells bare rows from others, in views that have any."""
@@ -86,14 +87,16 @@ class Base:
         return pc.count_distinct(self.rows.column(PERSON)).as_py() if len(self.rows) else 0
 
     def shown(self, *, newcomers: bool = False) -> Truth:
-        """Returns which rows a view shows: all but those of withheld groups, or the newest release's alone."""
+        """Returns which rows a view shows: all but withheld groups, or those of the newest release alone."""
         gone = np.array(self.withheld, np.int64)
         group, home = self._numbers(GROUP), self._numbers(HOME)
         shown = ~np.isin(group, gone) & ~np.isin(home, gone)
         return shown & (self._numbers(RELEASE) == self.releases) if newcomers else shown
 
     def view(self, rows: Truth) -> pa.Table:
-        """Returns the columns that are published of some rows, with one that names bare rows where there are any."""
+        """Returns the columns that are published of some rows, with one that names bare rows where there are
+        any.
+        """
         table = self.rows.filter(pa.array(rows))
         shown = table.select(list(self.published))
         bare = table.column(BARE_ROW)
@@ -103,7 +106,7 @@ class Base:
         return shown
 
     def loss(self, rows: Truth) -> float:
-        """Returns the mean loss of some rows, as it was when they were first shown; bare rows do not count."""
+        """Returns the mean loss of some rows as it was when they were first shown, without bare rows."""
         lost = self.rows.column(LOSS).to_numpy()[rows & ~self.is_bare]
         return float(lost.mean()) if len(lost) else 0.0
 
@@ -220,7 +223,9 @@ def hashes_of_cells(reader: Reader, names: Sequence[str]) -> Marks:
 
 
 def ranks_of_cells(reader: Reader, name: str) -> Numbers:
-    """Returns for every row the place of its value among those of a column in ascending order; empty cells last."""
+    """Returns for every row the place of its value among those of a column in ascending order; empty cells
+    last.
+    """
     cells = _plain(reader, [name]).column(0).dictionary_encode()
     encoded = cells.unify_dictionaries().combine_chunks()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
@@ -234,7 +239,8 @@ def ranks_of_cells(reader: Reader, name: str) -> Numbers:
 def recoded_rows(
     source: RowSource, recoding: Recoding, published: Sequence[str]
 ) -> tuple[pa.Table, Numbers, Numbers]:
-    """Returns the published rows of a plan in the order of the source, the class of each, and which rows they are.
+    """Returns the published rows of a plan in the order of the source, the class of each, and which rows they
+    are.
 
     The plan's rows are people: each person has one row in the source.
     """

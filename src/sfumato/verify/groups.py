@@ -1,4 +1,4 @@
-"""A chain of groups, judged from bytes: what was published stays as it was, and what is new stands by itself."""
+"""A chain of groups, judged from bytes: what was published stays, and what is new stands by itself."""
 
 from __future__ import annotations
 

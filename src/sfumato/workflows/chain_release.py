@@ -37,9 +37,9 @@ from sfumato.system.verdict import Verdict
 from sfumato.table import base as rows_of_base
 from sfumato.table.arrow_rows import form_of
 from sfumato.table.base import BARE, Base
-from sfumato.table.fingerprint import TableFingerprint
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import ROW_NUMBER, Microdata, Missing, Role
+from sfumato.table.observers import TableFingerprint
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth
@@ -56,8 +56,9 @@ class KnownRows:
     """Whose rows those of a table are, beside the base of its chain.
 
     `first` are the rows in which newcomers show their values, `further` other rows that are new; `people` and
-    `rows` are hashes, one per row of the table. `left` counts people of earlier releases who are not in the table,
-    `left_groups` lists the groups that they are in, `changed` counts rows that stay as they were published.
+    `rows` are hashes, one per row of the table. `left` counts people of earlier releases who are not in the
+    table, `left_groups` lists the groups that they are in, `changed` counts rows that stay as they were
+    published.
     """
 
     first: Truth
@@ -76,8 +77,8 @@ def known_rows(
 ) -> KnownRows:
     """Returns which rows of a table are new, and whose.
 
-    Who is who tells the column `person`; without one, everybody has one row, and the column of batches tells who
-    came when.
+    Who is who tells the column `person`; without one, everybody has one row, and the column of batches tells
+    who came when.
     """
     keys = [name for name, column in policy.columns.items() if column.role.is_key]
     if policy.person is not None:
@@ -104,9 +105,7 @@ def _rows_of_people(
     further = ~first & ~there
     changed = 0
     if base is not None:
-        further, changed = _without_changed(
-            base, people, number, known, further, rows, exact=rule.by is not None
-        )
+        further, changed = _without_changed(base, people, known, further, rows, exact=rule.by is not None)
     left, groups = (0, ()) if base is None else _left(base, people)
     newcomers = len(np.unique(number[~known]))
     return KnownRows(first, further, people, rows, (), newcomers, left, groups, changed)
@@ -135,7 +134,7 @@ def _with_occurrence(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _first_rows(source: RowSource, number: Numbers, known: Truth, rule: ChainRule, coins: Coins) -> Truth:
-    """Returns the row of every newcomer that shows values: the first by the column `by`, equal ones by coins."""
+    """Returns the row of every newcomer that shows values: the first by `by`, equal ones by coins."""
     coin = coins.draw("first rows", len(number))
     order = np.zeros(len(number), np.int64)
     if rule.by is not None:
@@ -150,7 +149,6 @@ def _first_rows(source: RowSource, number: Numbers, known: Truth, rule: ChainRul
 def _without_changed(
     base: Base,
     people: pa.Array,
-    number: Numbers,
     known: Truth,
     further: Truth,
     rows: pa.Array,
@@ -159,8 +157,8 @@ def _without_changed(
 ) -> tuple[Truth, int]:
     """Returns the further rows without those that are a published row with other quasi-identifiers.
 
-    Where a column orders a person's rows, it tells which row is which. Otherwise as many new rows of a person as
-    published ones are missing are taken to be these, changed: they stay as they were published.
+    Where a column orders a person's rows, it tells which row is which. Otherwise as many new rows of a person
+    as published ones are missing are taken to be these, changed: they stay as they were published.
     """
     if exact:
         return further, 0
@@ -418,7 +416,9 @@ def _some_rows(table: Microdata, chosen: Numbers) -> Microdata | None:
 
 
 def _row_numbers(table: Microdata) -> Numbers:
-    """Returns the row of the source that each number of a person stands for: numbers are in order of their texts."""
+    """Returns the row of the source that each number of a person stands for: numbers are in order of their
+    texts.
+    """
     texts = np.array([str(row) for row in range(table.rows)])
     return np.argsort(texts).astype(np.int64)
 

@@ -134,8 +134,8 @@ def plan_table(
     """Returns the plan for an opened table: one pass over its rows, then the search.
 
     `noted` are the warnings of that pass: what they say of the rows is part of how the plan speaks of them.
-    With `reuse_plan` there is no search: an earlier transformation is taken over. `coins` are what blind groups
-    are drawn from; with `one_by_one` equal rows stay apart, each a person.
+    With `reuse_plan` there is no search: an earlier transformation is taken over. `coins` are what blind
+    groups are drawn from; with `one_by_one` equal rows stay apart, each a person.
     """
     bound = bind_earlier(policy, earlier)
     drawn = None if reuse_plan is not None or not may_be_blind(bound) else coins or Coins.fresh()
