@@ -49,21 +49,21 @@ def boxes_for_bare_rows(
 
 
 def classes_of_bare_rows(
-    table: Microdata, person: Numbers, people: int, aim: Aim, *, progress: Progress = silent
+    table: Microdata, rows: Numbers, person: Numbers, people: int, aim: Aim, *, progress: Progress = silent
 ) -> Recoding | None:
     """Returns classes of bare rows of at least so many people, one row each; `None` where there are too few.
 
     The rows stand in the order of their person numbers in `table`, and `person` says whose they are. Classes
     are made from quasi-identifiers alone. Further rows of a person are left out.
     """
-    first = np.zeros(table.distinct, dtype=bool)
-    first[np.unique(person, return_index=True)[1]] = True
-    order = table.person
-    if order is None or int(first.sum()) < people:
+    first = np.zeros(table.rows, dtype=bool)
+    first[rows[np.unique(person, return_index=True)[1]]] = True
+    numbers = table.person
+    if numbers is None or int(first.sum()) < people:
         return None
-    chosen = first[order]
+    chosen = first[numbers]
     codes = [table.codes(column.name)[chosen] for column in table.keys]
-    alone = Microdata.of_codes(table.keys, codes, person=order[chosen])
+    alone = Microdata.of_codes(table.keys, codes, person=numbers[chosen])
     try:
         place, outcome = classes_of_keys(alone, people, aim, progress)
     except Infeasible:

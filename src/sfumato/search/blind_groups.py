@@ -219,7 +219,6 @@ class _KindBuilder:
         self._unit_of, self._size = unit_of.copy(), size.copy()
         self._zone = np.zeros(len(size), np.int64)
         self._zone[unit_of[unit_of >= 0]] = zone[unit_of >= 0]
-        self._zone_of_row = zone
         self._rank = np.argsort(coins.order("units", len(size)))
         self._rows_by_coin = coins.order("leavers", len(unit_of))
         self._codes = np.stack([table.codes(column.name) for column in table.keys], axis=1)
@@ -433,7 +432,7 @@ class Values:
         They are dealt in runs of so many equal ones, since people who are alike often have the same value.
         """
         codes = [codes[shown] for _, codes, _ in self.columns.values()]
-        alike = np.lexsort((coins.draw("equal values", len(shown)), *codes))
+        alike = np.lexsort([coins.draw("equal values", len(shown)), *codes])
         runs = -(-len(shown) // run)
         place = coins.order("runs", runs).argsort()[np.arange(len(shown)) // run]
         order = alike[np.argsort(place, kind="stable")]

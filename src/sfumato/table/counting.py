@@ -19,7 +19,17 @@ from sfumato.table.arrow_arrays import to_numpy
 from sfumato.table.cell_text import canonical, comparable
 from sfumato.table.columns import safe_name
 from sfumato.table.dictionary import Dictionary, check_values
-from sfumato.table.microdata import Coding, Column, Counts, Microdata, Missing, Packing, Words, sort_and_count
+from sfumato.table.microdata import (
+    ROW_NUMBER,
+    Coding,
+    Column,
+    Counts,
+    Microdata,
+    Missing,
+    Packing,
+    Words,
+    sort_and_count,
+)
 from sfumato.table.reader import Reader
 from sfumato.table.row_buffer import (
     Chunk,
@@ -233,6 +243,9 @@ def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
     """Number people by the order of their texts, so that numbers do not depend on the order of rows."""
     refuse_missing_people(dictionary.missing, dictionary.name)
     values, index = dictionary.distinct_values()
+    if dictionary.name == ROW_NUMBER:
+        numbers = np.append(to_numpy(values), 0)
+        return numbers[index], len(values)
     keys = canonical(values, dictionary.name)
     refuse_keys_written_twice(keys, dictionary.name)
     order = to_numpy(pc.sort_indices(keys))
