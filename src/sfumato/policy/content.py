@@ -105,7 +105,7 @@ class ProtectRule:
 
 
 GROUPINGS: Mapping[str, str] = {
-    "default": "blind where that loses at most a quarter more than k-anonymity alone, else informed",
+    "default": "informed; in a chain blind, where that loses at most a quarter more than k-anonymity alone",
     "blind": "who shares a class does not depend on sensitive values: who knows the search learns nothing",
     "informed": "the search looks at sensitive values: less is lost where many different ones are asked for",
 }

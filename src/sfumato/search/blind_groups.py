@@ -431,8 +431,8 @@ class Values:
 
         They are dealt in runs of so many equal ones, since people who are alike often have the same value.
         """
-        codes = [codes[shown] for _, codes, _ in self.columns.values()]
-        alike = np.lexsort([coins.draw("equal values", len(shown)), *codes])
+        codes: list[NDArray[np.integer]] = [ranks[shown] for _, ranks, _ in self.columns.values()]
+        alike = np.lexsort([coins.order("equal values", len(shown)), *codes])
         runs = -(-len(shown) // run)
         place = coins.order("runs", runs).argsort()[np.arange(len(shown)) // run]
         order = alike[np.argsort(place, kind="stable")]

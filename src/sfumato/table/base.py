@@ -95,12 +95,13 @@ class Base:
     @cached_property
     def is_bare(self) -> Truth:
         """Which rows are bare."""
-        return np.asarray(self.rows.column(BARE_ROW).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        return np.asarray(self.rows.column(BARE_ROW).to_numpy(), dtype=np.bool_)
 
     @property
     def is_new(self) -> Truth:
         """Which rows the newest release was the first to show."""
-        return self.numbers(RELEASE) == self.releases
+        new: Truth = self.numbers(RELEASE) == self.releases
+        return new
 
     def shown(self) -> Truth:
         """Returns which rows are not those of withheld groups."""

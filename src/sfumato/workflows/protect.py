@@ -138,7 +138,10 @@ def plan_table(
     groups are drawn from; with `one_by_one` equal rows stay apart, each a person.
     """
     bound = bind_earlier(policy, earlier)
-    drawn = None if reuse_plan is not None or not may_be_blind(bound) else coins or Coins.fresh()
+    asked = coins is None and bound.protect.grouping == "blind"
+    drawn = Coins.fresh() if asked else coins
+    if reuse_plan is not None or not may_be_blind(bound):
+        drawn = None
     one_by_one = one_by_one or (drawn is not None and source.kind != SPARK)
     table = count_table(source, bound, one_by_one=one_by_one, progress=progress)
     if noted is not None and noted.rows_only:
