@@ -91,20 +91,20 @@ AnyImprint = Imprint | str | Path
 """The imprint of a release, or the path of its JSON file."""
 
 
-def load_policy(given: AnyPolicy) -> Policy:
+def load_policy(policy: AnyPolicy) -> Policy:
     """Returns the policy; raises `BadPolicy` with every problem of a file that cannot be used."""
-    if isinstance(given, Policy):
-        return given
-    return Policy.load(given) if isinstance(given, str | Path) else Policy.from_dict(given)
+    if isinstance(policy, Policy):
+        return policy
+    return Policy.load(policy) if isinstance(policy, str | Path) else Policy.from_dict(policy)
 
 
-def load_imprints(given: Sequence[AnyImprint]) -> tuple[Imprint, ...]:
+def load_imprints(imprints: Sequence[AnyImprint]) -> tuple[Imprint, ...]:
     """Returns the imprints, in the order given.
 
     What a file says was proved of candidates is not taken over but proved again: nobody signed the file, and
     no digest covers that.
     """
-    return tuple(i if isinstance(i, Imprint) else _read_imprint(Path(i)) for i in given)
+    return tuple(i if isinstance(i, Imprint) else _read_imprint(Path(i)) for i in imprints)
 
 
 def _read_imprint(file: Path) -> Imprint:
@@ -143,17 +143,17 @@ PUBLISHED = tuple(f"data.{kind}" for kind in written_formats())
 """The published table, beside its certificate."""
 
 
-def load_transformation(given: AnyTransformation | None, policy: Policy) -> Transformation | None:
+def load_transformation(transformation: AnyTransformation | None, policy: Policy) -> Transformation | None:
     """Returns what an earlier plan made of each key column, if there is one.
 
     Of a certificate, the table beside it is read: its texts are the nodes that values became. Raises
     `BadData` where the file is neither, or where local recoding made the earlier table.
     """
-    if isinstance(given, Plan):
-        return given.transformation
-    if given is None or isinstance(given, Transformation):
-        return given
-    path = Path(given)
+    if isinstance(transformation, Plan):
+        return transformation.transformation
+    if transformation is None or isinstance(transformation, Transformation):
+        return transformation
+    path = Path(transformation)
     try:
         document = read_json(read_document(path))
     except OSError as wrong:
@@ -189,9 +189,9 @@ def _of_release(certificate: Path, policy: Policy) -> Transformation:
         )
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
     source = open_source(there[0], expected=policy.form_of_data)
-    held = source.survey([name for name in keys if name in source.columns])
+    published = source.survey([name for name in keys if name in source.columns])
     return Transformation(
-        {name: column.values for name, column in held.columns.items() if column.complete},
+        {name: column.values for name, column in published.columns.items() if column.complete},
         where=certificate.name,
     )
 
@@ -322,15 +322,17 @@ PATHS = (str, PathLike)
 
 
 def needed_files(
-    given: object, policy: Policy, ledger: Ledger | str | None, others: Sequence[object]
+    policy_given: object, policy: Policy, ledger: Ledger | str | None, others: Sequence[object]
 ) -> dict[Path, str]:
     """Returns the files of a policy, of a ledger, and those among `others` that are paths; each with a name.
 
     `given` is the policy as the caller named it.
     """
-    needed = {Path(other): "a file that it is made from" for other in others if isinstance(other, PATHS)}
-    said = [other.form for other in others if isinstance(other, DataFile)]
-    for form in (policy.form_of_data, *said):
+    needed = {
+        Path(made_from): "a file that it is made from" for made_from in others if isinstance(made_from, PATHS)
+    }
+    forms = [made_from.form for made_from in others if isinstance(made_from, DataFile)]
+    for form in (policy.form_of_data, *forms):
         needed |= files_of_form(form)
     for name, rule in policy.columns.items():
         if isinstance(rule.taxonomy, HierarchyFile):
@@ -339,8 +341,8 @@ def needed_files(
         needed |= {
             _beside(policy, file): f"a file of the promise {promise.name}" for file, _ in promise.files
         }
-    if isinstance(given, PATHS):
-        needed[Path(given)] = "the policy"
+    if isinstance(policy_given, PATHS):
+        needed[Path(policy_given)] = "the policy"
     return needed | _of_ledger(ledger)
 
 
@@ -461,20 +463,20 @@ def _warnings(policy: Policy) -> Sequence[Diagnosis]:
     """The warnings that need no table; what waits for confirmation may be planned, so it is one of them."""
     from sfumato.draft.doctor import UNCONFIRMED, Severity, examine
 
-    found = [
+    diagnoses = [
         replace(each, gravity=Severity.WARNING) if each.name == UNCONFIRMED else each
         for each in examine(policy)
     ]
-    return [each for each in found if each.gravity is Severity.WARNING]
+    return [each for each in diagnoses if each.gravity is Severity.WARNING]
 
 
 def _warnings_of_table(policy: Policy, columns: Survey, sets: Survey) -> Sequence[Diagnosis]:
     """The warnings that a table gives reason for, beside those of its policy alone."""
     from sfumato.draft.doctor import HeldTermSets, Severity, examine_held, examine_table
 
-    held = {name: HeldTermSets(c.values, c.counts) for name, c in sets.columns.items()}
-    found = [*examine_table(policy, columns, warnings=True), *examine_held(policy, held)]
-    return [each for each in found if each.gravity is Severity.WARNING]
+    term_sets = {name: HeldTermSets(c.values, c.counts) for name, c in sets.columns.items()}
+    diagnoses = [*examine_table(policy, columns, warnings=True), *examine_held(policy, term_sets)]
+    return [each for each in diagnoses if each.gravity is Severity.WARNING]
 
 
 # A check of the data where a policy bears the name of a preset with rules for columns.

@@ -81,10 +81,12 @@ class Headline:
 
     @classmethod
     def of(cls, holds: bool | None, verdicts: Sequence[Verdict], findings: Sequence[Finding]) -> Headline:
-        said = [verdict.holds for verdict in verdicts]
+        answers = [verdict.holds for verdict in verdicts]
         won = sum(finding.breach for finding in findings)
         partly = sum(bool(finding.not_tried) and not finding.breach for finding in findings)
-        return cls(holds, said.count(True), said.count(False), said.count(None), len(findings), won, partly)
+        return cls(
+            holds, answers.count(True), answers.count(False), answers.count(None), len(findings), won, partly
+        )
 
     @property
     def title(self) -> str:
@@ -106,14 +108,14 @@ class Headline:
         holding = "holds" if self.hold == 1 else "hold"
         parts = ((self.hold, holding), (self.undecided, "not decidable"), (self.broken, "BROKEN"))
         promised = ", ".join(f"{count} {words}" for count, words in parts if count)
-        asked = self.hold + self.undecided + self.broken
+        promises = self.hold + self.undecided + self.broken
         won = f"{self.succeeded} {'succeeds' if self.succeeded == 1 else 'succeed'}"
         if not self.succeeded:
             won = "none succeeds" if self.attacks else "none was tried"
         if self.partly_tried:
             won += f"; {self.partly_tried} not tried in full"
         return [
-            ("promised", f"{pluralize(asked, 'promise')}: {promised or 'none'}"),
+            ("promised", f"{pluralize(promises, 'promise')}: {promised or 'none'}"),
             ("attacked", f"{pluralize(self.attacks, 'attack')}: {won}"),
             ("fails this audit", self._failing),
         ]
@@ -177,31 +179,31 @@ def judged_when_read(
     memory are handed over while they are read. A file in another form (another separator, compressed) is read
     again for that, and so is a source that hands out no batches.
     """
-    told, path = judge_data(policy), file_of(source)
+    rules, path = judge_data(policy), file_of(source)
     if path is not None or not isinstance(source, RowSource):
-        yield source, lambda: _from_bytes(path, source, told) or _from_rows(source, policy, told, progress)
+        yield source, lambda: _from_bytes(path, source, rules) or _from_rows(source, policy, rules, progress)
         return
-    with JudgedRows(source.columns, told, memory=source.memory) as rows:
+    with JudgedRows(source.columns, rules, memory=source.memory) as rows:
         handing = HandingReader(source.reader, rows.wanted, rows.restart, rows.add)
         yield (
             RowSource(handing, source.memory),
-            lambda: rows.verdicts() if handing.complete else _from_rows(source, policy, told, progress),
+            lambda: rows.verdicts() if handing.complete else _from_rows(source, policy, rules, progress),
         )
 
 
-def _from_bytes(path: Path | None, source: Source, told: JsonMapping) -> tuple[Verdict, ...] | None:
+def _from_bytes(path: Path | None, source: Source, rules: JsonMapping) -> tuple[Verdict, ...] | None:
     """Returns the verdicts on a file in the form of releases; `None` where there is no such file."""
     if path is None:
         return None
     try:
-        return judge_file(path, source.columns, told, form=form_of(source), memory=source.memory)
+        return judge_file(path, source.columns, rules, form=form_of(source), memory=source.memory)
     except BadData:  # the engine has read it, so its rows can be judged
         return None
 
 
-def _from_rows(source: Source, policy: Policy, told: JsonMapping, progress: Progress) -> tuple[Verdict, ...]:
+def _from_rows(source: Source, policy: Policy, rules: JsonMapping, progress: Progress) -> tuple[Verdict, ...]:
     """Returns the verdicts on all rows of a source, read for that alone."""
-    with JudgedRows(source.columns, told, memory=source.memory) as rows:
+    with JudgedRows(source.columns, rules, memory=source.memory) as rows:
         sets = forms_of(policy)
         for batch, counts in arrow_rows(
             source, rows.wanted, person=policy.person, sets=sets, progress=progress
@@ -324,8 +326,8 @@ class Audit(Printable):
 
     @property
     def holds(self) -> bool | None:
-        said = [v.holds for v in self.verdicts] + [o.holds for o in self.objections]
-        return False if False in said else None if None in said else True
+        answers = [v.holds for v in self.verdicts] + [o.holds for o in self.objections]
+        return False if False in answers else None if None in answers else True
 
     @property
     def headline(self) -> Headline:
@@ -462,11 +464,11 @@ def _doubted(verdicts: Sequence[Verdict], objections: Sequence[Objection]) -> tu
     )
 
 
-def _unique(source: Source, policy: Policy, found: list[Objection], progress: Progress) -> Source:
+def _unique(source: Source, policy: Policy, objections: list[Objection], progress: Progress) -> Source:
     """Returns the source, whose first pass also finds insensitive columns that tell people apart, or keys."""
     unchanged = ColumnsBesideKeys.of(policy.columns, source.columns)
     source = show_first_texts(
-        source, unchanged.names, lambda rows: found.extend(dependency_leak(policy, unchanged, rows))
+        source, unchanged.names, lambda rows: objections.extend(dependency_leak(policy, unchanged, rows))
     )
     harmless = [
         name
@@ -476,12 +478,12 @@ def _unique(source: Source, policy: Policy, found: list[Objection], progress: Pr
     if not harmless:
         return source
     surveying = survey_on_first_pass(
-        source, harmless, {}, lambda survey, _: found.extend(unique_columns(survey, policy))
+        source, harmless, {}, lambda survey, _: objections.extend(unique_columns(survey, policy))
     )
     if surveying is not None:
         return surveying
     with suppress(SfumatoError, OSError):
-        found.extend(unique_columns(source.survey(harmless, progress=progress), policy))
+        objections.extend(unique_columns(source.survey(harmless, progress=progress), policy))
     return source
 
 
@@ -490,7 +492,7 @@ def _not_tried(reasons: Mapping[str, str]) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)
-    return [f"not tried: {', '.join(some)}: {_of(some, why)}" for why, some in names.items()]
+    return [f"not tried: {', '.join(attacks)}: {_of(attacks, why)}" for why, attacks in names.items()]
 
 
 def _of(attacks: Sequence[str], why: str) -> str:
@@ -499,6 +501,6 @@ def _of(attacks: Sequence[str], why: str) -> str:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     """Without the values; the decimals of its own fractions and of those among the details stand beside."""
-    found: dict[str, Any] = json_ready(finding)
+    written: dict[str, Any] = json_ready(finding)
     own = {f.name: getattr(finding, f.name) for f in fields(finding) if f.repr}
-    return {**found, "decimals": decimals({**own, **finding.details})}
+    return {**written, "decimals": decimals({**own, **finding.details})}

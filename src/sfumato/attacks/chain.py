@@ -35,12 +35,12 @@ GivenRelease = Imprint | AnyTable
 
 def imprints_of(releases: Sequence[GivenRelease], policy: Policy | None) -> list[Imprint]:
     """Returns the imprints of all releases: all kept, or all read from the published tables."""
-    kept = [is_imprint(release) for release in releases]
-    if all(kept):
+    are_imprints = [is_imprint(release) for release in releases]
+    if all(are_imprints):
         return [
             r if isinstance(r, Imprint) else Imprint.from_json(read_document(Path(str(r)))) for r in releases
         ]
-    if any(kept) or policy is None:
+    if any(are_imprints) or policy is None:
         raise UsageError(
             "published tables are compared with each other, by the taxonomies of a policy",
             remedy="Give a policy and tables, or imprints alone.",
@@ -82,7 +82,7 @@ def _counted(table: AnyTable, policy: Policy) -> Microdata:
 
 def _tree(name: str, texts: Sequence[Sequence[Label]], policy: Policy) -> Taxonomy:
     """Returns the taxonomy that the texts of all tables are looked up in."""
-    every = dict.fromkeys(text for some in texts for text in some)
+    every = dict.fromkeys(text for column_texts in texts for text in column_texts)
     rule = policy.columns[name].taxonomy
     if has_no_groups(rule):
         values = sorted((t for t in every if t != ANY), key=lambda t: (t is None, t or ""))
@@ -96,11 +96,11 @@ def _tree(name: str, texts: Sequence[Sequence[Label]], policy: Policy) -> Taxono
 
 
 def _imprint(table: Microdata, trees: Mapping[str, Taxonomy], policy: Policy) -> Imprint:
-    class_of, shown = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
+    class_of, node_rows = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
     unchanged = sorted(c.name for c in table.columns if not c.role.is_key)
     values = matching(table, unchanged)
-    owner, ids, counts = grouped(table, class_of, values.ids, len(shown), len(values.marks))
-    keys, nodes = [], np.empty_like(shown)
+    owner, ids, counts = grouped(table, class_of, values.ids, len(node_rows), len(values.marks))
+    keys, nodes = [], np.empty_like(node_rows)
     for j, column in enumerate(table.keys):
         tree, texts = trees[column.name], column.taxonomy.leaf_labels
         key_nodes = nodes_of(tree, texts)
@@ -108,7 +108,7 @@ def _imprint(table: Microdata, trees: Mapping[str, Taxonomy], policy: Policy) ->
             raise BadData(f"texts of {column.name} are no values of its taxonomy")
         of_node = np.zeros(len(column.taxonomy.labels), np.int32)
         of_node[column.taxonomy.leaves] = key_nodes
-        nodes[:, j] = of_node[shown[:, j]]
+        nodes[:, j] = of_node[node_rows[:, j]]
         keys.append(KeyImprint.of(column.name, _complete_cut(tree, key_nodes, column.name)))
     return Imprint(
         tuple(keys), tuple(unchanged), nodes, owner, values.marks[ids], counts, policy=policy.digest
@@ -159,12 +159,12 @@ def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None)
     the table is no global recoding: such a table cannot be compared with others.
     """
     like = in_key_order(like, [c.name for c in table.keys])
-    class_of, shown = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
-    keys, nodes = [], np.zeros((len(shown), len(like.keys)), np.int32)
+    class_of, node_rows = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
+    keys, nodes = [], np.zeros((len(node_rows), len(like.keys)), np.int32)
     for j, (key, column) in enumerate(zip(like.keys, table.keys, strict=True)):
         own_key, node = _key_and_nodes(key, column.taxonomy.leaf_labels if table.rows else (), policy)
         keys.append(own_key)
-        nodes[:, j] = node[shown[:, j] - 1]
+        nodes[:, j] = node[node_rows[:, j] - 1]
     values = matching(table, like.unchanged)
     owner, ids, counts = grouped(table, class_of, values.ids, len(nodes), len(values.marks))
     counted = replace(like, keys=tuple(keys), nodes=nodes, owner=owner, counts=counts)
@@ -182,48 +182,48 @@ def is_release(table: Microdata, release: Imprint) -> bool:
         return False
 
 
-def same_release(one: Imprint, other: Imprint) -> bool:
+def same_release(left: Imprint, right: Imprint) -> bool:
     """Whether two imprints show the same classes with the same counts, in whatever order of columns.
 
     Nodes with the same leaves below them publish the same, whichever of them is named.
     """
-    if not _same_columns(one, other) or len(one.owner) != len(other.owner):
+    if not _same_columns(left, right) or len(left.owner) != len(right.owner):
         return False
-    other = in_key_order(other, one.names)
-    return all(np.array_equal(a, b) for a, b in zip(_listed(one), _listed(other), strict=True))
+    right = in_key_order(right, left.names)
+    return all(np.array_equal(a, b) for a, b in zip(_listed(left), _listed(right), strict=True))
 
 
-def part_of_release(whole: Imprint, shown: Imprint) -> Imprint | None:
+def part_of_release(whole: Imprint, subset: Imprint) -> Imprint | None:
     """Returns the imprint of a release that lacks rows of a whole one: with the counts that it shows.
 
     `None` where it shows a class or a value that the whole release does not have, or more rows of one.
     """
-    if not _same_columns(whole, shown):
+    if not _same_columns(whole, subset):
         return None
-    groups = np.concatenate([_groups(whole), _groups(in_key_order(shown, whole.names))])
+    groups = np.concatenate([_groups(whole), _groups(in_key_order(subset, whole.names))])
     distinct, which = np.unique(groups, axis=0, return_inverse=True)
-    own, other = which.ravel()[: len(whole.owner)], which.ravel()[len(whole.owner) :]
+    own, theirs = which.ravel()[: len(whole.owner)], which.ravel()[len(whole.owner) :]
     there, here = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
-    there[own], here[other] = whole.counts, shown.counts
+    there[own], here[theirs] = whole.counts, subset.counts
     if np.any(here > there):
         return None
     counts = here[own]
-    kept = counts > 0
-    classes, owner = np.unique(whole.owner[kept], return_inverse=True)
+    filled = counts > 0
+    classes, owner = np.unique(whole.owner[filled], return_inverse=True)
     return replace(
         whole,
         nodes=whole.nodes[classes],
         owner=owner.ravel().astype(np.int32),
-        values=whole.values[kept],
-        counts=counts[kept],
+        values=whole.values[filled],
+        counts=counts[filled],
     )
 
 
-def _same_columns(one: Imprint, other: Imprint) -> bool:
+def _same_columns(left: Imprint, right: Imprint) -> bool:
     """Whether two imprints are about the same columns, by the same trees."""
-    if show_other_columns(one.names, one.unchanged, other):
+    if show_other_columns(left.names, left.unchanged, right):
         return False
-    return {key.name: key.digest for key in one.keys} == {key.name: key.digest for key in other.keys}
+    return {key.name: key.digest for key in left.keys} == {key.name: key.digest for key in right.keys}
 
 
 def _groups(imprint: Imprint) -> NDArray[np.uint64]:
@@ -270,12 +270,12 @@ def _key_and_nodes(
 def _nodes(labels: tuple[Label, ...], key: KeyImprint) -> Nodes:
     """Returns the node of every label: -1 where there is none, or where two mean different things."""
     which, nodes = nodes_named(labels, key.marks, key.parent)
-    found = np.full(len(labels), -1, np.int32)
-    found[which[::-1]] = nodes[::-1]  # the highest of several
+    node_of = np.full(len(labels), -1, np.int32)
+    node_of[which[::-1]] = nodes[::-1]  # the highest of several
     tree = key.tree
-    unlike = (tree.low[nodes] != tree.low[found[which]]) | (tree.high[nodes] != tree.high[found[which]])
-    found[which[unlike]] = -1
-    return found
+    unlike = (tree.low[nodes] != tree.low[node_of[which]]) | (tree.high[nodes] != tree.high[node_of[which]])
+    node_of[which[unlike]] = -1
+    return node_of
 
 
 # Weakening: whoever holds a later release of a chain learns more than its first one let anybody learn.
@@ -329,31 +329,31 @@ class Weakening:
 
     def _put_together(self) -> Iterator[Finding]:
         k = max((int(d[0].at_least.get("k", 0)) for d in self.releases[0].strengths), default=0)
-        held = [release for release in self.releases if release.imprint is not None and release.recipient]
-        pairs = (pair for pair in combinations(held, 2) if pair[0].recipient != pair[1].recipient)
-        for one, other in islice(pairs, MOST_PAIRS):
-            left = _fewest_candidates(one, other)
+        readable = [release for release in self.releases if release.imprint is not None and release.recipient]
+        pairs = (pair for pair in combinations(readable, 2) if pair[0].recipient != pair[1].recipient)
+        for earlier, later in islice(pairs, MOST_PAIRS):
+            left = _fewest_candidates(earlier, later)
             if left is None or left >= k:
                 continue
-            allowed = one.allowed or other.allowed
+            allowed = earlier.allowed or later.allowed
             promised = "" if self.coalition else ", and nothing was promised of that"
             yield Finding(
                 NAME,
                 "two recipients who put their versions together",
-                f"releases {one.sequence} and {other.sequence} together leave somebody {left} candidates of"
-                f" the {k} promised first{promised}",
+                f"releases {earlier.sequence} and {later.sequence} together leave somebody {left} candidates"
+                f" of the {k} promised first{promised}",
                 Fraction(1, max(left, 1)),
                 0,
                 self.coalition and not allowed,
-                details={"release": other.sequence, "candidates": left, "asked": k},
+                details={"release": later.sequence, "candidates": left, "asked": k},
             )
 
 
-def _fewest_candidates(one: ChainRelease, other: ChainRelease) -> int | None:
+def _fewest_candidates(earlier: ChainRelease, later: ChainRelease) -> int | None:
     """Returns how few candidates somebody keeps beside both; `None` where the two cannot be compared."""
-    if one.imprint is None or other.imprint is None:
+    if earlier.imprint is None or later.imprint is None:
         return None
     try:
-        return correspondence([one.imprint, other.imprint]).least
+        return correspondence([earlier.imprint, later.imprint]).least
     except SfumatoError:
         return None

@@ -108,7 +108,7 @@ def adversaries(
 
     `table` is the audited table as it was counted: it tells which values the releases hold.
     """
-    held = HeldReleases(
+    evidence = HeldReleases(
         tuple(in_order_of_newest(releases)),
         k=policy.promises.limits.asked_k,
         by_size=all(promise.by_size for promise in policy.promises),
@@ -117,7 +117,7 @@ def adversaries(
         table=table,
         sought=sought_columns(policy),
     )
-    return tuple(kind.holding(held) for kind in holders_of_releases().values())
+    return tuple(kind.holding(evidence) for kind in holders_of_releases().values())
 
 
 def holds_several(name: str) -> bool:
@@ -160,8 +160,8 @@ def _strike(
     limits = policy.promises.limits
     matched = [a for a in chosen if isinstance(a, CorrespondenceAttack) and len(releases) > 1]
     others: list[Attack] = [a for a in chosen if not isinstance(a, CorrespondenceAttack)]
-    asked = limits.asked_k or UNASKED
-    joint_findings = [finding for a in matched for finding in a.findings(joint, asked)]
+    k = limits.asked_k or UNASKED
+    joint_findings = [finding for a in matched for finding in a.findings(joint, k)]
     nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
     findings, failed = strike_all(nothing, others, limits)
     return [*joint_findings, *findings], failed
@@ -194,18 +194,20 @@ def _against_register(
 ) -> tuple[Verdict, ...]:
     """Returns the verdicts with what the tables alone tell of positions that a register tells apart."""
     promises = policy.promises
-    held = promises.of_class if asks_of_several(policy) else ()
-    told = judge_data(policy)
+    of_class = promises.of_class if asks_of_several(policy) else ()
+    rules = judge_data(policy)
     values = _unchanged_texts(table, releases[-1].unchanged)
     documents = [release.as_dict() for release in releases]
-    found = {v.promise: v for v in verdicts}
+    by_sentence = {v.promise: v for v in verdicts}
     for promise in promises.cross_release or (None,):
-        people = max([p.least_people for p in held if p.by_size] + [promise.least_people if promise else 1])
+        people = max(
+            [p.least_people for p in of_class if p.by_size] + [promise.least_people if promise else 1]
+        )
         people = people if granted is None else min(people, granted)
-        asked = FilesQuestion(told, people, tuple(p.judge_data() for p in held if not p.by_size))
+        question = FilesQuestion(rules, people, tuple(p.judge_data() for p in of_class if not p.by_size))
         sentence = together_sentence(policy) if promise is None else str(promise)
-        found[sentence] = files_verdict(sentence, documents, asked, values)
-    return tuple(found.values())
+        by_sentence[sentence] = files_verdict(sentence, documents, question, values)
+    return tuple(by_sentence.values())
 
 
 def _unchanged_texts(table: Microdata, unchanged: Sequence[str]) -> dict[str, list[Label]]:

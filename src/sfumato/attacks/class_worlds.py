@@ -77,15 +77,15 @@ class ClassWorlds:
         kept that leaves the class whole and shows the same.
         """
         if self.recodes_locally:
-            codes, same = self._local(c, searches, rng)
-            worlds, keep = codes[:, :, j], same[:, j]
+            codes, unchanged = self._local(c, searches, rng)
+            worlds, keep = codes[:, :, j], unchanged[:, j]
         else:
             pairs: list[tuple[Codes, bool]] = []
             spent = self.searches + searches
             while not pairs or self.searches < spent:
                 pairs.append(self._with_node(c, j, rng))
             worlds = np.array([codes for codes, _ in pairs], np.int32).reshape(len(pairs), -1)
-            keep = np.array([held for _, held in pairs], bool)
+            keep = np.array([is_kept for _, is_kept in pairs], bool)
         finer = self.boxes.parts(c, j)[worlds - self.boxes.low[c, j]].astype(np.int32)
         return finer, finer[keep]
 
@@ -99,31 +99,31 @@ class ClassWorlds:
         drawn = rng.choice(high - low, int(self.boxes.sizes[c]), p=chance / chance.sum())
         return (low + drawn).astype(np.int32)
 
-    def stays(self, c: int, codes: Codes, held: Codes) -> bool:
+    def stays(self, c: int, codes: Codes, value_codes: Codes) -> bool:
         """Whether the search, given these rows alone, would have published them as it did."""
-        return bool(self._shows(c, codes, held).all())
+        return bool(self._shows(c, codes, value_codes).all())
 
-    def _shows(self, c: int, codes: Codes, held: Codes) -> NDArray[np.bool_]:
+    def _shows(self, c: int, codes: Codes, value_codes: Codes) -> NDArray[np.bool_]:
         """Returns, per key column, whether a search that may have made the table would have left these rows
         whole, given them alone, and shown the same there."""
-        boxes, table = self.boxes, self.boxes.table(list(codes.T), held)
-        same = np.zeros(len(boxes.keys), bool)
+        boxes, table = self.boxes, self.boxes.table(list(codes.T), value_codes)
+        unchanged = np.zeros(len(boxes.keys), bool)
         for search in (self.known.republish, *self.known.others):
             recoding = self._asked(search, table)
             if recoding is not None and recoding.count == 1 and not recoding.suppressed:
-                same |= (recoding.low[0] == boxes.low[c]) & (recoding.high[0] == boxes.high[c])
-            if same.all():
+                unchanged |= (recoding.low[0] == boxes.low[c]) & (recoding.high[0] == boxes.high[c])
+            if unchanged.all():
                 break
-        return same
+        return unchanged
 
-    def divides(self, c: int, j: int, codes: Codes, held: Codes) -> bool:
+    def divides(self, c: int, j: int, codes: Codes, value_codes: Codes) -> bool:
         """Whether class c alone would let key column j be one step finer; where it hides nothing it does."""
         boxes, parts = self.boxes, self.boxes.parts(c, j)
         if not parts.any():
             return True
         tree = _tree_of(int(parts.max()) + 1)
         key = replace(boxes.keys[j], taxonomy=tree)
-        table = Microdata.of_codes([key, *boxes.values], [parts[codes - boxes.low[c, j]], *held.T])
+        table = Microdata.of_codes([key, *boxes.values], [parts[codes - boxes.low[c, j]], *value_codes.T])
         recoding = self._asked(self.known.republish, table)
         if recoding is None or recoding.suppressed:
             return False
@@ -155,16 +155,16 @@ class ClassWorlds:
     def common(self, j: int) -> NDArray[np.float64]:
         """Returns how common every leaf of a key column is; a leaf that nobody has is one in a million."""
         column = self.boxes.keys[j]
-        given = self.weights.get(column.name, np.ones(len(column.taxonomy.leaves)))
-        found: NDArray[np.float64] = np.maximum(given, given.sum() / 1e6)
-        return found
+        weights = self.weights.get(column.name, np.ones(len(column.taxonomy.leaves)))
+        shares: NDArray[np.float64] = np.maximum(weights, weights.sum() / 1e6)
+        return shares
 
     def _local(self, c: int, draws: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.bool_]]:
         """Returns drawn worlds of class c, and per column whether the search would have shown the same."""
         if c not in self._worlds:
-            held = self.boxes.values_of(c)
+            value_codes = self.boxes.values_of(c)
             codes = np.stack([self.draw(c, rng) for _ in range(draws)])
-            self._worlds[c] = codes, np.stack([self._shows(c, drawn, held) for drawn in codes])
+            self._worlds[c] = codes, np.stack([self._shows(c, drawn, value_codes) for drawn in codes])
         return self._worlds[c]
 
     @cached_property
@@ -181,8 +181,8 @@ class ClassWorlds:
     def others_keep(self, c: int, j: int, rng: np.random.Generator) -> bool:
         """Draws the other classes that would be finer with class c in key column j; whether one breaks."""
         return any(
-            not self.divides(other, j, self._drawn_column(other, j, rng), self.boxes.values_of(other))
-            for other in self.finer_together(c, j).tolist()
+            not self.divides(finer, j, self._drawn_column(finer, j, rng), self.boxes.values_of(finer))
+            for finer in self.finer_together(c, j).tolist()
         )
 
 
@@ -258,7 +258,7 @@ WeighedWorld = tuple[Fraction, Sequence[Counter[int]], Broken]
 
 
 def added_up(
-    worlds: Iterable[WeighedWorld], kept: Callable[[Broken], tuple[Fraction, Fraction]]
+    worlds: Iterable[WeighedWorld], chances_of: Callable[[Broken], tuple[Fraction, Fraction]]
 ) -> ListedClass:
     """Adds worlds up; `kept` says how often others keep columns back that a class lets be finer, and how
     often they do at most."""
@@ -267,9 +267,9 @@ def added_up(
     for weight, groups, broken in worlds:
         if not sums:
             sums = [[Counter() for _ in groups] for _ in range(3)]
-        held = sum(groups, Counter())
-        share = Fraction(max(held.values(), default=0), max(1, sum(held.values())))
-        for i, part in enumerate((Fraction(1), *kept(broken))):
+        totals = sum(groups, Counter())
+        share = Fraction(max(totals.values(), default=0), max(1, sum(totals.values())))
+        for i, part in enumerate((Fraction(1), *chances_of(broken))):
             if not part:
                 continue
             weights[i] += weight * part
@@ -296,7 +296,7 @@ class OthersKeep:
         if not broken:
             return Fraction(1), Fraction(1)
         if broken not in self._known:
-            often = Fraction(sum(broken <= kept for kept in self._drawn), max(1, len(self._drawn)))
+            often = Fraction(sum(broken <= others for others in self._drawn), max(1, len(self._drawn)))
             most = min(Fraction(1), often + error_of(len(self._drawn))) if self._drawn else Fraction(0)
             self._known[broken] = often, most
         return self._known[broken]
@@ -304,8 +304,8 @@ class OthersKeep:
 
 def stays_or_not(broken: Broken) -> tuple[Fraction, Fraction]:
     """Where classes are recoded by themselves: a world is kept if the class is left whole."""
-    kept = Fraction(int(not broken))
-    return kept, kept
+    chance = Fraction(int(not broken))
+    return chance, chance
 
 
 def count_of_keys(boxes: PublishedBoxes, c: int, leaves: int) -> int:
@@ -343,10 +343,10 @@ def _multisets(boxes: PublishedBoxes, c: int, mass: Sequence[float]) -> Iterator
     ways = [list(combinations_with_replacement(range(len(mass)), n)) for n in groups]
     for chosen in product(*ways):
         weight = Fraction(1)
-        for some in chosen:
-            weight *= factorial(len(some)) // prod(map(factorial, Counter(some).values()))
-            weight *= prod((common[i] for i in some), start=Fraction(1))
-        yield weight, [i for some in chosen for i in some]
+        for multiset in chosen:
+            weight *= factorial(len(multiset)) // prod(map(factorial, Counter(multiset).values()))
+            weight *= prod((common[i] for i in multiset), start=Fraction(1))
+        yield weight, [i for multiset in chosen for i in multiset]
 
 
 def _shares(weights: Counter[int]) -> dict[int, Fraction]:
@@ -360,10 +360,10 @@ def affordable(costs: Mapping[int, int], searches: int) -> set[int]:
     >>> sorted(affordable({1: 60, 2: 10, 3: 50}, 100))
     [2, 3]
     """
-    found, spent = set(), 0
+    classes, spent = set(), 0
     for c, cost in sorted(costs.items(), key=lambda item: (item[1], item[0])):
         spent += cost
         if spent > searches or cost > MOST_OF_A_CLASS:
             break
-        found.add(c)
-    return found
+        classes.add(c)
+    return classes

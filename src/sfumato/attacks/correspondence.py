@@ -130,22 +130,22 @@ class Correspondence:
         if t.least is None:
             return f"nobody came with release {t.time + 1} of {len(self.targets)}"
         bound = "" if t.certain else "at most "
-        kept = f"{who} keeps {bound}{format_number(t.least)} candidates at worst"
+        sentence = f"{who} keeps {bound}{format_number(t.least)} candidates at worst"
         if self.register and not t.few:
             return (
                 f"{who} is among k people wherever k can be, at most {format_number(t.least)} in the"
                 " smallest cell"
             )
-        kept += "" if t.certain or t.seen else ", if somebody can be there"
+        sentence += "" if t.certain or t.seen else ", if somebody can be there"
         if self.k is None:
-            return kept
-        asked = f"{kept}; {self.k} are asked"
+            return sentence
+        against_k = f"{sentence}; {self.k} are asked"
         if t.few:
-            return f"{asked}: BROKEN" if t.certain or t.seen else f"{asked}: below that by the bound"
+            return f"{against_k}: BROKEN" if t.certain or t.seen else f"{against_k}: below that by the bound"
         return (
-            f"{asked}; not known for {format_number(t.open)} of {format_number(t.count)} targets"
+            f"{against_k}; not known for {format_number(t.open)} of {format_number(t.count)} targets"
             if t.open
-            else asked
+            else against_k
         )
 
     def as_dict(self) -> JsonObject:
@@ -196,8 +196,8 @@ def correspondence(
         )
     k = policy.promises.limits.asked_k if policy and k is None else k
     chain = Chain.of(releases)
-    known = against_register(policy) if policy and register is None else bool(register)
-    if known and k is not None and scope == "feasible":
+    has_register = against_register(policy) if policy and register is None else bool(register)
+    if has_register and k is not None and scope == "feasible":
         empty_left_out = _without_empty_cells(Overlap(chain), k)
         return Correspondence(tuple(empty_left_out), scope, method, k, chain, register=True)
     exactly = len(chain) > 2 and method == "exact" and scope != "realized"
@@ -219,7 +219,7 @@ def correspondence(
 
 def _without_empty_cells(overlap: Overlap, k: int) -> list[TargetCandidates]:
     """Returns the candidates in cells that can hold k people; a class without such a cell breaks the rule."""
-    last, found = len(overlap.chain) - 1, []
+    last, targets = len(overlap.chain) - 1, []
     index = ReleaseIndex(overlap.chain, overlap.chain.releases[last])
     reached = np.zeros(len(overlap.chain.releases[last]), np.int64)
     for time in range(last + 1):
@@ -230,15 +230,15 @@ def _without_empty_cells(overlap: Overlap, k: int) -> list[TargetCandidates]:
         first = _most_per(cells.classes[:, 0], left, len(overlap.chain.releases[time]))
         few = int(((first > 0) & (first < k)).sum()) if time == 0 else int(left.any() and not large.any())
         least = _fewest_of(left[large]) if not few else int(first[first > 0].min())
-        found.append(
+        targets.append(
             TargetCandidates(time, least, {time: np.where(first > 0, first, -1)}, False, len(left), few, 0)
         )
     lacking = (reached > 0) & (reached < k)
-    newest = found[-1]
+    newest = targets[-1]
     few, per_class = newest.few + int(lacking.sum()), {last: np.where(reached > 0, reached, -1)}
     least = int(reached[lacking].min()) if lacking.any() else newest.least
-    found[-1] = replace(newest, few=few, least=least, per_class=per_class)
-    return [replace(t, open=0 if t.few else t.count) for t in found]
+    targets[-1] = replace(newest, few=few, least=least, per_class=per_class)
+    return [replace(t, open=0 if t.few else t.count) for t in targets]
 
 
 def _most_per(owner: Codes, candidates: Counts, count: int) -> Counts:
@@ -250,14 +250,14 @@ def _most_per(owner: Codes, candidates: Counts, count: int) -> Counts:
 def _exact(solved: TargetBounds, scope: Scope, k: int | None) -> TargetCandidates:
     """Returns the candidates by the integer program, as far as that went."""
     lowest, highest = solved.lowest, solved.highest
-    least, seen, certain = highest, True, lowest == highest
+    least, is_certain, certain = highest, True, lowest == highest
     if highest is None and lowest is not None:
-        least, seen = int(solved.most[solved.possible].min()), False
+        least, is_certain = int(solved.most[solved.possible].min()), False
     few, left = (solved.few(k) if k else 0), solved.open(k)
     if scope == "literal" and least is not None and (solved.phantom or not solved.possible.all()):
-        least, seen, certain, few = 0, True, True, max(few, int(k is not None))
+        least, is_certain, certain, few = 0, True, True, max(few, int(k is not None))
     count = int(solved.possible.sum())
-    return TargetCandidates(solved.time, least, solved.per_class(), certain, count, few, left, seen)
+    return TargetCandidates(solved.time, least, solved.per_class(), certain, count, few, left, is_certain)
 
 
 def _bounded(overlap: Overlap, time: int, scope: Scope, k: int | None) -> TargetCandidates:

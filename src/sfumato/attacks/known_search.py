@@ -52,13 +52,13 @@ class PublishedBoxes:
     @classmethod
     def read(cls, published: PublishedTable, builds: Builds) -> PublishedBoxes:
         """Returns the boxes of a published table under the policy's taxonomies, columns in its order."""
-        shown, codes, rows = published.texts
-        given = {c.name: c for c in published.table.keys}
-        names = [n for n in builds if n in given] + [n for n in given if n not in builds]
+        texts_of, codes, rows = published.texts
+        columns = {c.name: c for c in published.table.keys}
+        names = [n for n in builds if n in columns] + [n for n in columns if n not in builds]
         low = np.zeros((len(rows), len(names)), np.int32)
         high, keys, hidden = np.zeros_like(low), [], []
         for j, name in enumerate(names):
-            labels, which = shown[name], codes[name]
+            labels, which = texts_of[name], codes[name]
             tree = _listed_tree(builds.get(name), labels)
             if tree is None:
                 tree = Taxonomy.flat(labels)
@@ -66,11 +66,11 @@ class PublishedBoxes:
                 hidden.append(name)
             spans = np.array([tree.span(label) for label in labels], np.int32).reshape(len(labels), 2)
             low[:, j], high[:, j] = spans[which].T
-            keys.append(replace(given[name], taxonomy=tree))
-        texts = [tuple(shown[n][codes[n][c]] for n in names) for c in range(len(rows))]
-        owner, held, counts = _groups(published)
+            keys.append(replace(columns[name], taxonomy=tree))
+        texts = [tuple(texts_of[n][codes[n][c]] for n in names) for c in range(len(rows))]
+        owner, value_codes, counts = _groups(published)
         values = published.table.sensitive
-        return cls(tuple(keys), values, low, high, tuple(texts), owner, held, counts, tuple(hidden))
+        return cls(tuple(keys), values, low, high, tuple(texts), owner, value_codes, counts, tuple(hidden))
 
     @cached_property
     def sizes(self) -> Counts:
@@ -133,23 +133,23 @@ class PublishedBoxes:
             finer = tree.levels[tree.range_level][low:high]
         return np.unique(finer, return_inverse=True)[1].astype(np.int64).ravel()
 
-    def table(self, codes: Sequence[NDArray[np.integer]], held: Codes, *, dropped: int = 0) -> Microdata:
+    def table(self, codes: Sequence[NDArray[np.integer]], values: Codes, *, dropped: int = 0) -> Microdata:
         """Returns the table with these leaf ranks in the key columns and these in the sensitive ones; so many
         rows were `dropped` before, for want of a key."""
-        return Microdata.of_codes([*self.keys, *self.values], [*codes, *held.T], dropped=dropped)
+        return Microdata.of_codes([*self.keys, *self.values], [*codes, *values.T], dropped=dropped)
 
 
 def publication_of(recoding: Recoding, keys: int) -> Publication:
     """Returns what a recoding publishes of a table of `keys` key columns; suppressed rows are missing."""
     table = recoding.table
     texts = [recoding.texts(j) for j in range(keys)]
-    held = zip(*(table.codes(c.name).tolist() for c in table.columns[keys:]), strict=True)
-    values = list(held) or [()] * table.distinct
-    found: Counter[tuple[tuple[Label, ...], tuple[int, ...]]] = Counter()
+    value_rows = zip(*(table.codes(c.name).tolist() for c in table.columns[keys:]), strict=True)
+    values = list(value_rows) or [()] * table.distinct
+    rows: Counter[tuple[tuple[Label, ...], tuple[int, ...]]] = Counter()
     for c, value, n in zip(recoding.class_of.tolist(), values, table.counts.tolist(), strict=True):
         if c != SUPPRESSED:
-            found[tuple(labels[which[c]] for labels, which in texts), value] += n
-    return found
+            rows[tuple(labels[which[c]] for labels, which in texts), value] += n
+    return rows
 
 
 def _listed_tree(
@@ -162,8 +162,8 @@ def _listed_tree(
         tree = build([None] if None in labels else [])
     except BadTaxonomy:
         return None
-    known = len(tree.labels) > 2 and all(tree.span(label) is not None for label in labels)
-    return tree if known else None
+    is_readable = len(tree.labels) > 2 and all(tree.span(label) is not None for label in labels)
+    return tree if is_readable else None
 
 
 def _shows_values(column: Column) -> bool:
@@ -262,8 +262,8 @@ def _disjoint(boxes: PublishedBoxes, j: int) -> bool:
 
 def _on_one_level(boxes: PublishedBoxes, j: int) -> bool:
     tree = boxes.keys[j].taxonomy
-    shown = [(low, tree.lowest_cover(low, high)) for low, high in _spans(boxes, j)]
-    return any(all(level[low] == node for low, node in shown) for level in tree.levels)
+    covers = [(low, tree.lowest_cover(low, high)) for low, high in _spans(boxes, j)]
+    return any(all(level[low] == node for low, node in covers) for level in tree.levels)
 
 
 def _has_ranges(boxes: PublishedBoxes, j: int) -> bool:
@@ -348,10 +348,10 @@ class Register:
     @cached_property
     def by_class(self) -> dict[int, list[int]]:
         """By class, the keys that its people have."""
-        found: dict[int, list[int]] = {}
+        members: dict[int, list[int]] = {}
         for i, owner in enumerate(self.owner):
-            found.setdefault(owner, []).append(i)
-        return found
+            members.setdefault(owner, []).append(i)
+        return members
 
 
 def _gone(people: int, rows: int, suppress: Fraction, dropped: int) -> int:

@@ -70,11 +70,13 @@ class KnownLabels:
         the data knows it is taken to be so where the parts are alike in form and hold digits, or where each
         of them occurs on its own or in another list.
         """
-        parts = {label: some for label in self._labels if len(some := _parts(label)) > 1}
-        seen = Counter([*self._labels, *(part for some in parts.values() for part in some)])
-        often = {text for text, times in seen.items() if times > 1}
+        parts = {label: items for label in self._labels if len(items := _parts(label)) > 1}
+        times_listed = Counter([*self._labels, *(part for items in parts.values() for part in items)])
+        often = {text for text, times in times_listed.items() if times > 1}
         return tuple(
-            label for label, some in parts.items() if not self._is_node(label) and self._is_list(some, often)
+            label
+            for label, items in parts.items()
+            if not self._is_node(label) and self._is_list(items, often)
         )
 
     def _is_node(self, label: str) -> bool:
@@ -99,9 +101,9 @@ def _tree(rule: TaxonomyRule, labels: Sequence[str], start: int) -> Taxonomy | N
     """Returns the tree of all values that the labels lead to; `None` where there is none."""
     raw = {value for label in labels for value in _values(label)}
     values = sorted(raw | {text for value in raw for text in _as_written(value, rule.spec.get("written"))})
-    for some in _to_try(rule, values):
+    for texts in _to_try(rule, values):
         with suppress(BadTaxonomy):
-            tree = rule.build(some)
+            tree = rule.build(texts)
             return tree.from_level(min(start, tree.height))
     return None
 
@@ -140,9 +142,9 @@ def _values(label: str) -> Iterator[str]:
     """Yields raw values that a label may stand for."""
     for part in (label, *_parts(label), *label.split(RANGE)):
         yield part.replace(ANY, "0")
-    for found in _NUMBER.findall(label):
-        yield found
-        yield str(Decimal(found) - JUST_BELOW)  # `[0, 60)` ends with the interval below 60
+    for number in _NUMBER.findall(label):
+        yield number
+        yield str(Decimal(number) - JUST_BELOW)  # `[0, 60)` ends with the interval below 60
     for year, month, day in _DAY.findall(label):
         yield f"{year}-{month or '01'}-{day or '01'}"
         yield f"{year}-01-01"
@@ -204,19 +206,21 @@ def label_objections(published: PublishedTable, policy: Policy) -> Iterator[Obje
             sentence = f"empty cells are published, and the policy says missing: {policy.missing}"
             yield Objection(sentence, (column.name,), None)
         rule = policy.columns[column.name]
-        known = KnownLabels(rule.taxonomy, labels, start=rule.finest)
-        if listing := set(known.lists):
+        readings = KnownLabels(rule.taxonomy, labels, start=rule.finest)
+        if listing := set(readings.lists):
             sentence = f"{len(listing)} of {len(labels)} texts list raw values"
-            yield Objection(sentence, (column.name,), False if listing & set(known.unknown) else None, DOUBT)
-        if foreign := set(known.unknown) - listing:
+            yield Objection(
+                sentence, (column.name,), False if listing & set(readings.unknown) else None, DOUBT
+            )
+        if foreign := set(readings.unknown) - listing:
             sentence = f"{len(foreign)} of {len(labels)} texts are no value of the policy's taxonomy"
             yield Objection(sentence, (column.name,), None, DOUBT)
 
 
 def surplus_objections(surplus: Sequence[Surplus]) -> Iterator[Objection]:
     """What the bytes of a file tell beyond its rows."""
-    for some in surplus:
-        yield Objection(some.sentence, some.columns, False if some.certain else None, BYTES)
+    for excess in surplus:
+        yield Objection(excess.sentence, excess.columns, False if excess.certain else None, BYTES)
 
 
 def unique_columns(survey: TableEvidence, policy: Policy) -> Iterator[Objection]:
@@ -269,13 +273,13 @@ def dependency_leak(
     unchanged = {name: rows[name] for name in columns.unchanged}
     for telling in columns.telling({**unchanged, **fine}):
         cells, key = rows[telling.column], fine[telling.key]
-        seen = {cell for cell, value in zip(cells, key, strict=True) if value is not None}
-        told = sum(
-            value is None and label is not None and cell in seen
+        exact = {cell for cell, value in zip(cells, key, strict=True) if value is not None}
+        people = sum(
+            value is None and label is not None and cell in exact
             for cell, value, label in zip(cells, key, rows[telling.key], strict=True)
         )
-        if told:
-            rows_told = f"{told:,} rows that show it coarsely"
+        if people:
+            rows_told = f"{people:,} rows that show it coarsely"
             sentence = f"a column that is published as insensitive tells a key in {rows_told}"
             yield Objection(sentence, (telling.column, telling.key), True)
 

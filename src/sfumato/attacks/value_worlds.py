@@ -45,7 +45,7 @@ class ValueWorlds:
         """Returns, per class, all spreads with the ways to deal them, and last those of suppressed people, if
         there are any. `None` if there are more than `most` worlds, a class has more than `MOST_KEYS` keys, or
         the class of somebody is not known, or a key."""
-        found, total = [], 1
+        listed, total = [], 1
         if (
             not self.register.complete
             or max(map(len, self.register.by_class.values()), default=0) > MOST_KEYS
@@ -59,9 +59,9 @@ class ValueWorlds:
                 spreads.append(spread)
                 if total * len(spreads) > most:
                     return None
-            found.append(spreads)
+            listed.append(spreads)
             total *= len(spreads)
-        return found
+        return listed
 
     def count_of(self, c: int, most: int) -> int:
         """Returns how many spreads class c has, counted no further than one beyond `most`."""
@@ -108,35 +108,35 @@ class ValueWorlds:
 
     def rows_of(self, c: int, spread: Spread) -> tuple[Codes, Codes]:
         """Returns the leaf ranks and the values of the people of class c, one row each."""
-        held = np.concatenate([np.repeat(self.held[c], row, axis=0) for row in spread])
-        return self.register.people_of(c), held
+        value_codes = np.concatenate([np.repeat(self.held[c], row, axis=0) for row in spread])
+        return self.register.people_of(c), value_codes
 
     def gives_the_same(self, world: tuple[Spread, ...], republish: Republish) -> bool:
         """Whether the search would have published the same table in this world."""
-        codes, held = zip(*(self.rows_of(c, spread) for c, spread in enumerate(world)), strict=True)
+        codes, value_rows = zip(*(self.rows_of(c, spread) for c, spread in enumerate(world)), strict=True)
         rows, dropped = list(np.concatenate(codes).T), self.register.dropped
-        recoding = republish(self.boxes.table(rows, np.concatenate(held), dropped=dropped))
-        same = None if recoding is None else publication_of(recoding, len(self.boxes.keys))
-        return same == self.boxes.publication
+        recoding = republish(self.boxes.table(rows, np.concatenate(value_rows), dropped=dropped))
+        publication = None if recoding is None else publication_of(recoding, len(self.boxes.keys))
+        return publication == self.boxes.publication
 
     def kept(
         self, listed: list[list[tuple[int, Spread]]], republish: Republish
     ) -> list[tuple[int, tuple[Spread, ...]]]:
         """Returns the worlds in which the search would have published the same, with their weights."""
-        found = []
+        consistent = []
         for chosen in product(*listed):
             world = tuple(spread for _, spread in chosen)
             if self.gives_the_same(world, republish):
-                found.append((prod(ways for ways, _ in chosen), world))
-        return found
+                consistent.append((prod(ways for ways, _ in chosen), world))
+        return consistent
 
 
-def weigh_values(kept: list[tuple[int, tuple[Spread, ...]]]) -> tuple[Counter[tuple[int, int, int]], int]:
+def weigh_values(worlds: list[tuple[int, tuple[Spread, ...]]]) -> tuple[Counter[tuple[int, int, int]], int]:
     """Returns, by class, key and combination of values, how many people have it summed over these worlds, and
     the weight of the worlds."""
     sums: Counter[tuple[int, int, int]] = Counter()
     total = 0
-    for weight, world in kept:
+    for weight, world in worlds:
         total += weight
         for c, spread in enumerate(world):
             for i, row in enumerate(spread):
@@ -156,8 +156,8 @@ def _spreads(rows: list[int], columns: list[int]) -> Iterator[Spread]:
         yield ()
         return
     for first in _rows(rows[0], columns):
-        rest = [have - used for have, used in zip(columns, first, strict=True)]
-        for below in _spreads(rows[1:], rest):
+        remaining = [have - used for have, used in zip(columns, first, strict=True)]
+        for below in _spreads(rows[1:], remaining):
             yield (first, *below)
 
 
@@ -207,21 +207,21 @@ class DealtValues:
         There is one entry per world, person and sensitive column. Worlds are dealt until so many `searches`
         were made, and at least one.
         """
-        held, worlds, dealt = self.draws.boxes.values_of(c), [], 0
+        value_codes, worlds, dealt = self.draws.boxes.values_of(c), [], 0
         spent = self.draws.searches + searches
         while not dealt or (self.draws.searches < spent and dealt < searches):
             dealt += 1
-            given = held[rng.permutation(len(held))]
-            if self._same(c, given, rng):
-                worlds.append(given)
-        return np.array(worlds, np.int32).reshape(-1, *held.shape), dealt
+            deal = value_codes[rng.permutation(len(value_codes))]
+            if self._same(c, deal, rng):
+                worlds.append(deal)
+        return np.array(worlds, np.int32).reshape(-1, *value_codes.shape), dealt
 
-    def _same(self, c: int, given: Codes, rng: np.random.Generator) -> bool:
+    def _same(self, c: int, deal: Codes, rng: np.random.Generator) -> bool:
         """Whether the search would have stopped where it did."""
         draws = self.draws
         if draws.recodes_locally:
-            return draws.stays(c, self.register.people_of(c), given)
-        dealt = {c: given}
+            return draws.stays(c, self.register.people_of(c), deal)
+        dealt = {c: deal}
         return all(self._kept_back(self._likeliest_first(c, j), j, dealt, rng) for j in self.hiding(c))
 
     def hiding(self, c: int) -> list[int]:
@@ -232,14 +232,16 @@ class DealtValues:
     def others_keep(self, c: int, draws: int, rng: np.random.Generator) -> list[frozenset[int]]:
         """Returns, as often as asked, the key columns that classes beside c keep back, their values dealt
         out anew; nothing where no other class would be finer with c."""
-        others = {j: [some for some in self._likeliest_first(c, j) if some != c] for j in self.hiding(c)}
+        others = {j: [owner for owner in self._likeliest_first(c, j) if owner != c] for j in self.hiding(c)}
         if not any(others.values()):
             return []
-        found = []
+        undivided = []
         for _ in range(draws):
             dealt: dict[int, Codes] = {}
-            found.append(frozenset(j for j, some in others.items() if self._kept_back(some, j, dealt, rng)))
-        return found
+            undivided.append(
+                frozenset(j for j, owners in others.items() if self._kept_back(owners, j, dealt, rng))
+            )
+        return undivided
 
     def _kept_back(
         self, classes: list[int], j: int, dealt: dict[int, Codes], rng: np.random.Generator
@@ -248,11 +250,11 @@ class DealtValues:
 
         The values of a class are dealt out when it is first asked for, once for all columns.
         """
-        for some in classes:
-            if some not in dealt:
-                held = self.draws.boxes.values_of(some)
-                dealt[some] = held[rng.permutation(len(held))]
-            if not self.draws.divides(some, j, self.register.people_of(some)[:, j], dealt[some]):
+        for owner in classes:
+            if owner not in dealt:
+                value_codes = self.draws.boxes.values_of(owner)
+                dealt[owner] = value_codes[rng.permutation(len(value_codes))]
+            if not self.draws.divides(owner, j, self.register.people_of(owner)[:, j], dealt[owner]):
                 return True
         return False
 
@@ -260,7 +262,7 @@ class DealtValues:
         """Returns class c and those that would be finer with it, by the fewest people in a part."""
         if (c, j) not in self._order:
             classes = [c, *self.draws.finer_together(c, j).tolist()]
-            self._order[c, j] = sorted(classes, key=lambda some: self._smallest_part(some, j))
+            self._order[c, j] = sorted(classes, key=lambda owner: self._smallest_part(owner, j))
         return self._order[c, j]
 
     @cached_property
@@ -328,7 +330,7 @@ class ValueLists:
 
     def _worlds(self, c: int) -> Iterator[WeighedWorld]:
         boxes, draws = self.worlds.boxes, self.dealt.draws
-        held = boxes.held[boxes.owner == c][:, self.column].tolist()
+        class_values = boxes.held[boxes.owner == c][:, self.column].tolist()
         for ways, spread in self.worlds.of_class(c):
             codes, values = self.worlds.rows_of(c, spread)
             if draws.recodes_locally:
@@ -337,13 +339,13 @@ class ValueLists:
                 broken = frozenset(
                     j for j in self.dealt.hiding(c) if draws.divides(c, j, codes[:, j], values)
                 )
-            yield Fraction(ways), [_counted(held, row) for row in spread], broken
+            yield Fraction(ways), [_counted(class_values, row) for row in spread], broken
 
 
-def _counted(held: list[int], row: tuple[int, ...]) -> Counter[int]:
+def _counted(values: list[int], row: tuple[int, ...]) -> Counter[int]:
     """Returns how many people have which value; several combinations of values may share it."""
-    found: Counter[int] = Counter()
-    for value, n in zip(held, row, strict=True):
+    tally: Counter[int] = Counter()
+    for value, n in zip(values, row, strict=True):
         if n:
-            found[value] += n
-    return found
+            tally[value] += n
+    return tally

@@ -117,7 +117,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.workflows.attack import attack as attack_
 
     with progress_bar() as progress:
-        tables = [table_read_by(engine, one, form) for one in data]
+        tables = [table_read_by(engine, table, form) for table in data]
         if len(tables) > 1 and (name in ("downcoding", "term-removal") or register is not None):
             raise UsageError(f"{name} looks at one table", remedy="Give one file.")
         if name == "downcoding":
@@ -138,10 +138,10 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
             )
     if as_json:
         whole = audit.as_dict()
-        told = {key: whole[key] for key in ("findings", "failed", "beside")}
+        fields = {key: whole[key] for key in ("findings", "failed", "beside")}
         if audit.beside is not None and name == "correspondence":
-            told["cracked"] = audit.beside.cracked.as_dict()
-        document({"fails": "attacks" if audit.breaches else None, **told})
+            fields["cracked"] = audit.beside.cracked.as_dict()
+        document({"fails": "attacks" if audit.breaches else None, **fields})
     else:
         print_result(attack_card(audit.findings))
         say_cracked(audit, name)
@@ -159,8 +159,8 @@ def say_cracked(audit: Audit, name: str) -> None:
     if audit.beside is None or name != "correspondence":
         return
     cracked = audit.beside.cracked
-    for one in cracked.classes[:MOST_PRINTED]:
-        print_result(str(one))
+    for cracked_class in cracked.classes[:MOST_PRINTED]:
+        print_result(str(cracked_class))
     if len(cracked.classes) > MOST_PRINTED:
         print_result(f"and {len(cracked.classes) - MOST_PRINTED} more classes: --json lists them")
 
@@ -227,11 +227,11 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
     words = () if vocabulary is None else read_vocabulary(vocabulary)
     place = TermPlace(label, columns, text, document_column, count, words, separator)
     table, least = table_read_by(None, data, form), fraction(share, key="--share")
-    found = proposed_knowledge(table, place, support=support, share=least)
-    save(found.knowledge, out)
+    proposed = proposed_knowledge(table, place, support=support, share=least)
+    save(proposed.knowledge, out)
     if prevalence is not None:
-        save_prevalence(found.prevalence, prevalence)
-    print_or_json(found, as_json=as_json)
+        save_prevalence(proposed.prevalence, prevalence)
+    print_or_json(proposed, as_json=as_json)
     print_note(f"wrote {out}; read it, then name it in the policy: knowledge: {out.name}")
 
 

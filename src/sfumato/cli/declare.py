@@ -76,12 +76,12 @@ def declare(
         )
     if out is not None:
         policy = draft_for(policy, out)
-    said = policy.to_yaml().rstrip("\n") if out is None else write_draft(policy, out, data)
+    text = policy.to_yaml().rstrip("\n") if out is None else write_draft(policy, out, data)
     if as_json:
         reasons = {name: rule.reason for name, rule in policy.columns.items() if rule.reason}
         written = None if out is None else str(out)
         document({"policy": policy.to_dict(), "reasons": reasons, "written": written})
     elif out is None:
-        print_result(said)
+        print_result(text)
     else:
-        print_note(said)
+        print_note(text)

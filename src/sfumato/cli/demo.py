@@ -74,7 +74,7 @@ def report_on(raw: Path, safe: Path, policy: Policy, before: Audit, after: Audit
     evidence = of_published(published, None, safe, silent)
     evidence = with_original(evidence, raw, safe, silent, attacked=before)
     made_up = replace(evidence, subject="a made-up hospital", remarks=("Nobody in this table is real.",))
-    return internal_report(made_up, made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
+    return internal_report(made_up, written_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
 
 
 def titled(title: str, card: Card) -> Card:
@@ -87,10 +87,10 @@ def examples(raw: Path, plan: Plan) -> tuple[list[tuple[str, ...]], list[tuple[s
     with raw.open(encoding="utf-8", newline="") as file:
         people = list(islice(csv.DictReader(file), SHOWN))
     names = [name for name in people[0] if name in COLUMNS]
-    shown = set(plan.policy.published)
-    kept = [name for name in names if name in shown]
+    published_names = set(plan.policy.published)
+    columns = [name for name in names if name in published_names]
     before = [tuple(names), *(tuple(person[name] for name in names) for person in people)]
-    return before, [tuple(kept), *(published(plan, person, kept) for person in people)]
+    return before, [tuple(columns), *(published(plan, person, columns) for person in people)]
 
 
 def published(plan: Plan, person: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
@@ -101,14 +101,14 @@ def published(plan: Plan, person: Mapping[str, str], names: Sequence[str]) -> tu
 
     recoding = plan.recoding
     table = recoding.table
-    same = np.ones(table.distinct, bool)
+    matches = np.ones(table.distinct, bool)
     for column in (*table.keys, *table.sensitive):
-        same &= table.codes(column.name) == column.taxonomy.rank(person[column.name])
-    of_class = int(recoding.class_of[same].max(initial=SUPPRESSED))
+        matches &= table.codes(column.name) == column.taxonomy.rank(person[column.name])
+    of_class = int(recoding.class_of[matches].max(initial=SUPPRESSED))
     if of_class == SUPPRESSED:
         return ("–",) * len(names)
-    shown = dict(person)
+    cells = dict(person)
     for number, column in enumerate(table.keys):
         texts, which = recoding.texts(number)
-        shown[column.name] = str(texts[which[of_class]])
-    return tuple(shown[name] for name in names)
+        cells[column.name] = str(texts[which[of_class]])
+    return tuple(cells[name] for name in names)

@@ -78,12 +78,12 @@ def doctor(
     from sfumato.workflows.doctor import checkup_table
 
     with progress_bar() as progress:
-        found = checkup_table(table_read_by(None, data, form), policy, header=header, progress=progress)
-    print_or_json(found, as_json=as_json)
-    for diagnosis in found.diagnoses if show_values else ():
+        result = checkup_table(table_read_by(None, data, form), policy, header=header, progress=progress)
+    print_or_json(result, as_json=as_json)
+    for diagnosis in result.diagnoses if show_values else ():
         if lines := (*diagnosis.values, *diagnosis.repair):
             print_note("\n".join([f"{diagnosis.where}, {diagnosis.name}:", *(f"  {line}" for line in lines)]))
-    raise typer.Exit(0 if found.sound else 3)
+    raise typer.Exit(0 if result.sound else 3)
 
 
 # `sfumato compile`: machine code for everything, before anybody waits for it.
@@ -108,11 +108,11 @@ def compile_(
     into_package = can_write_package()
     ready = compiled = 0
     failed: list[str] = []
-    for one in build(jobs=jobs, into_package=into_package):
-        ready, compiled = ready + one.ready, compiled + one.compiled
-        failed.extend(one.failed)
-        if one.compiled:
-            print_note(f"compiled {one.module}")
+    for module in build(jobs=jobs, into_package=into_package):
+        ready, compiled = ready + module.ready, compiled + module.compiled
+        failed.extend(module.failed)
+        if module.compiled:
+            print_note(f"compiled {module.module}")
     where = "in the package" if into_package else "in numba's cache"
     if as_json:
         document({"ready": ready, "compiled": compiled, "failed": failed, "kept": where})

@@ -75,13 +75,13 @@ def guide_pages() -> dict[str, GuidePage]:
     return pages
 
 
-def page_name(asked: str) -> str:
+def page_name(page: str) -> str:
     """Returns the name of a page, however it was asked for.
 
     >>> page_name("docs/how-to/files.md"), page_name("audit-a-file")
     ('files', 'audit_a_file')
     """
-    return asked.rpartition("/")[2].removesuffix(".md").replace("-", "_")
+    return page.rpartition("/")[2].removesuffix(".md").replace("-", "_")
 
 
 # Completion of values in a shell: names of columns, rules, policies, chains, recipients, attacks.
@@ -128,8 +128,8 @@ def complete_waiting(ctx: typer.Context, incomplete: str) -> Iterable[str]:
     from sfumato.policy.policy import Policy
 
     del incomplete
-    given = ctx.params.get("columns") or ()
-    return [name for name in Policy.load(Path(str(ctx.params["file"]))).confirm if name not in given]
+    chosen = ctx.params.get("columns") or ()
+    return [name for name in Policy.load(Path(str(ctx.params["file"]))).confirm if name not in chosen]
 
 
 @_quiet
@@ -199,10 +199,10 @@ def complete_page(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 
 def _ledger_file(ctx: typer.Context) -> str:
     """The address of the ledger of a command, if it is a file."""
-    given = (ctx.params.get(key) for key in ("ledger", "url", "against"))
+    parameters = (ctx.params.get(key) for key in ("ledger", "url", "against"))
     words = _words()
     typed = (after for word, after in pairwise(words) if word in ("--ledger", "--against"))
-    named = str(next(filter(None, (*typed, *given)), "sqlite:///ledger.db"))
+    named = str(next(filter(None, (*typed, *parameters)), "sqlite:///ledger.db"))
     if not named.startswith("sqlite:"):
         raise ValueError("only a ledger in a file is asked while somebody types")
     return named

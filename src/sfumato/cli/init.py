@@ -54,33 +54,33 @@ FREQUENCIES = {
 }
 
 
-def complete_answers(given: GivenAnswers, evidence: DraftEvidence) -> None:
+def complete_answers(answers: GivenAnswers, evidence: DraftEvidence) -> None:
     """Asks for every answer that is missing, and fills it in; questions that were answered are not asked."""
     draft, names = evidence.draft(), list(evidence.survey.columns)
-    if given.row is None:
+    if answers.row is None:
         usual = "event" if draft.person else "person"
-        given.row = ask_choice("1 of 6. What is it: what is one row?", ROWS, usual=usual)
-    if given.row == "event" and given.person is None:
-        given.person = _column("Which column tells people apart?", names, usual=draft.person)
-    if given.audience is None:
-        given.audience = ask_choice("2 of 6. Who gets it?", AUDIENCES, usual="public")
-    if given.again is None:
-        given.again = ask_choice("3 of 6. Once or again?", FREQUENCIES, usual="once") == "again"
-    if given.again and not (given.since or given.person):
-        _ask_who_was_there(given, names, draft)
-    if given.recipients is None and given.audience != "public":
-        given.recipients = ask(
+        answers.row = ask_choice("1 of 6. What is it: what is one row?", ROWS, usual=usual)
+    if answers.row == "event" and answers.person is None:
+        answers.person = _column("Which column tells people apart?", names, usual=draft.person)
+    if answers.audience is None:
+        answers.audience = ask_choice("2 of 6. Who gets it?", AUDIENCES, usual="public")
+    if answers.again is None:
+        answers.again = ask_choice("3 of 6. Once or again?", FREQUENCIES, usual="once") == "again"
+    if answers.again and not (answers.since or answers.person):
+        _ask_who_was_there(answers, names, draft)
+    if answers.recipients is None and answers.audience != "public":
+        answers.recipients = ask(
             "4 of 6. How many recipients? Each gets a version of their own: a leak shows whose it was.",
             _number,
             usual="1",
         )
-    if given.rule is None:
-        given.rule = _rule(Audience(given.audience))
-    if given.exact is None:
-        given.exact = _exact(names, draft)
+    if answers.rule is None:
+        answers.rule = _rule(Audience(answers.audience))
+    if answers.exact is None:
+        answers.exact = _exact(names, draft)
 
 
-def _ask_who_was_there(given: GivenAnswers, names: Sequence[str], draft: Policy) -> None:
+def _ask_who_was_there(answers: GivenAnswers, names: Sequence[str], draft: Policy) -> None:
     """Asks which column tells who was in earlier tables: people by their numbers, or rows by deliveries."""
     which = ask_choice(
         "Next time, how can old rows be told from new ones?",
@@ -93,9 +93,9 @@ def _ask_who_was_there(given: GivenAnswers, names: Sequence[str], draft: Policy)
     if which == "person":
         identifiers = [name for name, rule in draft.columns.items() if rule.role is Role.IDENTIFIER]
         usual = identifiers[0] if len(identifiers) == 1 else None
-        given.person = _column("Which column tells people apart?", names, usual=usual)
+        answers.person = _column("Which column tells people apart?", names, usual=usual)
     else:
-        given.since = _column("Which column says with which delivery a row came?", names)
+        answers.since = _column("Which column says with which delivery a row came?", names)
 
 
 def _rule(audience: Audience) -> str:
@@ -106,9 +106,9 @@ def _rule(audience: Audience) -> str:
         f" {USUAL_RULE[audience]} is proposed.\n{listed}"
     )
 
-    def read(said: str) -> str:
-        rule_of(said)
-        return said
+    def read(text: str) -> str:
+        rule_of(text)
+        return text
 
     return ask(question, read, usual=NO_RULE)
 
@@ -117,10 +117,10 @@ def _exact(names: Sequence[str], draft: Policy) -> tuple[str, ...]:
     """Asks which columns must stay exact; those that stay as they are anyway are not listed."""
     coarser = [name for name, rule in draft.columns.items() if rule.role.is_key]
 
-    def read(said: str) -> tuple[str, ...]:
-        if said == "nothing" and "nothing" not in names:
+    def read(text: str) -> tuple[str, ...]:
+        if text == "nothing" and "nothing" not in names:
             return ()
-        chosen = (said,) if said in names else tuple(part.strip() for part in said.split(","))
+        chosen = (text,) if text in names else tuple(part.strip() for part in text.split(","))
         for name in chosen:
             _known(name, names)
         return chosen
@@ -134,7 +134,7 @@ def _exact(names: Sequence[str], draft: Policy) -> tuple[str, ...]:
 
 
 def _column(question: str, names: Sequence[str], *, usual: str | None = None) -> str:
-    return ask(f"{question}\n  {', '.join(map(short, names))}", lambda said: _known(said, names), usual=usual)
+    return ask(f"{question}\n  {', '.join(map(short, names))}", lambda text: _known(text, names), usual=usual)
 
 
 def _known(name: str, names: Sequence[str]) -> str:
@@ -143,10 +143,10 @@ def _known(name: str, names: Sequence[str]) -> str:
     return name
 
 
-def _number(said: str) -> int:
-    if not (said.isascii() and said.isdigit() and len(said) < 10 and 1 <= int(said) <= MOST_RECIPIENTS):
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= MOST_RECIPIENTS):
         raise UsageError(f"say a number from 1 to {MOST_RECIPIENTS:,}")
-    return int(said)
+    return int(text)
 
 
 # The answers that were given as flags of `sfumato init`, and which are still missing.
@@ -269,19 +269,19 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
     if exact and nothing_exact:
         raise UsageError("--exact and --nothing-exact contradict each other", remedy="Leave one of them out.")
     columns = () if nothing_exact else tuple(exact) if exact else None
-    given = GivenAnswers(row, person, since, audience, again, recipients, rule, columns)
+    answers = GivenAnswers(row, person, since, audience, again, recipients, rule, columns)
     asking = can_ask() and not as_json
-    if (lacking := given.open_flags()) and not asking:
+    if (lacking := answers.open_flags()) and not asking:
         raise UsageError(
             f"nobody can be asked here, and {len(lacking)} of the answers are missing",
             remedy=f"Add {', '.join(lacking)}.",
         )
     if not lacking:
-        given.intent()
+        answers.intent()
     check_target(out, source=Path(data), needed=files_of_form(form), overwrite=overwrite)
     with progress_bar() as progress:
         evidence = DraftEvidence.of(table_read_by(None, data, form), header=header, progress=progress)
-    intent = _asked(given, evidence) if lacking else given.intent()
+    intent = _asked(answers, evidence) if lacking else answers.intent()
     with progress_bar() as progress:
         first = init_(evidence, intent, progress=progress)
     first = replace(first, policy=draft_for(first.policy, out))
@@ -289,11 +289,11 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
     _tell(first, data, out, as_json=as_json)
 
 
-def _asked(given: GivenAnswers, evidence: DraftEvidence) -> Intent:
+def _asked(answers: GivenAnswers, evidence: DraftEvidence) -> Intent:
     """Returns the answers, after asking for those that are missing."""
 
-    complete_answers(given, evidence)
-    return given.intent()
+    complete_answers(answers, evidence)
+    return answers.intent()
 
 
 def _tell(first: FirstPolicy, data: str, out: Path, *, as_json: bool) -> None:

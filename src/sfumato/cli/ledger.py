@@ -106,11 +106,11 @@ def anchor(url: LedgerUrl = DEFAULT, out: NewFile = None) -> None:
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.system.json_object import document_bytes
 
-    made = anchor_(Ledger(url, readonly=True)).as_dict()
+    anchored = anchor_(Ledger(url, readonly=True)).as_dict()
     if out is None:
-        document(made)
+        document(anchored)
         return
-    write_new(out, document_bytes(made))
+    write_new(out, document_bytes(anchored))
     print_note(f"wrote {out}; keep it away from the ledger")
 
 
@@ -136,17 +136,17 @@ def missing(
     from sfumato.releases.ledger.ledger import Ledger
 
     opened = Ledger(url, readonly=True)
-    found = missing_in(
+    gaps = missing_in(
         opened,
         key or opened.key_path,
         certificates=[certificate_at(place) for place in certificate or []],
         anchors=[read_anchor(path) for path in anchor or []],
     )
     if as_json:
-        document(found.as_dict())
+        document(gaps.as_dict())
     else:
-        print_result(found.card())
-    raise typer.Exit(1 if found else 0)
+        print_result(gaps.card())
+    raise typer.Exit(1 if gaps else 0)
 
 
 def reading_key(
@@ -345,14 +345,14 @@ def recover(
     else:
         recovered = (recovery.recover_into(opened, release, into),)
     if as_json:
-        document({"releases": [vars(one) for one in recovered]})
+        document({"releases": [vars(attempt) for attempt in recovered]})
     else:
-        for one in recovered:
-            place = f"  on {one.host}" if one.host else ""
-            why = f": {one.why}" if one.why else ""
-            print_result(f"{one.release}  {one.outcome}{why}  {one.target}{place}")
+        for attempt in recovered:
+            place = f"  on {attempt.host}" if attempt.host else ""
+            why = f": {attempt.why}" if attempt.why else ""
+            print_result(f"{attempt.release}  {attempt.outcome}{why}  {attempt.target}{place}")
         print_result("nothing is under way" if not recovered else f"looked after {len(recovered)}")
-    outcomes = {one.outcome for one in recovered}
+    outcomes = {attempt.outcome for attempt in recovered}
     raise typer.Exit(1 if "lost" in outcomes else 4 if outcomes & {"out of reach", "blocked"} else 0)
 
 

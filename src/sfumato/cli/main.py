@@ -89,37 +89,37 @@ def help_(
     from sfumato.cli.guide_page import guide_pages, page_name
 
     pages = guide_pages()
-    asked = None if page is None else pages.get(page_name(page))
-    if page is not None and asked is None:
+    chosen = None if page is None else pages.get(page_name(page))
+    if page is not None and chosen is None:
         usage = None if find else _usage(ctx, page.split())
         if usage is None:
             raise UsageError("there is no such page or command.", remedy="`sfumato help` lists pages.")
         _show(usage, {"name": page, "page": "docs/reference/commands.md", "text": usage}, as_json=as_json)
     elif find is not None:
-        _show_found(find, list(pages.values()) if asked is None else [asked], as_json=as_json)
-    elif asked is not None:
-        content: dict[str, object] = {"name": asked.name, "page": asked.place, "text": asked.text}
-        _show(asked.text, content, as_json=as_json)
+        _show_found(find, list(pages.values()) if chosen is None else [chosen], as_json=as_json)
+    elif chosen is not None:
+        content: dict[str, object] = {"name": chosen.name, "page": chosen.place, "text": chosen.text}
+        _show(chosen.text, content, as_json=as_json)
     else:
-        names = [{"name": one.name, "title": one.title, "page": one.place} for one in pages.values()]
+        names = [{"name": entry.name, "title": entry.title, "page": entry.place} for entry in pages.values()]
         _show(_listing(list(pages.values())), {"pages": names}, as_json=as_json)
 
 
 def _show_found(words: str, pages: Sequence[GuidePage], *, as_json: bool) -> None:
     """Prints the lines that hold some words, each with its page and heading."""
-    lines = [(page.name, *found) for page in pages for found in page.lines_with(words)]
-    told = [f"{name}, {heading}: {line}" for name, heading, line in lines[:MOST_LINES]]
+    lines = [(page.name, *page_line) for page in pages for page_line in page.lines_with(words)]
+    shown_lines = [f"{name}, {heading}: {line}" for name, heading, line in lines[:MOST_LINES]]
     more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     keys = ("name", "heading", "line")
     content: dict[str, object] = {"lines": [dict(zip(keys, line, strict=True)) for line in lines]}
-    _show("\n".join([*told, *more]) or "no page has these words", content, as_json=as_json)
+    _show("\n".join([*shown_lines, *more]) or "no page has these words", content, as_json=as_json)
 
 
 def _listing(pages: Sequence[GuidePage]) -> str:
     width = max((len(page.name) for page in pages), default=0)
     lines = ["pages of the guide; `sfumato help PAGE` shows one, `sfumato help --find WORDS` finds words"]
-    for part, some in groupby(pages, key=lambda page: page.part):
-        lines += [f"{part}:", *(f"  {page.name:<{width}}  {page.title}" for page in some)]
+    for part, of_part in groupby(pages, key=lambda page: page.part):
+        lines += [f"{part}:", *(f"  {page.name:<{width}}  {page.title}" for page in of_part)]
     return "\n".join(lines)
 
 
@@ -210,7 +210,7 @@ NAMES = (*VERBS, *GROUPS)
 
 def program(names: Sequence[str] = NAMES) -> typer.Typer:
     """Returns the program with these commands: Typer takes a while to build each."""
-    made = typer.Typer(
+    application = typer.Typer(
         name="sfumato",
         cls=PlainGroup,
         rich_markup_mode=None,
@@ -219,17 +219,17 @@ def program(names: Sequence[str] = NAMES) -> typer.Typer:
         epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
         "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
     )
-    made.callback()(sfumato_)
+    application.callback()(sfumato_)
     for name in names:
         if name in VERBS:
-            made.command(name, cls=COMMANDS.get(name))(carry_interruptions(VERBS[name]))
+            application.command(name, cls=COMMANDS.get(name))(carry_interruptions(VERBS[name]))
         else:
-            made.add_typer(GROUPS[name], name=name)
-    return made
+            application.add_typer(GROUPS[name], name=name)
+    return application
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         print_result(f"sfumato {sfumato.__version__}")
         raise typer.Exit
 
@@ -376,8 +376,8 @@ def _how_to_call(error: typer.TyperException) -> str:
     context: typer.Context | None = getattr(error, "ctx", None)
     if context is None:
         return "See `sfumato --help`."
-    arguments = [one for one in context.command.params if isinstance(one, TyperArgument)]
+    arguments = [p for p in context.command.params if isinstance(p, TyperArgument)]
     missing = getattr(error, "param", None) in arguments
-    told = [f"{one.metavar}: {one.help}" for one in arguments if missing and one.metavar and one.help]
+    needs = [f"{p.metavar}: {p.help}" for p in arguments if missing and p.metavar and p.help]
     examples = [line for line in (context.command.help or "").splitlines() if line.startswith("Example:")]
-    return "\n".join([*told, *examples[:1], f"See `{context.command_path} --help`."])
+    return "\n".join([*needs, *examples[:1], f"See `{context.command_path} --help`."])

@@ -175,21 +175,21 @@ SOURCE_OPTIONS = {
 def reads_data(verb: Callable[..., None]) -> Callable[..., None]:
     """Returns a verb with the options of `SOURCE_OPTIONS`, which it receives as one `form`."""
     plain = inspect.signature(verb, eval_str=True)
-    kept = [parameter for name, parameter in plain.parameters.items() if name != "form"]
+    others = [parameter for name, parameter in plain.parameters.items() if name != "form"]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
         for name, option in SOURCE_OPTIONS.items()
     ]
 
     @wraps(verb)
-    def reading(**given: object) -> None:
-        said = {name: given.pop(name) for name in SOURCE_OPTIONS}
-        words = {name: str(word) for name, word in said.items() if word is not None}
+    def reading(**options: object) -> None:
+        source_options = {name: options.pop(name) for name in SOURCE_OPTIONS}
+        words = {name: str(word) for name, word in source_options.items() if word is not None}
         if words.get("delimiter", "").lower() in ("tab", "\\t"):
             words["delimiter"] = "\t"
-        return verb(**given, form=SourceForm(**words))
+        return verb(**options, form=SourceForm(**words))
 
-    signature = plain.replace(parameters=[*kept, *added])
+    signature = plain.replace(parameters=[*others, *added])
     reading.__signature__ = signature  # type: ignore[attr-defined]  # where Typer, by `inspect`, looks
     reading.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
     return reading
@@ -272,8 +272,8 @@ def _plain_reading(parameter: Any, by_typer: Callable[[Any, Any], Any]) -> Calla
     def read(ctx: Any, value: Any) -> Any:
         if value is None and not parameter.required:
             return left_out if parameter.callback is None else parameter.callback(ctx, parameter, left_out)
-        known = _are_texts(value) if repeated else _is_unicode(value)
-        if described is None or parameter.callback is not None or not known:
+        is_text = _are_texts(value) if repeated else _is_unicode(value)
+        if described is None or parameter.callback is not None or not is_text:
             return by_typer(ctx, value)
         if described.annotation == list[str] and described.parameter_info.parser is None:
             return list(value)
@@ -286,10 +286,10 @@ def _plain_reading(parameter: Any, by_typer: Callable[[Any, Any], Any]) -> Calla
     return read
 
 
-def _is_plain_path(text: str, asked: Any) -> bool:
+def _is_plain_path(text: str, kind: Any) -> bool:
     """Whether nothing is asked of a path but that it can be read where it exists, and that is so."""
-    more = (asked.parser, asked.exists, asked.writable, asked.resolve_path)
-    if any(more) or not (asked.file_okay and asked.dir_okay):
+    more = (kind.parser, kind.exists, kind.writable, kind.resolve_path)
+    if any(more) or not (kind.file_okay and kind.dir_okay):
         return False
     return not Path(text).exists() or os.access(text, os.R_OK)
 

@@ -143,8 +143,8 @@ def history(
     records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)
     erased = erased_people(opened)
     if as_json:
-        said = [{"withdrawn": withdrawn.get(r.release), "erased": erased.get(r.number)} for r in records]
-        more = [{name: told for name, told in one.items() if told} for one in said]
+        events = [{"withdrawn": withdrawn.get(r.release), "erased": erased.get(r.number)} for r in records]
+        more = [{name: mark for name, mark in marks.items() if mark} for marks in events]
         listed = [{**Receipt(r).as_dict(), "at": r.at, **m} for r, m in zip(records, more, strict=True)]
         document({"releases": listed})
     else:

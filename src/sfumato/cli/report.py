@@ -87,7 +87,7 @@ def report(
             without_pdf = f"{lacking.message}. {lacking.remedy}"
             out = out.with_name(f"{out.name}.html")
     with progress_bar() as progress:
-        made = report_(
+        written = report_(
             of,
             policy,
             original=None if original is None else table_read_by(None, original),
@@ -98,7 +98,7 @@ def report(
             memory=Memory.of(memory),
             progress=progress,
         )
-    files = made.save(out, overwrite=overwrite)
+    files = written.save(out, overwrite=overwrite)
     for file in files:
         print_result(str(file))
     if without_pdf:

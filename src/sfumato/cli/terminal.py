@@ -32,11 +32,11 @@ class JsonResult(Protocol):
 def print_result(result: str | Card | Printable) -> None:
     """Print a result on stdout; where somebody looks, its card with colours (unless NO_COLOR is set)."""
     if isinstance(result, str) or not sys.stdout.isatty():
-        shown = visible(str(result), keep="\n\t")
+        text = visible(str(result), keep="\n\t")
     else:
         card = result if isinstance(result, Card) else result.card()
-        shown = card.on_terminal(colour=not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
-    write(sys.stdout, shown + "\n")
+        text = card.on_terminal(colour=not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
+    write(sys.stdout, text + "\n")
 
 
 def document(content: Mapping[str, object]) -> None:
@@ -66,7 +66,7 @@ def print_note(text: str) -> None:
 def print_estimate(expected: Sequence[object]) -> None:
     """Print on stderr about how long each search will take."""
     if expected:
-        print_note("before the search: " + "; ".join(str(one) for one in expected))
+        print_note("before the search: " + "; ".join(str(estimate) for estimate in expected))
 
 
 def is_terminal() -> bool:
@@ -128,12 +128,12 @@ def ask(question: str, read: Callable[[str], Answer], *, usual: str | None = Non
         line = sys.stdin.readline()
         if not line:
             raise Interrupted("no answer came; nothing was written")
-        said = line.strip() or usual
-        if said is None:
+        answer = line.strip() or usual
+        if answer is None:
             print_note("Please answer.")
             continue
         try:
-            return read(said)
+            return read(answer)
         except UsageError as wrong:
             print_note(f"{wrong.message}. {wrong.remedy}" if wrong.remedy else f"{wrong.message}.")
 
@@ -145,11 +145,11 @@ def ask_choice(question: str, choices: Mapping[str, str], *, usual: str) -> str:
         f"  {number}  {words[number - 1]}: {choices[words[number - 1]]}" for number in numbers(words)
     )
 
-    def read(said: str) -> str:
-        if said in words:
-            return said
-        if said.isascii() and said.isdigit() and 1 <= int(said) <= len(words):
-            return words[int(said) - 1]
+    def read(answer: str) -> str:
+        if answer in words:
+            return answer
+        if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(words):
+            return words[int(answer) - 1]
         raise UsageError(f"say a number from 1 to {len(words)}, or a word of the list")
 
     return ask(f"{question}\n{listed}", read, usual=usual)

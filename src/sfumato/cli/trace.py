@@ -167,7 +167,7 @@ def erase(
             "an erasure cannot be undone: marks are deleted, and who was erased is not known again",
             remedy="Say --yes to do it.",
         )
-    found = erase_(
+    erasure = erase_(
         people,
         rows=numbers,
         ledger=ledger,
@@ -177,7 +177,7 @@ def erase(
         chain=chain,
         key=key,
     )
-    print_or_json(found, as_json=as_json)
+    print_or_json(erasure, as_json=as_json)
 
 
 def _lines_in(file: str | None, option: str) -> list[str]:

@@ -362,10 +362,10 @@ def _joined(symptoms: Sequence[str], mask: int) -> str:
 
 def _names(sex: Ints, draw: np.random.Generator) -> Texts:
     """Draws names of syllables; women and men have different first names."""
-    given = [["".join(parts) for parts in itertools.product(*GIVEN[s])] for s in SEXES]
-    pool = np.array(given[0] + given[1])
+    names = [["".join(parts) for parts in itertools.product(*GIVEN[s])] for s in SEXES]
+    pool = np.array(names[0] + names[1])
     family = np.array(["".join(parts) for parts in itertools.product(*FAMILY)])
-    sizes, starts = np.array([len(g) for g in given])[sex], np.array([0, len(given[0])])[sex]
+    sizes, starts = np.array([len(g) for g in names])[sex], np.array([0, len(names[0])])[sex]
     first = pool[starts + (draw.random(len(sex)) * sizes).astype(np.int64)]
     last = family[(draw.random(len(sex)) ** 2 * len(family)).astype(np.int64)]
     return np.char.add(np.char.add(first, " "), last)
@@ -416,14 +416,14 @@ missing: own-value
 
 def policy() -> Policy:
     """Returns the policy of `hospital`, with its taxonomies inside."""
-    asked: JsonObject = YAML(typ="safe", pure=True).load(POLICY)
+    words: JsonObject = YAML(typ="safe", pure=True).load(POLICY)
     for name, tree in (("job", JOBS), ("disease", DISEASES)):
-        asked["columns"][name]["taxonomy"] = {
+        words["columns"][name]["taxonomy"] = {
             "tree": {
                 top: {group: list(leaves) for group, leaves in below.items()} for top, below in tree.items()
             }
         }
-    return Policy.from_dict(asked)
+    return Policy.from_dict(words)
 
 
 def write(folder: str | Path, rows: int = 100_000, seed: int = 0) -> tuple[Path, ...]:

@@ -45,15 +45,15 @@ FIGURES = {
 }
 
 
-def internal_page(evidence: InternalEvidence, *, made: str, fingerprint: str, by_criteria: bool) -> str:
+def internal_page(evidence: InternalEvidence, *, written_at: str, fingerprint: str, by_criteria: bool) -> str:
     """Returns the page of an internal report; it holds figures of the original, and no cell of it."""
     return article_page(
-        internal_article(evidence, made=made, fingerprint=fingerprint, by_criteria=by_criteria)
+        internal_article(evidence, written_at=written_at, fingerprint=fingerprint, by_criteria=by_criteria)
     )
 
 
 def internal_article(
-    evidence: InternalEvidence, *, made: str, fingerprint: str, by_criteria: bool = False
+    evidence: InternalEvidence, *, written_at: str, fingerprint: str, by_criteria: bool = False
 ) -> Article:
     """Returns the internal report as data."""
     holds = _holds(evidence)
@@ -71,7 +71,7 @@ def internal_article(
             *assessed,
             _identifiability(evidence),
             *_losses(evidence),
-            _governance(evidence, made, fingerprint),
+            _governance(evidence, written_at, fingerprint),
         ),
         kicker=Phrase(W.INTERNAL),
         footer=Phrase(W.FOOTER),
@@ -87,9 +87,9 @@ def _before(audit: Audit | None) -> tuple[Phrase, ...]:
 
 def _holds(evidence: InternalEvidence) -> bool | None:
     """Whether every promise holds; nothing that is not decided counts as kept."""
-    said = [promise.holds for promise in evidence.promises]
-    said += [] if evidence.after is None else [objection.holds for objection in evidence.after.objections]
-    return False if False in said else None if None in said or not evidence.promises else True
+    answers = [promise.holds for promise in evidence.promises]
+    answers += [] if evidence.after is None else [objection.holds for objection in evidence.after.objections]
+    return False if False in answers else None if None in answers or not evidence.promises else True
 
 
 def _context(evidence: InternalEvidence) -> Section:
@@ -159,17 +159,17 @@ def before_and_after(before: Audit | None, after: Audit | None, *, named: Sequen
 
     Of the columns that an attack is about, those in `named` are told.
     """
-    found: dict[str, tuple[list[Finding], list[Finding]]] = {}
+    findings: dict[str, tuple[list[Finding], list[Finding]]] = {}
     for side, audit in enumerate((before, after)):
         for finding in audit.findings if audit else ():
             about = [name for name in finding.columns if name in named]
             key = ", ".join([parts.attack_name(finding), *about])
-            found.setdefault(key, ([], []))[side].append(finding)
+            findings.setdefault(key, ([], []))[side].append(finding)
     lines = []
-    for name, (first, second) in sorted(found.items(), key=lambda pair: (_severity(pair[1][1]), pair[0])):
-        one, other = _worst(first), _worst(second)
-        result = Cell("–") if other is None else parts.result_cell(other)
-        lines.append((Cell(name), Cell(_told(one)), Cell(_told(other)), result))
+    for name, (first, second) in sorted(findings.items(), key=lambda pair: (_severity(pair[1][1]), pair[0])):
+        worst_before, worst_after = _worst(first), _worst(second)
+        result = Cell("–") if worst_after is None else parts.result_cell(worst_after)
+        lines.append((Cell(name), Cell(_told(worst_before)), Cell(_told(worst_after)), result))
     return Listing(parts.heads(W.WHO, W.BEFORE, W.AFTER, W.RESULT), lines)
 
 
@@ -204,8 +204,8 @@ def _use(use: Usefulness) -> list[Block]:
     if use.queries is not None:
         pairs.append((Phrase(W.QUERIES), f"{use.queries.median:.1%}, {use.queries.worst_tenth:.1%}"))
     if use.model is not None:
-        told = f"{use.model.score} {use.model.safe:.3g} ({use.model.raw:.3g} with the original)"
-        pairs.append((Phrase(W.MODEL), f"{use.model.target}: {told}"))
+        scores = f"{use.model.score} {use.model.safe:.3g} ({use.model.raw:.3g} with the original)"
+        pairs.append((Phrase(W.MODEL), f"{use.model.target}: {scores}"))
     charts = [chart for chart in use.charts() if isinstance(chart, Chart | PairedBars) and chart.points]
     return [parts.facts(pairs), *(BarFigure(_short(chart), chart.title) for chart in charts)]
 
@@ -216,14 +216,14 @@ def _short(chart: Chart | PairedBars) -> Chart | PairedBars:
     return replace(chart, points=chart.points[:MOST_BARS])
 
 
-def _governance(evidence: InternalEvidence, made: str, fingerprint: str) -> Section:
+def _governance(evidence: InternalEvidence, written_at: str, fingerprint: str) -> Section:
     published, certified = evidence.published, evidence.certified
     pairs: list[tuple[Text, Text]] = [
         (Phrase(W.POLICY_DIGEST), evidence.policy_digest),
         (Phrase(W.FILE_DIGEST), "" if published is None else published.digest),
         *parts.certificate_facts(certified),
         (Phrase(W.VERSIONS), evidence.figures.get("versions", "")),
-        (Phrase(W.MADE), made),
+        (Phrase(W.MADE), written_at),
         (Phrase(W.FINGERPRINT), fingerprint),
     ]
     blocks: list[Block] = [parts.facts(pairs)]

@@ -113,13 +113,13 @@ class BareTexts:
     """
 
     def __init__(self, values: Sequence[Label]) -> None:
-        known = [value for value in values if value is not None]
-        self._numeric = bool(known) and all(PLAIN_NUMBER.fullmatch(value) for value in known)
-        known.sort(key=lambda value: (float(value) if self._numeric else 0.0, value))
-        self._known = known
-        self._numbers = [float(value) for value in known] if self._numeric else []
-        self.ordered = self._numeric or (bool(known) and all(_DATE.fullmatch(value) for value in known))
-        self.leaves: Sequence[Label] = (*known, None) if len(known) < len(values) else tuple(known)
+        texts = [value for value in values if value is not None]
+        self._numeric = bool(texts) and all(PLAIN_NUMBER.fullmatch(value) for value in texts)
+        texts.sort(key=lambda value: (float(value) if self._numeric else 0.0, value))
+        self._known = texts
+        self._numbers = [float(value) for value in texts] if self._numeric else []
+        self.ordered = self._numeric or (bool(texts) and all(_DATE.fullmatch(value) for value in texts))
+        self.leaves: Sequence[Label] = (*texts, None) if len(texts) < len(values) else tuple(texts)
         self._place = {value: place for place, value in enumerate(self.leaves)}
 
     def leaf(self, value: Label) -> int | None:
@@ -146,22 +146,22 @@ class BareTexts:
 
     def _beginning(self, text: str) -> tuple[int, int]:
         """Returns the places of the values between two beginnings: of a prefix, of a span of dates."""
-        one, _, other = text.partition(RANGE)
+        begin, _, end = text.partition(RANGE)
         years = re.fullmatch(r"([0-9]{4})-([0-9]{4})", text)
         if years:
-            one, other = years[1], years[2]
-        masked = one.endswith(ANY) and not other
-        if not masked and not (self.ordered and _DATE.fullmatch(one)):
+            begin, end = years[1], years[2]
+        masked = begin.endswith(ANY) and not end
+        if not masked and not (self.ordered and _DATE.fullmatch(begin)):
             return 0, 0
-        first, last = one.rstrip(ANY), (other or one).rstrip(ANY)
+        first, last = begin.rstrip(ANY), (end or begin).rstrip(ANY)
         low = bisect_left(self._known, first)
         return low, bisect_right(self._known, last, key=lambda value: value[: len(last)])
 
 
 def numbers_of(labels: Sequence[Label]) -> Reals | None:
     """Returns the number of each value, NaN where a cell is missing; `None` unless all are numbers."""
-    known = [label for label in labels if label is not None]
-    if not known or not all(PLAIN_NUMBER.fullmatch(label) for label in known):
+    texts = [label for label in labels if label is not None]
+    if not texts or not all(PLAIN_NUMBER.fullmatch(label) for label in texts):
         return None
     return np.array([nan if label is None else float(label) for label in labels])
 
@@ -175,8 +175,8 @@ def _middle(label: str) -> float:
     ends = numeric_ends(label)
     if ends is None:
         return nan
-    known = [end for end in ends[:2] if isfinite(end)]
-    return sum(known) / len(known)
+    finite = [end for end in ends[:2] if isfinite(end)]
+    return sum(finite) / len(finite)
 
 
 # One column of both tables: the values it had, and what each published text of it stands for.
@@ -289,9 +289,9 @@ class PairedColumn:
         """The mean number of the leaves that each published text stands for; NaN where none has a number."""
         if self.numbers is None:
             return None
-        known = np.isfinite(self.numbers[1])
-        sums = np.concatenate(([0.0], np.cumsum(np.where(known, self.numbers[1], 0.0))))
-        counts = np.concatenate(([0], np.cumsum(known)))
+        finite = np.isfinite(self.numbers[1])
+        sums = np.concatenate(([0.0], np.cumsum(np.where(finite, self.numbers[1], 0.0))))
+        counts = np.concatenate(([0], np.cumsum(finite)))
         among = counts[self.high] - counts[self.low]
         mean = (sums[self.high] - sums[self.low]) / np.maximum(among, 1)
         return np.where(among > 0, mean, np.nan)

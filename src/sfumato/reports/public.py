@@ -37,9 +37,9 @@ from sfumato.system.presentation.pages import AllowList, article_page
 # losses.
 
 
-def public_allow_list(evidence: PublishedEvidence, *, made: str, fingerprint: str) -> AllowList:
+def public_allow_list(evidence: PublishedEvidence, *, written_at: str, fingerprint: str) -> AllowList:
     """Returns the texts, numbers and shares that are published; `made` and `fingerprint` are the report's."""
-    texts = {evidence.file, evidence.digest, made, fingerprint}
+    texts = {evidence.file, evidence.digest, written_at, fingerprint}
     texts |= {*_of_promises(evidence), *_of_attacks(evidence), *_of_the_table(evidence)}
     texts |= {*_of_the_certificate(evidence)}
     shares = dict(_shares(evidence))
@@ -109,7 +109,7 @@ def _of_the_certificate(evidence: PublishedEvidence) -> Iterator[str]:
 
 
 def public_page(
-    evidence: PublishedEvidence, *, made: str, fingerprint: str, by_criteria: bool = False
+    evidence: PublishedEvidence, *, written_at: str, fingerprint: str, by_criteria: bool = False
 ) -> str:
     """Returns the page of a public report.
 
@@ -123,14 +123,16 @@ def public_page(
             where=evidence.file,
             remedy="The internal report says which; audit the table before it is handed on.",
         )
-    page = article_page(public_article(evidence, made=made, fingerprint=fingerprint, by_criteria=by_criteria))
-    check_public(page, evidence, made=made, fingerprint=fingerprint)
+    page = article_page(
+        public_article(evidence, written_at=written_at, fingerprint=fingerprint, by_criteria=by_criteria)
+    )
+    check_public(page, evidence, written_at=written_at, fingerprint=fingerprint)
     return page
 
 
-def check_public(page: str, evidence: PublishedEvidence, *, made: str, fingerprint: str) -> None:
+def check_public(page: str, evidence: PublishedEvidence, *, written_at: str, fingerprint: str) -> None:
     """Raises `BadData` where a page says something that is neither fixed nor published."""
-    wrong = public_allow_list(evidence, made=made, fingerprint=fingerprint).faults(page)
+    wrong = public_allow_list(evidence, written_at=written_at, fingerprint=fingerprint).faults(page)
     if wrong:
         raise BadData(
             f"the public report would say what is not published: {wrong[0]}",
@@ -140,7 +142,7 @@ def check_public(page: str, evidence: PublishedEvidence, *, made: str, fingerpri
 
 
 def public_article(
-    evidence: PublishedEvidence, *, made: str, fingerprint: str, by_criteria: bool = False
+    evidence: PublishedEvidence, *, written_at: str, fingerprint: str, by_criteria: bool = False
 ) -> Article:
     """Returns the public report as data."""
     attacks = attacks_of(evidence)
@@ -159,7 +161,7 @@ def public_article(
             _context(evidence, attacks),
             _data(evidence),
             *assessed,
-            _governance(evidence, made, fingerprint),
+            _governance(evidence, written_at, fingerprint),
         ),
         kicker=Phrase(W.PUBLIC),
         footer=Phrase(W.FOOTER),
@@ -168,9 +170,9 @@ def public_article(
 
 def attacks_of(evidence: PublishedEvidence) -> list[Attack]:
     """Returns the attacks that struck the published table, in the order of their findings."""
-    known = {attack.name: attack for attack in make_all()[0]}
+    by_name = {attack.name: attack for attack in make_all()[0]}
     names = dict.fromkeys(finding.attack for finding in evidence.audit.findings)
-    return [known[name] for name in names if name in known]
+    return [by_name[name] for name in names if name in by_name]
 
 
 def _context(evidence: PublishedEvidence, attacks: list[Attack]) -> Section:
@@ -201,13 +203,13 @@ def columns_listing(columns: tuple[ColumnUse, ...]) -> Listing:
     lines = []
     for column in columns:
         form = column.forms[0][0] if column.forms else None
-        told = column.example or Phrase(W.NONE)
+        example = column.example or Phrase(W.NONE)
         lines.append(
             (
                 Cell(column.name),
                 Cell(_published(column)),
                 Cell(_forms(column)),
-                Cell(told),
+                Cell(example),
                 Cell(Phrase(W.NONE) if form is None else form.form.reading),
             )
         )
@@ -240,7 +242,7 @@ def _identifiability(evidence: PublishedEvidence) -> Section:
     return Section(Phrase(W.IDENTIFIABILITY), blocks, Phrase(W.IDENTIFIABILITY_LEAD))
 
 
-def _governance(evidence: PublishedEvidence, made: str, fingerprint: str) -> Section:
+def _governance(evidence: PublishedEvidence, written_at: str, fingerprint: str) -> Section:
     certified = evidence.certified
     versions = certified.versions if certified is not None else {}
     pairs: list[tuple[Text, Text]] = [
@@ -248,7 +250,7 @@ def _governance(evidence: PublishedEvidence, made: str, fingerprint: str) -> Sec
         (Phrase(W.FILE_DIGEST), evidence.digest),
         *parts.certificate_facts(certified),
         (Phrase(W.VERSIONS), ", ".join(f"{name} {number}" for name, number in versions.items())),
-        (Phrase(W.MADE), made),
+        (Phrase(W.MADE), written_at),
         (Phrase(W.FINGERPRINT), fingerprint),
     ]
     blocks: list[Block] = [

@@ -234,10 +234,10 @@ def promise_lines(
 
     What was measured beside something else than the published table is not told.
     """
-    known = {str(promise): promise for promise in policy.promises}
+    by_sentence = {str(promise): promise for promise in policy.promises}
     lines = []
     for verdict in verdicts:
-        seal, promise = (sealed or {}).get(verdict.promise), known.get(verdict.promise)
+        seal, promise = (sealed or {}).get(verdict.promise), by_sentence.get(verdict.promise)
         holds = verdict.holds if verdict.holds is not None or seal is None else seal["holds"]
         alone = verdict.evidence.name == "PUBLISHED" and verdict.holds is not None
         measured = format_number(verdict.measured) if alone else ""
@@ -255,10 +255,10 @@ def promise_lines(
     return tuple(sorted(lines, key=lambda line: {False: 0, None: 1, True: 2}[line.holds]))
 
 
-def column_uses(shown: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
+def column_uses(file: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
     """Returns what became of every published column, as the table shows it."""
     uses = []
-    for column in shown.columns:
+    for column in file.columns:
         rule = policy.columns.get(column.name)
         if rule is None or not rule.role.is_key:
             rewritten = "" if rule is None else rule.rewritten
@@ -271,7 +271,7 @@ def column_uses(shown: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
         ranked = tuple(sorted(rows.items(), key=lambda pair: (-pair[1], str(pair[0]))))
         texts = [text for text, _ in column.texts or () if text.strip("*")]
         silent = sum(count for text, count in column.texts or () if not text.strip("*"))
-        telling = None if column.texts is None or not shown.rows else 1 - Fraction(silent, shown.rows)
+        telling = None if column.texts is None or not file.rows else 1 - Fraction(silent, file.rows)
         uses.append(ColumnUse(column.name, True, ranked, texts[0] if texts else "", telling, rule.rewritten))
     return tuple(uses)
 
@@ -549,14 +549,14 @@ def certificate_facts(certified: Certified | None) -> list[tuple[Text, Text]]:
 
 def limits() -> list[Block]:
     """Returns what a report does not say, whatever it is about."""
-    said = (
+    words = (
         ReportWords.LIMIT_KNOWLEDGE,
         ReportWords.LIMIT_OTHERS,
         ReportWords.LIMIT_POLICY,
         ReportWords.LIMIT_LAW,
         ReportWords.LIMIT_AGAIN,
     )
-    return [Heading(Phrase(ReportWords.LIMITS)), *(Paragraph(Phrase(word)) for word in said)]
+    return [Heading(Phrase(ReportWords.LIMITS)), *(Paragraph(Phrase(word)) for word in words)]
 
 
 def criterion_sections(promises: Sequence[PromiseLine], audit: Audit | None) -> list[Section]:
@@ -564,15 +564,15 @@ def criterion_sections(promises: Sequence[PromiseLine], audit: Audit | None) -> 
     sections = []
     for criterion, title in CRITERIA.items():
         mine = [p for p in promises if any(criterion_of(attack) is criterion for attack in p.threats)]
-        found = [f for f in audit.findings if criterion_of(f.attack) is criterion] if audit else []
-        calm = all(p.holds for p in mine) and not any(f.breach for f in found)
+        findings = [f for f in audit.findings if criterion_of(f.attack) is criterion] if audit else []
+        calm = all(p.holds for p in mine) and not any(f.breach for f in findings)
         word = ReportWords.CRITERION_HELD if calm else ReportWords.CRITERION_OPEN
         blocks: list[Block] = [Callout(Phrase(word), "good" if calm else "open")]
-        if not mine and not found:
+        if not mine and not findings:
             blocks = [Callout(Phrase(ReportWords.CRITERION_NONE), "open")]
         if mine:
             blocks.append(verdicts(mine))
-        if found and audit is not None:
+        if findings and audit is not None:
             blocks.append(struck(audit, criterion))
         sections.append(Section(Phrase(title), blocks, Phrase(ReportWords.CRITERION_LEAD)))
     return sections
@@ -589,8 +589,8 @@ def headline(holds: bool | None, audit: Audit | None) -> Phrase:
 
 def summary(promises: Sequence[PromiseLine], audit: Audit | None) -> tuple[Phrase, Phrase]:
     """Returns how many promises hold, and how many attacks got further."""
-    kept = sum(p.holds is True for p in promises)
-    first = Phrase(ReportWords.KEPT, {"kept": str(kept), "promises": str(len(promises))})
+    holding = sum(p.holds is True for p in promises)
+    first = Phrase(ReportWords.KEPT, {"kept": str(holding), "promises": str(len(promises))})
     if audit is None:
         return first, Phrase(ReportWords.NOT_ATTACKED)
     counts = {"attacks": str(len(audit.findings)), "won": str(len(audit.breaches))}

@@ -65,13 +65,13 @@ def model_figures(tables: PairedTables, target: str) -> ModelFigures:
     scale = scaler().fit(before, sample_weight=tables.raw.counts)
     before, after = scale.transform(before), scale.transform(after)
     truth = column.raw_leaf[tables.raw_codes(column)]
-    told = column.low[tables.safe_codes(column)]
+    low = column.low[tables.safe_codes(column)]
     rows, safe_rows = tables.raw.counts, tables.safe.counts
     if column.raw_numbers is not None and column.values > MOST_CLASSES:
-        return _estimated(linear, column, (before, truth, rows), (after, told, safe_rows))
+        return _estimated(linear, column, (before, truth, rows), (after, low, safe_rows))
     scores = [
         _accuracy(linear, x, y, w, before, truth, rows)
-        for x, y, w in ((before, truth, rows), (after, told, safe_rows))
+        for x, y, w in ((before, truth, rows), (after, low, safe_rows))
     ]
     guess = float(column.raw_shares.max())
     return ModelFigures(target, "accuracy", scores[0], scores[1], guess)
@@ -109,8 +109,8 @@ def _safe_features(tables: PairedTables, column: PairedColumn) -> Reals:
 def _numeric(column: PairedColumn, numbers: Reals) -> Reals:
     """Returns a number and whether it is known, for each value or text; the mean stands for a missing one."""
     assert column.raw_numbers is not None  # noqa: S101  # the caller asked
-    known = np.isfinite(column.raw_numbers)
-    mean = np.average(column.raw_numbers[known], weights=column.raw_rows[known])
+    finite = np.isfinite(column.raw_numbers)
+    mean = np.average(column.raw_numbers[finite], weights=column.raw_rows[finite])
     return np.stack([np.where(np.isfinite(numbers), numbers, mean), np.isfinite(numbers)], axis=1)
 
 
@@ -258,7 +258,7 @@ def table_figures(tables: PairedTables) -> TableFigures:
     sizes, n, s, keys = tables.class_rows, tables.rows, tables.suppressed, tables.keys
     lost = sum(column.lost_rows + s for column in keys) + n * len(tables.gone)
     penalties = [column_penalty(column, s) for column in keys] + [1.0] * len(tables.gone)
-    kept = [column_granularity(column, s) for column in keys] + [0.0] * len(tables.gone)
+    granularities = [column_granularity(column, s) for column in keys] + [0.0] * len(tables.gone)
     per_class = tables.safe.rows / len(sizes) if len(sizes) else 0.0
     return TableFigures(
         rows=n,
@@ -270,7 +270,7 @@ def table_figures(tables: PairedTables) -> TableFigures:
         class_size=per_class / max(1, tables.k),
         discernibility=int(sizes @ sizes) + s * n,
         ncp=float(np.mean(penalties)) if penalties else 0.0,
-        granularity=float(np.mean(kept)) if kept else 1.0,
+        granularity=float(np.mean(granularities)) if granularities else 1.0,
         cells=n * (len(keys) + len(tables.gone)),
         cells_lost=lost,
         columns_lost=(*(c.name for c in keys if c.is_lost), *tables.gone),
@@ -307,9 +307,9 @@ def column_penalty(column: PairedColumn, suppressed: int) -> float:
 
 def _filled(numbers: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.float64]:
     """Returns the numbers, a missing one replaced by the last before it: leaves stand in ascending order."""
-    known = np.isfinite(numbers)
-    last = np.maximum.accumulate(np.where(known, np.arange(len(numbers)), -1))
-    return np.asarray(np.where(last >= 0, numbers[np.maximum(last, 0)], numbers[known][0]))
+    finite = np.isfinite(numbers)
+    last = np.maximum.accumulate(np.where(finite, np.arange(len(numbers)), -1))
+    return np.asarray(np.where(last >= 0, numbers[np.maximum(last, 0)], numbers[finite][0]))
 
 
 # Figures of single columns and of pairs: how far their distributions moved, and what ties them together.
@@ -386,7 +386,7 @@ def pair_figures(tables: PairedTables) -> tuple[PairFigures, ...]:
     """Returns the figures of all pairs among `MOST_COLUMNS` columns that had two values, keys first."""
     several = [column for column in tables.columns if column.values > 1]
     chosen = sorted(several, key=lambda column: not column.is_key)[:MOST_COLUMNS]
-    return tuple(_pair(tables, one, other) for one, other in combinations(chosen, 2))
+    return tuple(_pair(tables, left, right) for left, right in combinations(chosen, 2))
 
 
 def mutual_information(joint: Reals) -> float:
@@ -396,8 +396,8 @@ def mutual_information(joint: Reals) -> float:
     (1.0, 0.0)
     """
     alone = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    some = joint > 0
-    return max(0.0, round(float((joint[some] * np.log2(joint[some] / alone[some])).sum()), 12))
+    positive = joint > 0
+    return max(0.0, round(float((joint[positive] * np.log2(joint[positive] / alone[positive])).sum()), 12))
 
 
 def correlation(first: Reals, second: Reals, rows: Counts) -> float:
@@ -406,51 +406,51 @@ def correlation(first: Reals, second: Reals, rows: Counts) -> float:
     >>> correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]), np.array([1, 5, 1]))
     1.0
     """
-    known = np.isfinite(first) & np.isfinite(second)
-    weights = rows[known] / max(1, int(rows[known].sum()))
-    x, y = first[known], second[known]
+    finite = np.isfinite(first) & np.isfinite(second)
+    weights = rows[finite] / max(1, int(rows[finite].sum()))
+    x, y = first[finite], second[finite]
     x, y = x - weights @ x, y - weights @ y
     spread = float(np.sqrt((weights @ (x * x)) * (weights @ (y * y))))
     return round(float(weights @ (x * y)) / spread, 12) + 0.0 if spread > 0 else 0.0
 
 
-def _pair(tables: PairedTables, one: PairedColumn, other: PairedColumn) -> PairFigures:
-    before, after = _raw_joint(tables, one, other), _safe_joint(tables, one, other)
+def _pair(tables: PairedTables, left: PairedColumn, right: PairedColumn) -> PairFigures:
+    before, after = _raw_joint(tables, left, right), _safe_joint(tables, left, right)
     figures = None
-    if one.raw_numbers is not None and other.raw_numbers is not None:
-        assert one.safe_numbers is not None and other.safe_numbers is not None  # noqa: S101  # like raw
+    if left.raw_numbers is not None and right.raw_numbers is not None:
+        assert left.safe_numbers is not None and right.safe_numbers is not None  # noqa: S101  # like raw
         figures = (
             correlation(
-                one.raw_numbers[tables.raw_codes(one)],
-                other.raw_numbers[tables.raw_codes(other)],
+                left.raw_numbers[tables.raw_codes(left)],
+                right.raw_numbers[tables.raw_codes(right)],
                 tables.raw.counts,
             ),
             correlation(
-                one.safe_numbers[tables.safe_codes(one)],
-                other.safe_numbers[tables.safe_codes(other)],
+                left.safe_numbers[tables.safe_codes(left)],
+                right.safe_numbers[tables.safe_codes(right)],
                 tables.safe.counts,
             ),
         )
     apart = float(np.abs(before - after).sum()) / 2
     information = mutual_information(before), mutual_information(after)
-    return PairFigures((one.name, other.name), apart, information, figures)
+    return PairFigures((left.name, right.name), apart, information, figures)
 
 
-def _raw_joint(tables: PairedTables, one: PairedColumn, other: PairedColumn) -> Reals:
-    places = one.raw_group[tables.raw_codes(one)] * MOST_GROUPS + other.raw_group[tables.raw_codes(other)]
+def _raw_joint(tables: PairedTables, left: PairedColumn, right: PairedColumn) -> Reals:
+    places = left.raw_group[tables.raw_codes(left)] * MOST_GROUPS + right.raw_group[tables.raw_codes(right)]
     sums = np.zeros(MOST_GROUPS * MOST_GROUPS, np.int64)
     np.add.at(sums, places, tables.raw.counts)
     return sums.reshape(MOST_GROUPS, MOST_GROUPS) / max(1, tables.rows)
 
 
-def _safe_joint(tables: PairedTables, one: PairedColumn, other: PairedColumn) -> Reals:
+def _safe_joint(tables: PairedTables, left: PairedColumn, right: PairedColumn) -> Reals:
     """Returns the joint distribution of two columns of the safe table, each text spread over its groups."""
-    first, second = tables.safe_codes(one), tables.safe_codes(other)
+    first, second = tables.safe_codes(left), tables.safe_codes(right)
     joint = np.zeros((MOST_GROUPS, MOST_GROUPS))
     for start in range(0, len(first), BLOCK_ROWS):
-        some = slice(start, start + BLOCK_ROWS)
-        weighted = one.group_shares[first[some]] * tables.safe.counts[some, None]
-        joint += weighted.T @ other.group_shares[second[some]]
+        block = slice(start, start + BLOCK_ROWS)
+        weighted = left.group_shares[first[block]] * tables.safe.counts[block, None]
+        joint += weighted.T @ right.group_shares[second[block]]
     return np.asarray(joint / max(1, tables.safe.rows))
 
 
@@ -463,11 +463,11 @@ def _moments(column: PairedColumn) -> tuple[tuple[float, float], tuple[float, fl
 
 def _moment(numbers: Reals, rows: Counts) -> tuple[float, float]:
     """Returns mean and standard deviation, from sums that are rounded once: the same on every processor."""
-    known = np.isfinite(numbers)
-    counts, shown = rows[known], numbers[known]
+    finite = np.isfinite(numbers)
+    counts, values = rows[finite], numbers[finite]
     total = max(1, int(counts.sum()))
-    mean = fsum(counts * shown) / total
-    return mean, sqrt(fsum(counts * (shown - mean) ** 2) / total)
+    mean = fsum(counts * values) / total
+    return mean, sqrt(fsum(counts * (values - mean) ** 2) / total)
 
 
 # Charts of two tables: distributions side by side, and how far columns and pairs moved.
@@ -489,7 +489,7 @@ def charts_of(
         "How far the distribution of each column moved",
         "bars",
         ("column", "total variation"),
-        [(one.name, one.distance) for one in columns[:MOST_BARS]],
+        [(figures.name, figures.distance) for figures in columns[:MOST_BARS]],
         percent=True,
     )
     worst = sorted(pairs, key=lambda pair: -pair.distance)[:MOST_BARS]
@@ -515,9 +515,9 @@ def _side_by_side(column: PairedColumn, number: int) -> PairedBars:
         kind = "each value, in order" if each else "tenths of the original, in order"
     else:
         kind = "most frequent values first"
-        rest = order[:0] if each else order[-1:]
-        order = sorted(order[: used - len(rest)], key=lambda group: -before[group]) + rest
-        labels[used - len(rest) :] = [REST for _ in rest]
+        remainder = order[:0] if each else order[-1:]
+        order = sorted(order[: used - len(remainder)], key=lambda group: -before[group]) + remainder
+        labels[used - len(remainder) :] = [REST for _ in remainder]
     return PairedBars(
         f"column-{number:02}",
         f"{column.name}: {kind}",
@@ -578,7 +578,7 @@ class Usefulness(Printable):
         return {
             "not_for_publication": True,
             "table": {**json_ready(self.table), "share_lost": self.table.share_lost},
-            "columns": {one.name: json_ready(one) for one in self.columns},
+            "columns": {column.name: json_ready(column) for column in self.columns},
             "pairs": json_ready(self.pairs),
             "queries": json_ready(self.queries),
             "model": json_ready(self.model),
@@ -602,8 +602,8 @@ class Usefulness(Printable):
             ("discernibility", format_number(whole.discernibility)),
         ]
         if self.queries is not None:
-            told = f"median error {self.queries.median:.1%}, a tenth above {self.queries.worst_tenth:.1%}"
-            head.append(("range queries", f"{self.queries.queries}", told))
+            errors = f"median error {self.queries.median:.1%}, a tenth above {self.queries.worst_tenth:.1%}"
+            head.append(("range queries", f"{self.queries.queries}", errors))
         if self.model is not None:
             head.append(_model_line(self.model))
         lines = [*head, (), *map(_column_line, self.columns), (), *map(_pair_line, self._worst_pairs)]
@@ -656,18 +656,22 @@ def _model_line(model: ModelFigures) -> tuple[str, ...]:
     return "a model of", model.target, f"{scores}, by guess {format_number(model.guess)}"
 
 
-def _column_line(one: ColumnFigures) -> tuple[str, ...]:
-    before = pluralize(one.values, "value")
-    after = pluralize(one.groups, "group") if one.key else pluralize(one.groups, "value")
-    mean = "" if one.mean is None else f"mean {format_number(one.mean[0])} → {format_number(one.mean[1])}"
-    return one.name, f"{before} → {after}", f"moved {format_number(one.distance)}", mean
+def _column_line(column: ColumnFigures) -> tuple[str, ...]:
+    before = pluralize(column.values, "value")
+    after = pluralize(column.groups, "group") if column.key else pluralize(column.groups, "value")
+    mean = (
+        ""
+        if column.mean is None
+        else f"mean {format_number(column.mean[0])} → {format_number(column.mean[1])}"
+    )
+    return column.name, f"{before} → {after}", f"moved {format_number(column.distance)}", mean
 
 
 def _pair_line(pair: PairFigures) -> tuple[str, ...]:
     bits = f"{format_number(pair.information[0])} → {format_number(pair.information[1])} bits shared"
     tie = pair.correlation
-    told = "" if tie is None else f"correlation {format_number(tie[0])} → {format_number(tie[1])}"
-    return " and ".join(pair.columns), f"moved {format_number(pair.distance)}", bits, told
+    correlation_text = "" if tie is None else f"correlation {format_number(tie[0])} → {format_number(tie[1])}"
+    return " and ".join(pair.columns), f"moved {format_number(pair.distance)}", bits, correlation_text
 
 
 def _price_line(price: Price) -> tuple[str, ...]:

@@ -220,8 +220,8 @@ class Jobs:
     def find(self, kind: str, key: str) -> BackgroundJob | None:
         """Returns the newest job of a kind about this key."""
         with self._lock:
-            found = [job for job in self._jobs.values() if job.kind == kind and job.key == key]
-            return replace(found[-1]) if found else None
+            matches = [job for job in self._jobs.values() if job.kind == kind and job.key == key]
+            return replace(matches[-1]) if matches else None
 
     def job(self, number: int) -> BackgroundJob | None:
         """Returns the job of this number."""
@@ -255,18 +255,18 @@ class Jobs:
             self._jobs[order.number].state = JobState.RUNNING
             self._workshop.begin(order, self._note)
 
-    def _note(self, told: Step | JobResult) -> None:
-        if isinstance(told, JobResult):
-            told = self._followed(told)
+    def _note(self, message: Step | JobResult) -> None:
+        if isinstance(message, JobResult):
+            message = self._followed(message)
         with self._lock:
-            job = self._jobs.get(told.number)
+            job = self._jobs.get(message.number)
             if job is None or job.state is not JobState.RUNNING:
                 return
-            if isinstance(told, Step):
-                job.phase, job.done, job.total = told.phase, told.done, told.total
+            if isinstance(message, Step):
+                job.phase, job.done, job.total = message.phase, message.done, message.total
                 return
-            job.value, job.error = told.value, told.error
-            job.state = JobState.DONE if told.error is None else JobState.REFUSED
+            job.value, job.error = message.value, message.error
+            job.state = JobState.DONE if message.error is None else JobState.REFUSED
             self._next()
 
     def _followed(self, result: JobResult) -> JobResult:
@@ -332,9 +332,9 @@ def _converse(orders: Connection, order: WorkOrder, report: Report) -> None:
     try:
         orders.send(order)
         while True:
-            told = orders.recv()
-            report(told)
-            if isinstance(told, JobResult):
+            message = orders.recv()
+            report(message)
+            if isinstance(message, JobResult):
                 return
     except (EOFError, OSError, TypeError):  # the process was stopped or has died; a closed handle is None
         lost = SfumatoError("the work ended before it was done", remedy="Start it again.")

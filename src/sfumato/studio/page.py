@@ -57,8 +57,8 @@ def yaml_part(text: str, key: str) -> str:
     start = next((n for n, line in enumerate(lines) if line.startswith(f"{key}:")), None)
     if start is None:
         return ""
-    rest = takewhile(lambda line: line[:1] in ("", " ", "-"), lines[start + 1 :])
-    return "\n".join((lines[start], *rest)).rstrip() + "\n"
+    block = takewhile(lambda line: line[:1] in ("", " ", "-"), lines[start + 1 :])
+    return "\n".join((lines[start], *block)).rstrip() + "\n"
 
 
 def command(*words: str) -> str:
@@ -103,16 +103,16 @@ MOST_FIELDS = 5000
 @cache
 def templates() -> Environment:
     """Returns the templates; what is put into them is escaped, and a name that is missing is an error."""
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("sfumato.studio"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=_shown, format_number=format_number, pluralize=pluralize)
-    made.globals.update(t=texts(), steps=STEPS)
-    return made
+    environment.filters.update(visible=_shown, format_number=format_number, pluralize=pluralize)
+    environment.globals.update(t=texts(), steps=STEPS)
+    return environment
 
 
 def _shown(text: object, keep: str = "") -> str:

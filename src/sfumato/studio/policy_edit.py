@@ -48,9 +48,9 @@ def apply_edit(file: PolicyFile, version: str, edit: Edit) -> None:
     if text is None:
         raise UsageError("there is no policy yet", remedy="Let one be proposed on the page Discover.")
     before = policy_within(text, file.path)
-    made = edit(before)
-    changed = edited_text(text, before, made.policy, name=file.path.name)
-    file.write(changed, version=version, did=made.did, python=made.python, cli=made.cli)
+    result = edit(before)
+    changed = edited_text(text, before, result.policy, name=file.path.name)
+    file.write(changed, version=version, did=result.did, python=result.python, cli=result.cli)
 
 
 def with_words(policy: Policy, change: Callable[[JsonObject], None]) -> Policy:
@@ -60,18 +60,18 @@ def with_words(policy: Policy, change: Callable[[JsonObject], None]) -> Policy:
     return Policy.from_dict(words, policy.folder)
 
 
-def roles_changed(asked: Sequence[tuple[str, str]], proposed: Callable[[str], JsonObject | None]) -> Edit:
+def roles_changed(chosen: Sequence[tuple[str, str]], proposed: Callable[[str], JsonObject | None]) -> Edit:
     """Gives columns other roles; one that becomes a key without a taxonomy gets the proposed one."""
 
     def edit(policy: Policy) -> PolicyEdit:
-        new = {name: Role(role) for name, role in asked if role in set(PLAIN_ROLES)}
+        new = {name: Role(role) for name, role in chosen if role in set(PLAIN_ROLES)}
         changed = {n: r for n, r in new.items() if n in policy.columns and policy.columns[n].role is not r}
         if not changed:
             raise UsageError("no role was changed")
         by_role = {role: [n for n, r in changed.items() if r is role] for role in PLAIN_ROLES}
         named = {role.value: names for role, names in by_role.items() if names}
         bare = [n for n in by_role[Role.QUASI] if policy.columns[n].taxonomy is None]
-        made = policy.with_(
+        edited = policy.with_(
             identifier=by_role[Role.IDENTIFIER],
             quasi=by_role[Role.QUASI],
             sensitive=by_role[Role.SENSITIVE],
@@ -79,10 +79,10 @@ def roles_changed(asked: Sequence[tuple[str, str]], proposed: Callable[[str], Js
         )
         for name in bare:
             if (spec := proposed(name)) is not None:
-                made = with_words(made, _taxonomy_setter(name, spec))
-        said = ", ".join(f"{short(name)} is {role}" for name, role in changed.items())
+                edited = with_words(edited, _taxonomy_setter(name, spec))
+        summary = ", ".join(f"{short(name)} is {role}" for name, role in changed.items())
         words = ", ".join(f"{role}={names!r}" for role, names in named.items())
-        return PolicyEdit(made, f"roles: {said}", f"policy = policy.with_({words})")
+        return PolicyEdit(edited, f"roles: {summary}", f"policy = policy.with_({words})")
 
     return edit
 
@@ -111,8 +111,8 @@ def preset_taken(name: str) -> Edit:
         k = preset(name).k
         if not preset(name).checks_columns:
             return PolicyEdit(policy.with_(k=k), f"preset {name}: k = {k}", f"policy = policy.with_(k={k})")
-        said = f"policy = sf.Policy.from_dict({{**policy.with_(k={k}).to_dict(), 'preset': {name!r}}})"
-        return PolicyEdit(replace(policy.with_(k=k), preset=name), f"preset {name}: k = {k}", said)
+        python = f"policy = sf.Policy.from_dict({{**policy.with_(k={k}).to_dict(), 'preset': {name!r}}})"
+        return PolicyEdit(replace(policy.with_(k=k), preset=name), f"preset {name}: k = {k}", python)
 
     return edit
 
@@ -132,9 +132,9 @@ def promise_changed(position: int, parameters: JsonObject | None) -> Edit:
             else:
                 words["promises"][position][name].update(parameters)
 
-        made = with_words(policy, change)
+        edited = with_words(policy, change)
         done = "taken out" if parameters is None else "changed"
-        return PolicyEdit(made, f"promise {name} {done}", _words_in_python("promises", made.to_dict()))
+        return PolicyEdit(edited, f"promise {name} {done}", _words_in_python("promises", edited.to_dict()))
 
     return edit
 
@@ -143,8 +143,8 @@ def promise_added(name: str, parameters: JsonObject) -> Edit:
     """Promises more."""
 
     def edit(policy: Policy) -> PolicyEdit:
-        made = with_words(policy, lambda words: words["promises"].append({name: parameters}))
-        return PolicyEdit(made, f"promise {name} added", _words_in_python("promises", made.to_dict()))
+        edited = with_words(policy, lambda words: words["promises"].append({name: parameters}))
+        return PolicyEdit(edited, f"promise {name} added", _words_in_python("promises", edited.to_dict()))
 
     return edit
 
@@ -154,8 +154,8 @@ def taxonomy_changed(name: str, spec: JsonObject | None) -> Edit:
 
     def edit(policy: Policy) -> PolicyEdit:
         _rule(policy, name)
-        made = with_words(policy, _taxonomy_setter(name, spec))
-        return PolicyEdit(made, f"hierarchy of {short(name)}", _column_in_python(name, made))
+        edited = with_words(policy, _taxonomy_setter(name, spec))
+        return PolicyEdit(edited, f"hierarchy of {short(name)}", _column_in_python(name, edited))
 
     return edit
 
@@ -171,11 +171,11 @@ def tree_changed(name: str, done: str, change: Callable[[NestedTree], NestedTree
             column = words["columns"][name]
             column["taxonomy"] = dict(changed.spec)
             if "sensitive" in column:
-                known = _labels(changed)
-                column["sensitive"] = [label for label in column["sensitive"] if label in known]
+                labels = _labels(changed)
+                column["sensitive"] = [label for label in column["sensitive"] if label in labels]
 
-        made = with_words(policy, write)
-        return PolicyEdit(made, f"hierarchy of {short(name)}: {done}", _column_in_python(name, made))
+        edited = with_words(policy, write)
+        return PolicyEdit(edited, f"hierarchy of {short(name)}: {done}", _column_in_python(name, edited))
 
     return edit
 
@@ -207,11 +207,11 @@ def marked_secret(name: str, labels: Sequence[str], *, secret: bool) -> Edit:
 
         done = f"{pluralize(len(labels), 'node')} of {short(name)} {'secret' if secret else 'not secret'}"
         try:
-            made = with_words(start, change)
+            edited = with_words(start, change)
         except BadPolicy:
-            made = with_words(start, whole_table)
+            edited = with_words(start, whole_table)
             done += "; searched by best without suppression, which freeform needs"
-        return PolicyEdit(made, done, _column_in_python(name, made))
+        return PolicyEdit(edited, done, _column_in_python(name, edited))
 
     return edit
 
@@ -230,8 +230,8 @@ def knowledge_changed(column: str, rows: Sequence[tuple[str, str]]) -> Edit:
                 table.setdefault(label.strip(), []).append(named)
 
         def change(words: JsonObject) -> None:
-            asked = [p for entry in words["promises"] for p in entry.values() if "knowledge" in p]
-            concerned = [p for p in asked if p.get("of") == column]
+            limits = [p for entry in words["promises"] for p in entry.values() if "knowledge" in p]
+            concerned = [p for p in limits if p.get("of") == column]
             if not concerned:
                 raise UsageError(
                     f"no promise is about terms of {short(column)}", remedy="Open the page again."
@@ -241,9 +241,9 @@ def knowledge_changed(column: str, rows: Sequence[tuple[str, str]]) -> Edit:
                     label: many[0] if len(many) == 1 else many for label, many in table.items()
                 }
 
-        made = with_words(policy, change)
+        edited = with_words(policy, change)
         did = f"knowledge of {short(column)}: {pluralize(len(table), 'label')}"
-        return PolicyEdit(made, did, _words_in_python("promises", made.to_dict()))
+        return PolicyEdit(edited, did, _words_in_python("promises", edited.to_dict()))
 
     return edit
 
@@ -257,9 +257,9 @@ def people_counted(person: str) -> Edit:
             if person:
                 words["person"] = person
 
-        made = policy if policy.person == (person or None) else with_words(policy, change)
-        said = f"people are told apart by {short(person)}" if person else "every row is a person"
-        return PolicyEdit(made, said, _words_in_python("person", made.to_dict()))
+        edited = policy if policy.person == (person or None) else with_words(policy, change)
+        summary = f"people are told apart by {short(person)}" if person else "every row is a person"
+        return PolicyEdit(edited, summary, _words_in_python("person", edited.to_dict()))
 
     return edit
 
@@ -268,8 +268,10 @@ def missing_meant(word: str) -> Edit:
     """Says what an empty cell means."""
 
     def edit(policy: Policy) -> PolicyEdit:
-        made = with_words(policy, lambda words: words.update(missing=word))
-        return PolicyEdit(made, f"empty cells: {made.missing}", _words_in_python("missing", made.to_dict()))
+        edited = with_words(policy, lambda words: words.update(missing=word))
+        return PolicyEdit(
+            edited, f"empty cells: {edited.missing}", _words_in_python("missing", edited.to_dict())
+        )
 
     return edit
 
@@ -278,9 +280,9 @@ def both(first: Edit, second: Edit) -> Edit:
     """Does one edit after another, as one step."""
 
     def edit(policy: Policy) -> PolicyEdit:
-        made = first(policy)
-        then = second(made.policy)
-        return PolicyEdit(then.policy, f"{made.did}; {then.did}", f"{made.python}\n{then.python}")
+        before = first(policy)
+        then = second(before.policy)
+        return PolicyEdit(then.policy, f"{before.did}; {then.did}", f"{before.python}\n{then.python}")
 
     return edit
 
@@ -289,8 +291,8 @@ def column_declared(name: str, role: str) -> Edit:
     """Declares a column that the policy does not have."""
 
     def edit(policy: Policy) -> PolicyEdit:
-        made = with_words(policy, lambda words: words["columns"].update({name: {"role": role}}))
-        return PolicyEdit(made, f"column {short(name)} declared", _column_in_python(name, made))
+        edited = with_words(policy, lambda words: words["columns"].update({name: {"role": role}}))
+        return PolicyEdit(edited, f"column {short(name)} declared", _column_in_python(name, edited))
 
     return edit
 
@@ -328,8 +330,8 @@ def _rule(policy: Policy, name: str) -> ColumnRule:
 
 
 def _without_promises_about(policy: Policy, name: str) -> Policy:
-    kept = [{p.name: p.parameters()} for p in policy.promises.stated if name not in p.sensitive]
-    return with_words(policy, lambda words: words.update(promises=kept))
+    promises = [{p.name: p.parameters()} for p in policy.promises.stated if name not in p.sensitive]
+    return with_words(policy, lambda words: words.update(promises=promises))
 
 
 def _taxonomy_setter(name: str, spec: JsonObject | None) -> Callable[[JsonObject], None]:

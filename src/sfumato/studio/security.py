@@ -122,10 +122,10 @@ class Gate:
     def knows(self, cookies: str) -> bool:
         """Returns whether the header `Cookie` holds the cookie of this run."""
         try:
-            held = SimpleCookie(cookies).get(self.cookie)
+            morsel = SimpleCookie(cookies).get(self.cookie)
         except CookieError:
             return False
-        return held is not None and hmac.compare_digest(held.value.encode(), self.session.encode())
+        return morsel is not None and hmac.compare_digest(morsel.value.encode(), self.session.encode())
 
     def set_cookie(self) -> str:
         """Returns the header that gives the cookie."""
@@ -174,8 +174,8 @@ class GateMiddleware:
         public = path in OPEN_PATHS or path.startswith(PUBLIC_PATHS)
         if not public and not self._gate.knows("; ".join(headers.getlist("cookie"))):
             return PlainTextResponse(NOT_OPENED, 403)
-        said = headers.get("content-length", "0")
-        if not said.isascii() or not said.isdigit() or int(said[:20]) > _most(path):
+        length = headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit() or int(length[:20]) > _most(path):
             return PlainTextResponse(f"At most {_most(path) >> 20} MB may be sent here. {TOO_LARGE}\n", 413)
         return None
 
@@ -287,9 +287,13 @@ class StudioConnection(H11Protocol):
         self._owners = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as above it
-        strangers = [one for one in self.connections if isinstance(one, StudioConnection) and not one._owners]
+        strangers = [
+            connection
+            for connection in self.connections
+            if isinstance(connection, StudioConnection) and not connection._owners
+        ]
         if len(self.connections) >= MOST_CONNECTIONS and strangers:
-            min(strangers, key=lambda one: one._began).end()
+            min(strangers, key=lambda connection: connection._began).end()
         super().connection_made(transport)
         self._limit_header()
 

@@ -169,7 +169,7 @@ class PolicyState:
     def is_sound(self, number: int) -> bool:
         """Whether this is the state of that number, of texts and numbers as the studio writes them."""
         texts = (self.did, self.when, self.text, self.python, self.cli)
-        others = [other for other in (self.before, self.undone) if other is not None]
+        others = [text for text in (self.before, self.undone) if text is not None]
         return (
             self.number == number
             and all(type(n) is int for n in others)
@@ -417,8 +417,8 @@ class FileParts:
             self._aside.unlink(missing_ok=True)
 
 
-def _few(held: bytes, more: bytes) -> bytes:
-    if len(held) + len(more) > MOST_HEADER_BYTES:
+def _few(header: bytes, more: bytes) -> bytes:
+    if len(header) + len(more) > MOST_HEADER_BYTES:
         raise UsageError("a header of the file is too long")
     return more
 

@@ -103,7 +103,7 @@ def look_at(path: Path, settings: LookSettings, *, progress: Progress) -> TableV
     evidence = DraftEvidence.of(path, header=settings.header, progress=progress)
     draft = evidence.draft()
     identifiers = [name for name, rule in draft.columns.items() if rule.role is Role.IDENTIFIER]
-    found = discover(
+    discovery = discover(
         path,
         k=settings.k,
         fraction=Fraction(settings.share, 100),
@@ -114,20 +114,21 @@ def look_at(path: Path, settings: LookSettings, *, progress: Progress) -> TableV
         progress=progress,
     )
     with one_step(progress, "drawing"):
-        charts = tuple(ChartView.of(chart) for chart in found.charts())
-    searched = set(found.columns)
+        charts = tuple(ChartView.of(chart) for chart in discovery.charts())
+    searched = set(discovery.columns)
     keys = [name for name, rule in draft.columns.items() if rule.role.is_key and name in searched]
-    together = found.under(keys)
+    together = discovery.under(keys)
     return TableView(
         rows=evidence.survey.rows,
         k=settings.k,
         columns=tuple(
-            _column(column, draft, found.alone.get(name)) for name, column in evidence.survey.columns.items()
+            _column(column, draft, discovery.alone.get(name))
+            for name, column in evidence.survey.columns.items()
         ),
         known=ExposedSet(tuple(keys), together.exposed, percent(together.share)),
-        sets=_worst_first(found),
-        found=len(found.minimal),
-        complete=found.complete,
+        sets=_worst_first(discovery),
+        found=len(discovery.minimal),
+        complete=discovery.complete,
         charts=charts,
         draft=draft.to_yaml(),
     )
@@ -147,9 +148,9 @@ def _column(column: ColumnSurvey, draft: Policy, alone: int | None) -> ColumnLoo
     )
 
 
-def _worst_first(found: Discovery) -> tuple[ExposedSet, ...]:
+def _worst_first(discovery: Discovery) -> tuple[ExposedSet, ...]:
     measured = sorted(
-        found.measured(MOST_MEASURED_SETS), key=lambda m: (-m.exposed, len(m.columns), m.columns)
+        discovery.measured(MOST_MEASURED_SETS), key=lambda m: (-m.exposed, len(m.columns), m.columns)
     )
     return tuple(ExposedSet(m.columns, m.exposed, percent(m.share)) for m in measured[:MOST_SETS])
 
@@ -193,8 +194,8 @@ class LatticePicture:
         widest = max(Counter(map(sum, lattice.nodes)).values())
         width, height = SPOT * (widest + 1), ROW * sum(lattice.heights) + 2 * MARGIN
         spots = tuple(
-            DrawnSpot(one.across * width, MARGIN + (1 - one.up) * (height - 2 * MARGIN), one)
-            for one in lattice.spots(k, suppress, chosen)
+            DrawnSpot(spot.across * width, MARGIN + (1 - spot.up) * (height - 2 * MARGIN), spot)
+            for spot in lattice.spots(k, suppress, chosen)
         )
         lines = tuple(
             (spots[low].x, spots[low].y, spots[high].x, spots[high].y) for low, high in lattice.links

@@ -144,7 +144,7 @@ def check_beside(path: Path, policy_path: Path, *, progress: Progress) -> Policy
     source = open_table(path, policy=policy)
     survey, diagnoses = examine_beside(source, policy, progress)
     names = {f"column {short(name)}": name for name in (*survey.columns, *policy.columns)}
-    findings = tuple(FindingLook(one, names.get(one.where, "")) for one in diagnoses)
+    findings = tuple(FindingLook(diagnosis, names.get(diagnosis.where, "")) for diagnosis in diagnoses)
     columns = {name: _checkup(column, policy, survey.rows) for name, column in survey.columns.items()}
     return PolicyCheckup(findings, columns)
 
@@ -175,8 +175,8 @@ def levels_of(tree: Taxonomy) -> Iterator[LevelLook]:
     """
     for level, reached in enumerate(tree.levels):
         nodes = np.unique(reached)
-        shown = nodes[:MOST_EXAMPLES] if level else nodes[:0]
-        labels = tuple(str(tree.labels[node]) for node in shown)
+        examples = nodes[:MOST_EXAMPLES] if level else nodes[:0]
+        labels = tuple(str(tree.labels[node]) for node in examples)
         yield LevelLook(level, len(nodes), labels)
 
 
@@ -222,8 +222,8 @@ def promise_looks(policy: Policy) -> tuple[PromiseLook, ...]:
 
 
 def _look(promise: ParametrizedPromise, policy: Policy) -> PromiseLook:
-    held = promise.parameters()
-    fields = tuple(f for key in promise.keys if (f := _field(key, policy, held.get(key.name, ""))))
+    parameters = promise.parameters()
+    fields = tuple(f for key in promise.keys if (f := _field(key, policy, parameters.get(key.name, ""))))
     return PromiseLook(
         str(promise), promise.in_words(), promise.silent_on, fields, promise.name, promise.kind or ""
     )
@@ -236,9 +236,9 @@ def offered_promises(policy: Policy) -> tuple[PromiseLook, ...]:
         fields = [_field(key, policy, "") for key in kind.keys if key.required]
         if all(fields):
             full = f"{kind.kind} {kind.name}" if kind.kind else kind.name
-            known = tuple(f for f in fields if f is not None)
-            said = re.sub(r"\{(\w+)[^}]*\}", r"\1", kind.plain.replace("{of}", "the column"))
-            looks.append(PromiseLook(full, said, kind.silent_on, known, kind.name, kind.kind or ""))
+            editable = tuple(f for f in fields if f is not None)
+            sentence = re.sub(r"\{(\w+)[^}]*\}", r"\1", kind.plain.replace("{of}", "the column"))
+            looks.append(PromiseLook(full, sentence, kind.silent_on, editable, kind.name, kind.kind or ""))
     return tuple(looks)
 
 
@@ -278,11 +278,11 @@ def knowledge_tables(policy: Policy) -> tuple[KnowledgeView, ...]:
     tables: dict[str, KnowledgeView] = {}
     for limit in policy.promises.limits.of_kind(BeliefLimit):
         if not limit.parts and limit.column not in tables:
-            known = limit.knowledge
-            rows = tuple((label, tuple(sorted(terms))) for label, terms in known.rows[:MOST_TERMS])
+            knowledge = limit.knowledge
+            rows = tuple((label, tuple(sorted(terms))) for label, terms in knowledge.rows[:MOST_TERMS])
             plain = not any(TERM_MARK in term for _, terms in rows for term in terms)
-            editable = plain and len(rows) == len(known.rows)
-            tables[limit.column] = KnowledgeView(limit.column, rows, known.file, editable)
+            editable = plain and len(rows) == len(knowledge.rows)
+            tables[limit.column] = KnowledgeView(limit.column, rows, knowledge.file, editable)
     return tuple(tables.values())
 
 
@@ -434,7 +434,7 @@ class ReleasedFolder:
 
 def rehearse(question: Question, order: ReleaseOrder, *, progress: Progress) -> ReleaseView:
     """Returns what would be released, without writing anything."""
-    made = release(
+    receipt = release(
         question.data,
         question.policy(),
         ledger=question.ledger,
@@ -444,12 +444,12 @@ def rehearse(question: Question, order: ReleaseOrder, *, progress: Progress) -> 
         dry_run=True,
         progress=progress,
     )
-    return _view(made, "")
+    return _view(receipt, "")
 
 
 def publish(question: Question, order: ReleaseOrder, *, progress: Progress) -> ReleaseView:
     """Releases: the table in a new folder and in the ledger, both or neither."""
-    made = release(
+    receipt = release(
         question.data,
         question.policy(),
         ledger=question.ledger,
@@ -459,17 +459,19 @@ def publish(question: Question, order: ReleaseOrder, *, progress: Progress) -> R
         overrides=_override_files(question, order),
         progress=progress,
     )
-    return _view(made, order.into)
+    return _view(receipt, order.into)
 
 
 def write_report(question: Question, folder: str, audience: Audience, *, progress: Progress) -> str:
     """Writes the report on a release beside its folder; returns the name of its file."""
     root = question.policy_path.parent
     original = question.data if audience == "internal" else None
-    made = report(root / folder, question.policy(), original=original, audience=audience, progress=progress)
+    document = report(
+        root / folder, question.policy(), original=original, audience=audience, progress=progress
+    )
     name = f"report-{folder.replace('/', '-')}-{audience}.html"
     with one_step(progress, "writing"):
-        made.save(root / name, overwrite=True)
+        document.save(root / name, overwrite=True)
     return name
 
 
@@ -488,7 +490,7 @@ def history_of(ledger: str) -> tuple[tuple[ReleaseRecord, str], ...]:
 
 def releases_in(folder: Path) -> tuple[ReleasedFolder, ...]:
     """Returns the releases that lie in a folder, by their certificates; at most so many."""
-    found = []
+    folders = []
     for certificate in _certificates(folder):
         inside = certificate.parent
         try:
@@ -497,12 +499,12 @@ def releases_in(folder: Path) -> tuple[ReleasedFolder, ...]:
         except (OSError, ValueError, KeyError, TypeError, SfumatoError):
             continue  # somebody else's file of that name
         files = sorted(file.name for file in inside.iterdir() if file.is_file() and not file.is_symlink())
-        found.append(ReleasedFolder(inside.relative_to(folder).as_posix(), name, tuple(files)))
-    return tuple(found)
+        folders.append(ReleasedFolder(inside.relative_to(folder).as_posix(), name, tuple(files)))
+    return tuple(folders)
 
 
 def _certificates(folder: Path) -> list[Path]:
-    found, level = [], [folder]
+    certificates, level = [], [folder]
     for _ in range(DEEPEST):
         level = [
             inside
@@ -510,8 +512,8 @@ def _certificates(folder: Path) -> list[Path]:
             for inside in sorted(above.iterdir())
             if inside.is_dir() and not inside.is_symlink() and not inside.name.startswith(".")
         ][:MOST_FOLDERS]
-        found += [inside / CERTIFICATE for inside in level if (inside / CERTIFICATE).is_file()]
-    return found
+        certificates += [inside / CERTIFICATE for inside in level if (inside / CERTIFICATE).is_file()]
+    return certificates
 
 
 def overrides_in(folder: Path, policy: Policy) -> tuple[tuple[str, Override, str], ...]:
@@ -520,7 +522,7 @@ def overrides_in(folder: Path, policy: Policy) -> tuple[tuple[str, Override, str
     Whether a signature is genuine and its author another person than the releasing one, `release` checks.
     """
     listed = () if policy.recipients is None else policy.recipients.overriders
-    found = []
+    overrides = []
     for file in sorted(folder.glob("*.json"))[:MOST_FOLDERS]:
         try:
             override = Override.read(file)
@@ -531,19 +533,19 @@ def overrides_in(folder: Path, policy: Policy) -> tuple[tuple[str, Override, str
             reason = "it is for another state of the policy"
         elif override.public_key not in listed:
             reason = "the policy does not list its author under recipients.overriders"
-        found.append((file.name, override, reason))
-    return tuple(found)
+        overrides.append((file.name, override, reason))
+    return tuple(overrides)
 
 
 def _override_files(question: Question, order: ReleaseOrder) -> list[Path]:
     return [question.policy_path.with_name(name) for name in order.overrides]
 
 
-def _view(made: Receipt | Event, folder: str) -> ReleaseView:
-    receipts: Sequence[Receipt] = made.receipts if isinstance(made, Event) else (made,)
-    capacity = made.capacity if isinstance(made, Event) else None
+def _view(handed_over: Receipt | Event, folder: str) -> ReleaseView:
+    receipts: Sequence[Receipt] = handed_over.receipts if isinstance(handed_over, Event) else (handed_over,)
+    capacity = handed_over.capacity if isinstance(handed_over, Event) else None
     return ReleaseView(
-        made.published,
+        handed_over.published,
         folder,
         tuple(_version(receipt) for receipt in receipts),
         "" if capacity is None else str(capacity["sentence"]),
@@ -551,15 +553,15 @@ def _view(made: Receipt | Event, folder: str) -> ReleaseView:
 
 
 def _version(receipt: Receipt) -> VersionView:
-    record, told = receipt.record, receipt.identifying_rows
-    shown = ("rows", "suppressed", "classes", "k", "loss")
+    record, identifying = receipt.record, receipt.identifying_rows
+    names = ("rows", "suppressed", "classes", "k", "loss")
     return VersionView(
         record.recipient or "",
         tuple((v["promise"], v["holds"], str(v["measured"]), str(v["limit"])) for v in record.verdicts),
-        tuple((name, format_number(record.figures[name])) for name in shown if name in record.figures),
+        tuple((name, format_number(record.figures[name])) for name in names if name in record.figures),
         tuple(beside_lines(record.figures)),
         tuple(remarks_on(record.weaker, record.ignore_chains, record.imported)),
-        "" if told is None else str(told["sentence"]),
+        "" if identifying is None else str(identifying["sentence"]),
     )
 
 
@@ -617,32 +619,32 @@ def trace_leak(leak: Path, question: Question | None, ledger: str, *, progress: 
     """Returns who can have made a leak; with a question its rows are also looked up in the original."""
     original = None if question is None else question.data
     policy = None if question is None else question.policy()
-    found = trace(leak, ledger=ledger, original=original, policy=policy, progress=progress)
+    traced = trace(leak, ledger=ledger, original=original, policy=policy, progress=progress)
     with one_step(progress, "drawing"):
-        return _trace_view_view(found)
+        return _trace_view_view(traced)
 
 
-def _trace_view_view(found: Trace) -> TraceView:
-    card, charge = found.card(), found.false_charge
+def _trace_view_view(traced: Trace) -> TraceView:
+    card, charge = traced.card(), traced.false_charge
     return TraceView(
-        found.ours,
+        traced.ours,
         card.title,
-        found.certain,
-        tuple(tuple(coalition) for coalition in islice(found.explanations, MOST_SHOWN)),
-        len(found.explanations),
-        found.explanations.complete,
-        dict(found.rows),
+        traced.certain,
+        tuple(tuple(coalition) for coalition in islice(traced.explanations, MOST_SHOWN)),
+        len(traced.explanations),
+        traced.explanations.complete,
+        dict(traced.rows),
         tuple(
             SuspectView(
-                one.recipient,
-                one.certain,
-                one.smallest == 1,
-                one.rows,
-                str(one.release),
-                tuple(" + ".join(names) for names in one.only),
-                tuple((c.column, c.leaked_level, c.held_level, c.as_held) for c in one.columns),
+                suspect.recipient,
+                suspect.certain,
+                suspect.smallest == 1,
+                suspect.rows,
+                str(suspect.release),
+                tuple(" + ".join(names) for names in suspect.only),
+                tuple((c.column, c.leaked_level, c.held_level, c.as_held) for c in suspect.columns),
             )
-            for one in found.suspects[:MOST_SHOWN]
+            for suspect in traced.suspects[:MOST_SHOWN]
         ),
         None
         if charge is None
@@ -654,5 +656,5 @@ def _trace_view_view(found: Trace) -> TraceView:
         ),
         tuple(card.notes),
         tuple(tuple(line) for line in card.lines),
-        tuple(ChartView.of(chart) for chart in found.charts()),
+        tuple(ChartView.of(chart) for chart in traced.charts()),
     )

@@ -64,14 +64,14 @@ def check_attack(attack: Attack, *, limits: AttackLimits = NOTHING_PROMISED, see
     """
     _names_its_adversary(attack)
     for rows, keys, sensitive in _tables(np.random.default_rng(seed)):
-        seen = published(rows, keys, sensitive)
-        findings = attack.strike(seen, limits)
+        publication = published(rows, keys, sensitive)
+        findings = attack.strike(publication, limits)
         for finding in findings:
-            _is_possible(attack, finding, seen)
+            _is_possible(attack, finding, publication)
             _keeps_cells_to_itself(finding)
         backwards = attack.strike(published(rows[::-1], keys, sensitive), limits)
         require(findings == backwards, f"{attack.name}: the order of the rows changes the findings")
-        again = attack.strike(replace(seen), limits)
+        again = attack.strike(replace(publication), limits)
         require(findings == again, f"{attack.name}: the same table gives other findings")
 
 
@@ -83,15 +83,21 @@ def _names_its_adversary(attack: Attack) -> None:
     require(bool(attack.threatens), f"{attack.name}: threatens no promise")
 
 
-def _is_possible(attack: Attack, finding: Finding, seen: PublishedTable) -> None:
+def _is_possible(attack: Attack, finding: Finding, publication: PublishedTable) -> None:
     require(finding.attack == attack.name, f"{attack.name}: a finding bears another name")
     require(bool(finding.adversary and finding.sentence), f"{attack.name}: a finding without words")
     require(isinstance(finding.confidence, Fraction), f"{attack.name}: confidence is not exact")
     require(0 <= finding.confidence <= 1, f"{attack.name}: confidence outside 0..1")
-    require(0 <= finding.people <= seen.table.people, f"{attack.name}: more people than there are")
-    require(set(finding.columns) <= set(seen.columns), f"{attack.name}: names a column that is not published")
-    require(set(finding.values) <= set(seen.columns), f"{attack.name}: shows a column that is not published")
-    if not seen.rows:
+    require(0 <= finding.people <= publication.table.people, f"{attack.name}: more people than there are")
+    require(
+        set(finding.columns) <= set(publication.columns),
+        f"{attack.name}: names a column that is not published",
+    )
+    require(
+        set(finding.values) <= set(publication.columns),
+        f"{attack.name}: shows a column that is not published",
+    )
+    if not publication.rows:
         require(not finding.breach and finding.people == 0, f"{attack.name}: finds people in an empty table")
 
 
@@ -108,12 +114,12 @@ def _keeps_cells_to_itself(finding: Finding) -> None:
 
 def _tables(rng: np.random.Generator) -> list[tuple[Rows, tuple[str, ...], tuple[str, ...]]]:
     """Returns corner cases, and some random tables with empty cells."""
-    one: Rows = [(f"{CANARY}a", f"{CANARY}s")]
+    single: Rows = [(f"{CANARY}a", f"{CANARY}s")]
     tables: list[tuple[Rows, tuple[str, ...], tuple[str, ...]]] = [
         ([], ("q",), ("s",)),
-        (one, ("q",), ("s",)),
-        (one, ("q", "s"), ()),
-        (one * 3, (), ("q", "s")),
+        (single, ("q",), ("s",)),
+        (single, ("q", "s"), ()),
+        (single * 3, (), ("q", "s")),
         ([(None, None)] * 4, ("q",), ("s",)),
     ]
     for _ in range(20):

@@ -64,11 +64,15 @@ def codings(
 
 
 def counted(
-    cells: Cells, given: Sequence[Coding], *, missing: Missing = Missing.OWN_VALUE, person: str | None = None
+    cells: Cells,
+    columns: Sequence[Coding],
+    *,
+    missing: Missing = Missing.OWN_VALUE,
+    person: str | None = None,
 ) -> Counter[Row]:
     """Counts how often each row occurs, in plain Python."""
-    names = [c.name for c in given] + ([] if person is None else [person])
-    keys = [i for i, c in enumerate(given) if c.role.is_key]
+    names = [c.name for c in columns] + ([] if person is None else [person])
+    keys = [i for i, c in enumerate(columns) if c.role.is_key]
     rows = zip(*(cells[name] for name in names), strict=True) if names else iter(())
     if missing is Missing.SUPPRESS:
         rows = iter([row for row in rows if all(row[i] is not None for i in keys)])
@@ -92,8 +96,8 @@ def decoded(table: Microdata) -> Counter[Row]:
 def published(cells: Cells, recoding: Recoding, drop: Sequence[str] = ()) -> list[Row]:
     """Returns the published rows in canonical order, in plain Python."""
     table = recoding.table
-    kept = _whole(cells, table) if table.dropped else range(len(next(iter(cells.values()))))
-    people = sorted({str(cells[table.person_column][i]) for i in kept}) if table.person_column else []
+    row_numbers = _whole(cells, table) if table.dropped else range(len(next(iter(cells.values()))))
+    people = sorted({str(cells[table.person_column][i]) for i in row_numbers}) if table.person_column else []
     codes = [table.codes(c.name).tolist() for c in table.columns]
     if table.person is not None:
         codes.append(table.person.tolist())
@@ -101,13 +105,13 @@ def published(cells: Cells, recoding: Recoding, drop: Sequence[str] = ()) -> lis
     names = [name for name in cells if name not in set(drop)]
     keys = {c.name: j for j, c in enumerate(table.keys)}
     rows: list[Row] = []
-    for i in kept:
+    for i in row_numbers:
         row = [c.taxonomy.rank(cells[c.name][i]) for c in table.columns]
         if table.person_column is not None:
             row.append(people.index(str(cells[table.person_column][i])))
-        found = class_at[tuple(row)] if row else 0
-        if found != SUPPRESSED:
-            rows.append(tuple(_shown(cells, recoding, name, i, found, keys) for name in names))
+        class_number = class_at[tuple(row)] if row else 0
+        if class_number != SUPPRESSED:
+            rows.append(tuple(_shown(cells, recoding, name, i, class_number, keys) for name in names))
     return sorted(rows, key=canonical_order)
 
 
@@ -117,12 +121,16 @@ def _whole(cells: Cells, table: Microdata) -> list[int]:
 
 
 def _shown(
-    cells: Cells, recoding: Recoding, name: str, row: int, found: int, keys: Mapping[str, int]
+    cells: Cells, recoding: Recoding, name: str, row: int, class_number: int, keys: Mapping[str, int]
 ) -> Label:
     if name not in keys:
         return cells[name][row]
     j = keys[name]
-    tree, low, high = recoding.table.keys[j].taxonomy, recoding.low[found, j], recoding.high[found, j]
+    tree, low, high = (
+        recoding.table.keys[j].taxonomy,
+        recoding.low[class_number, j],
+        recoding.high[class_number, j],
+    )
     if recoding.cuts is not None:
         return tree.labels[int(recoding.cuts[name].node_of[low])]
     return tree.describe(int(low), int(high))
@@ -245,16 +253,16 @@ def _check_table(
     missing: Missing,
     person: str | None,
 ) -> None:
-    given = codings(["a", "b"], ["s"])
+    columns = codings(["a", "b"], ["s"])
     source = make_source(cells)
     _same(list(source.columns), list(cells), "names of the columns")
-    table = source.count(given, missing=missing, person=person)
-    rows = counted(cells, given, missing=missing)
+    table = source.count(columns, missing=missing, person=person)
+    rows = counted(cells, columns, missing=missing)
     _same(_without_person(decoded(table), person), rows, "counted rows")
     _same(table.dropped, len(cells["a"]) - sum(rows.values()), "rows left out")
     for order in _orders(len(cells["a"])):
         moved = {name: [column[i] for i in order] for name, column in cells.items()}
-        again = make_source(moved).count(given, missing=missing, person=person)
+        again = make_source(moved).count(columns, missing=missing, person=person)
         _same(again.digest, table.digest, "digest after moving rows")
     for recoding in recodings(table):
         expected = published(cells, recoding, ["p"])
@@ -265,13 +273,13 @@ def _check_table(
 
 
 def _check_refusals(make_source: Callable[[Cells], Source], cells: Cells) -> None:
-    given = codings(["a", "b"], ["s"])
+    columns = codings(["a", "b"], ["s"])
     source = make_source(cells)
     if any(cell is None for name in ("a", "b") for cell in cells[name]):
-        _refused(lambda: source.count(given, missing=Missing.REFUSE), "missing cells were accepted")
-    recoding = next(recodings(source.count(given)))
-    other = {name: [*column, column[0]] for name, column in cells.items()}
-    _refused(lambda: make_source(other).recode(recoding), "another table was recoded")
+        _refused(lambda: source.count(columns, missing=Missing.REFUSE), "missing cells were accepted")
+    recoding = next(recodings(source.count(columns)))
+    longer = {name: [*column, column[0]] for name, column in cells.items()}
+    _refused(lambda: make_source(longer).recode(recoding), "another table was recoded")
 
 
 def recodings(table: Microdata) -> Iterator[Recoding]:

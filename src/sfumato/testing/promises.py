@@ -61,9 +61,9 @@ def _check_data(promise: Promise) -> None:
     data = promise.judge_data()
     require(set(DATA) <= set(data), f"judge_data says {', '.join(DATA)}")
     require(_is_plain(data), "judge_data holds plain data: texts, numbers, fractions, tuples, dictionaries")
-    said = (data["promise"], data["kind"], data["sentence"], data["columns"])
-    same = said == (promise.name, promise.kind, str(promise), promise.sensitive)
-    require(same and data == promise.judge_data(), "judge_data says what the promise says, always the same")
+    fields = (data["promise"], data["kind"], data["sentence"], data["columns"])
+    agree = fields == (promise.name, promise.kind, str(promise), promise.sensitive)
+    require(agree and data == promise.judge_data(), "judge_data says what the promise says, always the same")
 
 
 def _is_plain(value: object) -> bool:
@@ -98,12 +98,12 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
     """
     _check_words(promise)
     rng = np.random.default_rng(seed)
-    kept = 0
+    holding = 0
     for taxonomy, grid in _tables(rng, tables):
         overall = grid.sum(axis=0)
         classes = _classes(promise, taxonomy, grid, overall)
         truth = _judge(promise, classes)
-        kept += int(truth.sum())
+        holding += int(truth.sum())
         _check_independence(promise, taxonomy, grid, truth, rng)
         _check_verdict(promise, classes, truth)
         _check_monotone(promise, taxonomy, grid, truth, rng)
@@ -112,7 +112,7 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
         _check_cone(promise, taxonomy, grid, truth, rng)
         _check_weights(promise, classes, truth, rng)
     _check_small(promise)
-    require(kept > 0, "no random class keeps the promise; choose parameters that small classes can keep")
+    require(holding > 0, "no random class keeps the promise; choose parameters that small classes can keep")
 
 
 def _check_words(promise: ClassPromise) -> None:
@@ -123,8 +123,8 @@ def _check_words(promise: ClassPromise) -> None:
     check_words(promise)
     if isinstance(promise, ParametrizedPromise):
         again = type(promise).from_parameters(promise.parameters())
-        same = again == promise and str(again) == str(promise)
-        require(same, "made again from its own parameters() it differs")
+        agree = again == promise and str(again) == str(promise)
+        require(agree, "made again from its own parameters() it differs")
 
 
 def _check_verdict(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
@@ -169,10 +169,10 @@ def _check_independence(
         promise.verdict(shuffled),
     )
     require(first.measured == second.measured, "what verdict measures depends on the order of the classes")
-    some = order[: rng.integers(0, len(grid) + 1)]
-    part = _classes(promise, taxonomy, grid[some], grid.sum(axis=0))
+    sample = order[: rng.integers(0, len(grid) + 1)]
+    part = _classes(promise, taxonomy, grid[sample], grid.sum(axis=0))
     require(
-        np.array_equal(_judge(promise, part), truth[some]),
+        np.array_equal(_judge(promise, part), truth[sample]),
         "a class is judged by more than itself and `overall`",
     )
 
@@ -188,8 +188,8 @@ def _check_monotone(
     left, right = rng.choice(good, 8), rng.choice(good, 8)
     apart = left != right
     unions = grid[left[apart]] + grid[right[apart]]
-    kept = _judge(promise, _classes(promise, taxonomy, unions, grid.sum(axis=0)))
-    require(bool(kept.all()), "it claims to be monotone, but two classes keep it and their union does not")
+    holds = _judge(promise, _classes(promise, taxonomy, unions, grid.sum(axis=0)))
+    require(bool(holds.all()), "it claims to be monotone, but two classes keep it and their union does not")
 
 
 def _check_hereditary(
@@ -201,9 +201,9 @@ def _check_hereditary(
     parts = rng.binomial(bad, rng.random((len(bad), 1)))
     parts = np.where(rng.random(parts.shape) < 0.2, 0, parts)
     parts = parts[parts.sum(axis=1) > 0]
-    kept = _judge(promise, _classes(promise, taxonomy, parts, grid.sum(axis=0)))
+    holds = _judge(promise, _classes(promise, taxonomy, parts, grid.sum(axis=0)))
     require(
-        not kept.any(), "it claims to be hereditary, but a class breaks it and a part of that class keeps it"
+        not holds.any(), "it claims to be hereditary, but a class breaks it and a part of that class keeps it"
     )
 
 
@@ -215,8 +215,8 @@ def _check_least(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
         not promise.by_size or bool((truth == large).all()), "by_size: least_people alone decides, or not"
     )
     for name in promise.sensitive:
-        known = classes.histograms[name].by_meaning(missing=False)
-        rich: Truth = np.diff(known.start) >= promise.least_values
+        by_meaning = classes.histograms[name].by_meaning(missing=False)
+        rich: Truth = np.diff(by_meaning.start) >= promise.least_values
         require(not (truth & ~rich).any(), "a class of fewer than least_values different values keeps it")
         enough = not promise.by_values or bool((truth == rich).all())
         require(enough, "by_values: least_values alone decides, or not")
@@ -239,24 +239,24 @@ def _check_cone(
     if len(good):
         left, right = grid[rng.choice(good, 8)], grid[rng.choice(good, 8)]
         sums = left * rng.integers(1, 9, (8, 1)) + right * rng.integers(1, 9, (8, 1))
-        kept = _judge(promise, _classes(promise, taxonomy, sums, grid.sum(axis=0)))
-        require(bool(kept.all()), "it claims to be a cone, but a sum of kept histograms is not kept")
+        holds = _judge(promise, _classes(promise, taxonomy, sums, grid.sum(axis=0)))
+        require(bool(holds.all()), "it claims to be a cone, but a sum of kept histograms is not kept")
 
 
 def _check_weights(promise: ClassPromise, classes: Classes, truth: Truth, rng: np.random.Generator) -> None:
     """Rational counts are judged as whole ones are, and of a cone by their shares alone."""
     for i in rng.permutation(len(classes))[:3].tolist():
-        held = WeightedClass.of(classes, i)
-        found = promise.keeps_weights(held)
-        require(found in (None, bool(truth[i])), "keeps_weights and holds_on disagree on whole numbers")
+        weighted = WeightedClass.of(classes, i)
+        answer = promise.keeps_weights(weighted)
+        require(answer in (None, bool(truth[i])), "keeps_weights and holds_on disagree on whole numbers")
         if not promise.cone:
             continue
-        require(found is not None, "it claims to be a cone, and cannot judge rational counts")
-        share = held.scaled(Fraction(int(rng.integers(1, 40)), int(rng.integers(1, 40))))
+        require(answer is not None, "it claims to be a cone, and cannot judge rational counts")
+        share = weighted.scaled(Fraction(int(rng.integers(1, 40)), int(rng.integers(1, 40))))
         judged = promise.keeps_weights(share)
         if share.people < promise.least_people:
             require(judged is False, "keeps_weights keeps fewer than least_people")
-        elif held.people >= promise.least_people:
+        elif weighted.people >= promise.least_people:
             require(
                 judged == truth[i], "it claims to be a cone, but keeps_weights judges a multiple differently"
             )
@@ -299,12 +299,12 @@ def _tables(rng: np.random.Generator, count: int) -> Iterator[tuple[Taxonomy, Gr
 
 def _tree(leaves: int, rng: np.random.Generator) -> Taxonomy:
     missing: list[Label] = [None] if leaves > 1 and rng.random() < 0.3 else []
-    known: list[Label] = [f"v{i}" for i in range(leaves - len(missing))]
-    split = int(rng.integers(0, len(known) + 1))
-    if split in (0, len(known)):
-        return Taxonomy.flat([*known, *missing], ordered=True)
-    parent = [-1, 0, 0, *(1 if i < split else 2 for i in range(len(known))), *(0 for _ in missing)]
-    return Taxonomy.grow(["*", "low", "high", *known, *missing], parent, ordered=True)
+    values: list[Label] = [f"v{i}" for i in range(leaves - len(missing))]
+    split = int(rng.integers(0, len(values) + 1))
+    if split in (0, len(values)):
+        return Taxonomy.flat([*values, *missing], ordered=True)
+    parent = [-1, 0, 0, *(1 if i < split else 2 for i in range(len(values))), *(0 for _ in missing)]
+    return Taxonomy.grow(["*", "low", "high", *values, *missing], parent, ordered=True)
 
 
 def _classes(promise: ClassPromise, taxonomy: Taxonomy, grid: Grid, overall: Grid) -> Classes:
@@ -345,7 +345,7 @@ def check_table_promise(
     >>> check_table_promise(lambda table: Freeform(Fraction(1, 2), columns=secret), tables=5)
     """
     rng = np.random.default_rng(seed)
-    kept = broken = 0
+    holding = broken = 0
     for _ in range(tables):
         table = _table(rng)
         promise = make(table)
@@ -359,9 +359,10 @@ def check_table_promise(
         for _ in range(steps):
             _check_walk(promise, table, names, dict(zip(every, holds, strict=True)), rng)
         require(table.words.tobytes() + table.counts.tobytes() == before, "it changes the table it is given")
-        kept, broken = kept + sum(holds), broken + len(holds) - sum(holds)
+        holding, broken = holding + sum(holds), broken + len(holds) - sum(holds)
     require(
-        kept > 0, "no recoding of any table keeps the promise; choose parameters that small tables can keep"
+        holding > 0,
+        "no recoding of any table keeps the promise; choose parameters that small tables can keep",
     )
     require(broken > 0, "every recoding of every table keeps the promise; choose parameters that some break")
 
@@ -401,7 +402,7 @@ def _check_answers(
         answer, reason = promise.watch(table).ask(dict(zip(names, cuts, strict=True)))
         _check_answer(answer, reason, keeps)
         if answer is Answer.NEVER:
-            finer = (truth for other, truth in zip(every, holds, strict=True) if _finer(other, cuts))
+            finer = (truth for later, truth in zip(every, holds, strict=True) if _finer(later, cuts))
             require(not any(finer), "it says NEVER, and a finer recoding keeps the promise")
 
 
@@ -425,7 +426,7 @@ def _check_walk(
         answer, reason = watch.ask(dict(zip(names, there, strict=True)), (names[j], node))
         _check_answer(answer, reason, truth[there])
         if answer is Answer.NEVER:
-            finer = (keeps for other, keeps in truth.items() if _finer(other, there))
+            finer = (keeps for later, keeps in truth.items() if _finer(later, there))
             require(not any(finer), "on its way it says NEVER, and a finer recoding keeps the promise")
         if answer is Answer.YES and rng.random() < 0.8:
             watch.accept(dict(zip(names, there, strict=True)))
@@ -450,8 +451,8 @@ def _parent(cut: Cut, node: int) -> bool:
     return bool(cut.taxonomy.end[node] > node + 1)
 
 
-def _finer(one: Chosen, other: Chosen) -> bool:
-    return all(a <= b for a, b in zip(one, other, strict=True))
+def _finer(left: Chosen, right: Chosen) -> bool:
+    return all(a <= b for a, b in zip(left, right, strict=True))
 
 
 def _table(rng: np.random.Generator) -> Microdata:

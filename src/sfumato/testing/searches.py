@@ -89,13 +89,13 @@ def random_tables(rng: np.random.Generator) -> tuple[Microdata, Microdata]:
     codes = [rng.integers(0, len(c.taxonomy.leaves), rows).astype(np.int32) for c in columns]
     columns.append(Column("s", Role.SENSITIVE, Taxonomy.flat(["x", "y", "z"], ordered=True)))
     people = rng.integers(0, rows, rows).astype(np.int32) if rng.random() < 0.3 else None
-    held = rng.integers(0, 3, rows).astype(np.int32)
-    codes.append(held if people is None else held[people])
+    drawn = rng.integers(0, 3, rows).astype(np.int32)
+    codes.append(drawn if people is None else drawn[people])
     order, dropped = rng.permutation(rows), int(rng.integers(0, 2))
-    one = Microdata.of_codes(columns, codes, person=people, dropped=dropped)
-    other = [code[order] for code in codes]
+    table = Microdata.of_codes(columns, codes, person=people, dropped=dropped)
+    reordered = [code[order] for code in codes]
     moved = None if people is None else people[order]
-    return one, Microdata.of_codes(columns, other, person=moved, dropped=dropped)
+    return table, Microdata.of_codes(columns, reordered, person=moved, dropped=dropped)
 
 
 def _tree(rng: np.random.Generator) -> Taxonomy:
@@ -110,13 +110,13 @@ def _tree(rng: np.random.Generator) -> Taxonomy:
 
 def _requests(able: Ability, table: Microdata, rng: np.random.Generator) -> Iterator[tuple[Promises, Aim]]:
     """What the search says it can do: every loss, and each kind of promise."""
-    made = [
+    choices = [
         Promises((KAnonymity(2),)),
         Promises((KAnonymity(2), DistinctLDiversity("s", 2))),
         Promises((KAnonymity(1), TCloseness("s", Fraction(1, 3), "ordered"))),
     ]
     if able.any_promise:
-        made.append(Promises((_NotThree(),)))
+        choices.append(Promises((_NotThree(),)))
     for i, loss in enumerate(able.losses):
         price = PRICE if rng.random() < 0.5 else None
         aim = Aim(
@@ -126,7 +126,7 @@ def _requests(able: Ability, table: Microdata, rng: np.random.Generator) -> Iter
             relaxed=able.relaxes and rng.random() < 0.5,
             price=price,
         )
-        yield made[(i + int(rng.integers(0, len(made)))) % len(made)], aim
+        yield choices[(i + int(rng.integers(0, len(choices)))) % len(choices)], aim
     if able.whole_table and not table.dropped:
         yield Promises((KAnonymity(2), _Coarse())), Aim(loss=able.losses[0])
 
@@ -154,15 +154,15 @@ def _check_recoding(recoding: Recoding, table: Microdata) -> None:
     require(set(range(count)) <= set(owner.tolist()), "a class has no rows")
     shape = (count, len(table.keys))
     require(recoding.low.shape == recoding.high.shape == shape, "every class has an interval per key column")
-    kept = owner != SUPPRESSED
+    is_published = owner != SUPPRESSED
     for j, column in enumerate(table.keys):
         low, high = recoding.low[:, j], recoding.high[:, j]
         require(
             bool(((low >= 0) & (high <= len(column.taxonomy.leaves))).all()),
             "an interval leaves the taxonomy",
         )
-        codes = table.codes(column.name)[kept]
-        inside = (low[owner[kept]] <= codes) & (codes < high[owner[kept]])
+        codes = table.codes(column.name)[is_published]
+        inside = (low[owner[is_published]] <= codes) & (codes < high[owner[is_published]])
         require(bool(inside.all()), "a row is published as something that does not cover its value")
     if recoding.cuts is not None:
         _check_cuts(recoding, recoding.cuts)
@@ -171,12 +171,12 @@ def _check_recoding(recoding: Recoding, table: Microdata) -> None:
 def _check_cuts(recoding: Recoding, cuts: Cuts) -> None:
     class_of, nodes = classes_under(recoding.table, cuts)
     for j, column in enumerate(recoding.table.keys):
-        kept = recoding.class_of != SUPPRESSED
-        node, owner = nodes[class_of[kept], j], recoding.class_of[kept]
-        same = (column.taxonomy.low[node] == recoding.low[owner, j]) & (
+        is_published = recoding.class_of != SUPPRESSED
+        node, owner = nodes[class_of[is_published], j], recoding.class_of[is_published]
+        agree = (column.taxonomy.low[node] == recoding.low[owner, j]) & (
             column.taxonomy.high[node] == recoding.high[owner, j]
         )
-        require(bool(same.all()), "its classes publish other values than its cuts")
+        require(bool(agree.all()), "its classes publish other values than its cuts")
 
 
 def _seen(recoding: Recoding) -> Codes:
@@ -205,10 +205,10 @@ def _check_words_of(outcome: Outcome, aim: Aim) -> None:
         trees = {c.name: c.taxonomy for c in recoding.table.keys}
         require(set(levels) == set(trees), "levels name every key column")
         of_levels = {name: Cut.level(trees[name], level) for name, level in levels.items()}
-        same = recoding.cuts is not None and all(
+        agree = recoding.cuts is not None and all(
             np.array_equal(recoding.cuts[name].node_of, cut.node_of) for name, cut in of_levels.items()
         )
-        require(same, "its levels are not what its cuts are")
+        require(agree, "its levels are not what its cuts are")
     require(outcome.checked > 0, "it counts no recoding as judged")
     if levels is None and aim.loss == "height":
         return
@@ -216,12 +216,12 @@ def _check_words_of(outcome: Outcome, aim: Aim) -> None:
     require(bool(np.isclose(stated, true, rtol=1e-9, atol=1e-12)), f"it tells another {aim.loss} than it has")
 
 
-def _check_same(one: Outcome, other: Outcome | None) -> None:
-    same = other is not None and one.levels == other.levels
-    if other is not None:
-        pairs = zip(_arrays(one.recoding), _arrays(other.recoding), strict=True)
-        same = same and all(np.array_equal(a, b) for a, b in pairs)
-    require(same, "the same rows give another result")
+def _check_same(first: Outcome, second: Outcome | None) -> None:
+    agree = second is not None and first.levels == second.levels
+    if second is not None:
+        pairs = zip(_arrays(first.recoding), _arrays(second.recoding), strict=True)
+        agree = agree and all(np.array_equal(a, b) for a, b in pairs)
+    require(agree, "the same rows give another result")
 
 
 def _arrays(recoding: Recoding) -> tuple[Codes, Codes, Codes]:
@@ -229,9 +229,9 @@ def _arrays(recoding: Recoding) -> tuple[Codes, Codes, Codes]:
 
 
 def _check_infeasible(search: Search, table: Microdata) -> None:
-    asked = Promises((KAnonymity(table.rows + 1),))
+    promises = Promises((KAnonymity(table.rows + 1),))
     aim = Aim(suppress=_dropped(table), loss="loss")
-    require(_outcome_of(search, table, asked, aim) is None, "it publishes what even the roots cannot keep")
+    require(_outcome_of(search, table, promises, aim) is None, "it publishes what even the roots cannot keep")
     if table.dropped:
         aim = Aim(suppress=Fraction(0), loss="loss")
         nothing = _outcome_of(search, table, Promises((KAnonymity(1),)), aim) is None
@@ -316,8 +316,10 @@ def check_loss(measure: Callable[[MeasuredRecoding], float], *, tables: int = 40
         cuts = {c.name: Cut.leaves(c.taxonomy) for c in table.keys}
         before = _measured(measure, Recoding.of_cuts(table, cuts))
         while True:
-            same = _measured(measure, Recoding.of_cuts(again, cuts))
-            require(abs(same - before) <= ROUNDING * max(1.0, before), "it depends on the order of rows")
+            reordered_loss = _measured(measure, Recoding.of_cuts(again, cuts))
+            require(
+                abs(reordered_loss - before) <= ROUNDING * max(1.0, before), "it depends on the order of rows"
+            )
             coarser = [(name, node) for name, cut in cuts.items() for node in _parents(cut)]
             if not coarser:
                 break
@@ -330,9 +332,9 @@ def check_loss(measure: Callable[[MeasuredRecoding], float], *, tables: int = 40
 
 def _measured(measure: Callable[[MeasuredRecoding], float], recoding: Recoding) -> float:
     weights = column_weights(recoding.table.keys, None)
-    found = float(measure(MeasuredRecoding(recoding, None, weights, UNPRICED)))
-    require(isfinite(found) and found >= 0, "it is not a finite number of at least 0")
-    return found
+    measured = float(measure(MeasuredRecoding(recoding, None, weights, UNPRICED)))
+    require(isfinite(measured) and measured >= 0, "it is not a finite number of at least 0")
+    return measured
 
 
 def _parents(cut: Cut) -> list[int]:

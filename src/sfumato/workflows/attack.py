@@ -190,8 +190,8 @@ class AttackVerb:
         if len(releases) < 2:
             raise UsageError(f"correspondence has nothing to strike: it needs {SEVERAL_RELEASES}")
         rules = None if policy is None else load_policy(policy)
-        known = imprints_of(releases, rules)
-        return correspondence(known, rules, scope=scope, method=method, data=data, since=since)
+        imprints = imprints_of(releases, rules)
+        return correspondence(imprints, rules, scope=scope, method=method, data=data, since=since)
 
     def posterior_belief(self, releases: Sequence[AnyTable], policy: AnyPolicy) -> list[Finding]:
         """Return how likely tables about the same people, put together two by two, make a sensitive value.
@@ -257,10 +257,10 @@ class AttackVerb:
 
 
 def _list_and_policy(
-    given: tuple[Any, ...], policy: AnyPolicy | None
+    arguments: tuple[Any, ...], policy: AnyPolicy | None
 ) -> tuple[tuple[Any, ...], AnyPolicy | None]:
     """Returns the releases of a list, and the policy that follows it or was named; the caller is typed."""
-    releases, *after = given
+    releases, *after = arguments
     if len(after) > 1 or (after and policy is not None):
         raise UsageError(
             "a list of releases is followed by a policy and nothing else",
@@ -319,7 +319,7 @@ class AdversaryLine:
     @property
     def rank(self) -> tuple[bool, bool, str, str]:
         """Those first who get too much after, then those who did before."""
-        won = [one is not None and one.breach for one in (self.after, self.before)]
+        won = [strike is not None and strike.breach for strike in (self.after, self.before)]
         return (not won[0], not won[1], self.attack, self.who)
 
 
@@ -373,15 +373,15 @@ def _lines(before: Audit, after: Audit, policy: Policy) -> tuple[AdversaryLine, 
     attacks = {attack.name: attack for attack in make_all()[0]}
     secrets = {name for name in policy.published if not policy.columns[name].role.is_key}
     sides: dict[tuple[str, str, str], tuple[list[Finding], list[Finding]]] = {}
-    for side, one in enumerate((before, after)):
-        for finding in one.findings:
+    for side, side_audit in enumerate((before, after)):
+        for finding in side_audit.findings:
             who, colon, _ = finding.adversary.partition(":")
             about = ", ".join(name for name in finding.columns if name in secrets)
             key = (finding.attack, who if colon else "", about)
             sides.setdefault(key, ([], []))[side].append(finding)
     lines = [
-        _line(attacks.get(attack), (attack, who, about), found, policy)
-        for (attack, who, about), found in sides.items()
+        _line(attacks.get(attack), (attack, who, about), findings, policy)
+        for (attack, who, about), findings in sides.items()
     ]
     return tuple(sorted(lines, key=lambda line: line.rank))
 
@@ -389,19 +389,19 @@ def _lines(before: Audit, after: Audit, policy: Policy) -> tuple[AdversaryLine, 
 def _line(
     attack: Attack | None,
     named: tuple[str, str, str],
-    found: tuple[Sequence[Finding], Sequence[Finding]],
+    findings: tuple[Sequence[Finding], Sequence[Finding]],
     policy: Policy,
 ) -> AdversaryLine:
     name, who, about = named
     promised = [p for p in policy.promises if name in p.threats and _concerns(p, about)]
-    told = ("", "", "") if attack is None else (attack.knows, attack.seeks, attack.succeeds)
+    texts = ("", "", "") if attack is None else (attack.knows, attack.seeks, attack.succeeds)
     return AdversaryLine(
         name,
         who,
         about,
-        *told,
-        Strike.of(found[0]),
-        Strike.of(found[1]),
+        *texts,
+        Strike.of(findings[0]),
+        Strike.of(findings[1]),
         tuple(str(promise) for promise in promised),
         tuple(dict.fromkeys(maker.name for maker in definitions() if name in maker.threats)),
     )
@@ -452,11 +452,11 @@ def known_removal(policy: Policy, *, steps: int) -> KnownRemoval:
 
 
 def with_margin(
-    kept: Rows, limit: TermLimit, costs: RemovalCosts, margin: Fraction
+    remaining: Rows, limit: TermLimit, costs: RemovalCosts, margin: Fraction
 ) -> Mapping[Rows, Fraction]:
     """Returns what a margin makes of a class, with the chance of each: terms are drawn a few times, until
     what is left keeps the promise; if it never does, the class stays."""
-    cells = [(i, term) for i, terms in enumerate(kept) for term in terms]
+    cells = [(i, term) for i, terms in enumerate(remaining) for term in terms]
     if len(cells) > MOST_CELLS:
         raise UsageError(
             f"worlds cannot be listed: of {len(cells)} terms that are left in a class any may be removed"
@@ -464,7 +464,7 @@ def with_margin(
     fine: dict[Rows, Fraction] = {}
     for chosen in product((False, True), repeat=len(cells)):
         gone = {cell for cell, goes in zip(cells, chosen, strict=True) if goes}
-        rows = tuple(tuple(t for t in terms if (i, t) not in gone) for i, terms in enumerate(kept))
+        rows = tuple(tuple(t for t in terms if (i, t) not in gone) for i, terms in enumerate(remaining))
         answer = solve_class(rows, limit, costs, SolverBudget(rounds=1, nodes=1))
         if answer.found and answer.kept == rows:
             chance = margin ** len(gone) * (1 - margin) ** (len(cells) - len(gone))
@@ -472,7 +472,7 @@ def with_margin(
     refused = 1 - sum(fine.values(), Fraction(0))
     tries = sum((refused**i for i in range(MOST_TRIES)), Fraction(0))
     outcomes = {rows: chance * tries for rows, chance in fine.items()}
-    outcomes[kept] = outcomes.get(kept, Fraction(0)) + refused**MOST_TRIES
+    outcomes[remaining] = outcomes.get(remaining, Fraction(0)) + refused**MOST_TRIES
     return outcomes
 
 
@@ -501,7 +501,7 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
     if steps < 1:
         raise UsageError("at least one search is needed", where="steps", remedy="As in `--steps 20000`.")
     ability = BUILT_IN.get(policy.protect.search)
-    known = KnownSearch(
+    adversary = KnownSearch(
         _republish(policy.protect.search, policy, policy.promises),
         {coding.name: coding.build for coding in policy.codings if coding.role.is_key},
         recodes_locally=policy.protect.search not in GLOBAL_SEARCHES,
@@ -512,8 +512,8 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
         suppress=_suppress(policy),
     )
     if policy.protect.search != BEST:
-        return known
-    return replace(known, by_shape=lambda boxes: _by_shape(policy, known, boxes))
+        return adversary
+    return replace(adversary, by_shape=lambda boxes: _by_shape(policy, adversary, boxes))
 
 
 def _republish(name: str, policy: Policy, promises: Promises) -> Republish:
@@ -530,7 +530,7 @@ def _republish(name: str, policy: Policy, promises: Promises) -> Republish:
     return republish
 
 
-def _by_shape(policy: Policy, known: KnownSearch, boxes: PublishedBoxes) -> KnownSearch:
+def _by_shape(policy: Policy, adversary: KnownSearch, boxes: PublishedBoxes) -> KnownSearch:
     """Returns what a table of `best` tells of single classes: its shape shows which searches it may be of.
 
     Where values become the same everywhere, a column was kept back by some class that shows it, whichever
@@ -542,21 +542,21 @@ def _by_shape(policy: Policy, known: KnownSearch, boxes: PublishedBoxes) -> Know
     promises = strictest_rungs(policy.promises, int(boxes.sizes.min()), _least_values(boxes))
     if shape.whole_columns:
         republish = _republish(LATTICE, policy, promises)
-        return replace(known, republish=republish, recodes_locally=False, by_level=shape.one_level)
+        return replace(adversary, republish=republish, recodes_locally=False, by_level=shape.one_level)
     names = [name for name in LOCAL_SEARCHES if BUILT_IN[name].can_keep_small(policy.protect.loss)]
     names = [name for name in names if not shape.ranges or BUILT_IN[name].ranges]
     searches = [_republish(name, policy, promises) for name in names]
     first, *others = searches or [_republish(LOCAL_SEARCHES[-1], policy, promises)]
-    return replace(known, republish=first, others=tuple(others))
+    return replace(adversary, republish=first, others=tuple(others))
 
 
 def _least_values(boxes: PublishedBoxes) -> dict[str, int]:
     """Returns, by sensitive column, the fewest different values that a class has."""
-    found = {}
+    least = {}
     for column, values in enumerate(boxes.values):
         pairs = np.unique(np.stack([boxes.owner, boxes.held[:, column]], axis=1), axis=0)
-        found[values.name] = int(np.bincount(pairs[:, 0]).min())
-    return found
+        least[values.name] = int(np.bincount(pairs[:, 0]).min())
+    return least
 
 
 def _suppress(policy: Policy) -> Fraction:
@@ -595,8 +595,8 @@ def attack_keys(
 ) -> Audit:
     """Attack what the key columns of a published table hide, knowing the policy's search."""
     rules = load_policy(policy)
-    known = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
-    return _audit(Downcoding(known), known, data, rules, progress or silent)
+    adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
+    return _audit(Downcoding(adversary), adversary, data, rules, progress or silent)
 
 
 def attack_values(
@@ -614,7 +614,7 @@ def attack_values(
     suppressed; whatever else it holds is not looked at.
     """
     rules, show = load_policy(policy), progress or silent
-    known = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
+    adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
     source = open_table(register, policy=rules)
     codings = [coding for coding in rules.codings if coding.role.is_key]
     if absent := [coding.name for coding in codings if coding.name not in source.columns]:
@@ -624,7 +624,7 @@ def attack_values(
             remedy="It must have every key column of the policy, as it was before it was published.",
         )
     people = source.count(codings, missing=rules.missing, progress=show)
-    return _audit(ValueMinimality(known, people), known, data, rules, show)
+    return _audit(ValueMinimality(adversary, people), adversary, data, rules, show)
 
 
 def attack_terms(
@@ -643,9 +643,9 @@ def attack_terms(
             where="reference",
             remedy="Name it with --reference, or store the prior in the policy.",
         )
-    known = known_removal(rules, steps=STEPS if steps is None else steps)
+    adversary = known_removal(rules, steps=STEPS if steps is None else steps)
     source = open_table(data, policy=rules)
-    audit = audit_source(source, rules, attacks=(TermMinimality(known),), progress=progress or silent)
+    audit = audit_source(source, rules, attacks=(TermMinimality(adversary),), progress=progress or silent)
     if audit.failed:
         raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
     if not any(finding.details["classes looked at"] for finding in audit.findings):
@@ -656,12 +656,14 @@ def attack_terms(
     return audit
 
 
-def _audit(attack: Attack, known: KnownSearch, data: AnyTable, policy: Policy, progress: Progress) -> Audit:
+def _audit(
+    attack: Attack, adversary: KnownSearch, data: AnyTable, policy: Policy, progress: Progress
+) -> Audit:
     audit = audit_source(open_table(data, policy=policy), policy, attacks=(attack,), progress=progress)
     if audit.failed:
         raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
     if not audit.findings:
-        what = TOO_MANY + known.classes_silent if audit.rows else "the table has no rows"
+        what = TOO_MANY + adversary.classes_silent if audit.rows else "the table has no rows"
         raise UsageError(
             f"{attack.name} cannot strike: {what}",
             remedy="Allow more `--steps`, or attack a part of the table.",

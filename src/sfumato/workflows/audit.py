@@ -87,10 +87,10 @@ def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: s
     beside = Path(data).with_name(CERTIFICATE)
     if not beside.is_file():
         raise UsageError(f"there is no {CERTIFICATE} beside the file", remedy="Leave the key out.")
-    found = examine(beside, key=public_keys(Path(key)))
-    if not found.holds or not found.pinned:
-        raise BadData(found.faults[0], where=beside.name, remedy="Do not trust these files.")
-    recorded = found.as_dict()
+    seals = examine(beside, key=public_keys(Path(key)))
+    if not seals.holds or not seals.pinned:
+        raise BadData(seals.faults[0], where=beside.name, remedy="Do not trust these files.")
+    recorded = seals.as_dict()
     if recorded["policy"] != policy.digest:
         raise BadData("the certificate is about another policy", where=beside.name)
     sealed = {v["promise"]: v for v in recorded["verdicts"] if v["holds"] and v["reason"] == BY_POSITIONS}

@@ -69,7 +69,7 @@ class LedgerBaselines(Printable):
         """Returns the result as JSON."""
         return {
             "holds": self.holds,
-            "floors": {chain: list(told) for chain, told in self.floors.items()},
+            "floors": {chain: list(promises) for chain, promises in self.floors.items()},
             "weaker": [release.as_dict() for release in self.weaker],
             "findings": [
                 {"chain": chain, "sentence": finding.sentence, "breach": finding.breach}
@@ -83,7 +83,7 @@ class LedgerBaselines(Printable):
         title = f"{chains}: every release keeps what the first one promised"
         if not self.holds:
             title = f"{chains}: a release promises LESS than the first one of its chain"
-        lines = [(chain, "; ".join(told) or "not known") for chain, told in self.floors.items()]
+        lines = [(chain, "; ".join(promises) or "not known") for chain, promises in self.floors.items()]
         word = {True: "BREACH", False: "found"}
         notes = [
             f"{word[finding.breach]}: chain {chain}, {finding.sentence}" for chain, finding in self.findings
@@ -173,9 +173,9 @@ class AttackFigures:
         return AttackFigures(_fewer(self.of_anybody, later.forward), _fewer(self.backward, later.backward))
 
 
-def _fewer(one: int | None, other: int | None) -> int | None:
+def _fewer(left: int | None, right: int | None) -> int | None:
     """Returns the smaller of two numbers, of which either may be missing."""
-    return min((number for number in (one, other) if number is not None), default=None)
+    return min((number for number in (left, right) if number is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -197,15 +197,15 @@ def proved_releases(
     Each has to have been judged beside exactly the releases before it, by the promise that is asked now, with
     nothing left open, of columns that stay. The first has nothing beside it.
     """
-    asked = policy.promises.cross_release
-    if len(asked) != 1:
+    promises = policy.promises.cross_release
+    if len(promises) != 1:
         return (None,) * len(history)
     columns = {(tuple(sorted(i.names)), i.unchanged, i.since) for i in imprints}
     if len(columns) > 1:
         return (None,) * len(history)
     digests = tuple(imprint.digest for imprint in imprints)
     return tuple(
-        _settled(record, asked[0]) if i and imprint.after == digests[:i] else None
+        _settled(record, promises[0]) if i and imprint.after == digests[:i] else None
         for i, (record, imprint) in enumerate(zip(history, imprints, strict=False))
     )
 
@@ -214,10 +214,10 @@ def _settled(record: ReleaseRecord, promise: Promise) -> ProvedReleases | None:
     """Returns what a record tells, if its promise was judged as it is now and nothing stayed open."""
     if record.imported or record.override is not None or "open" in record.figures:
         return None
-    said = [verdict for verdict in record.verdicts if verdict.get("promise") == str(promise)]
-    if len(said) != 1 or said[0].get("holds") is not True:
+    verdicts = [verdict for verdict in record.verdicts if verdict.get("promise") == str(promise)]
+    if len(verdicts) != 1 or verdicts[0].get("holds") is not True:
         return None
-    fewest, numbers = said[0].get("measured"), [record.figures.get(name) for name in ("FA", "BA")]
+    fewest, numbers = verdicts[0].get("measured"), [record.figures.get(name) for name in ("FA", "BA")]
     if type(fewest) is not int or not all(n is None or type(n) is int for n in numbers):
         return None
     figures = AttackFigures(*numbers)
@@ -278,8 +278,8 @@ def recipient_check(
         own = [earlier for earlier in history if earlier.recipient == record.recipient]
         matched = is_for_colluders(policy)
         if policy.promises.looks_back:
-            held = history if matched and against_register(policy) else own
-            return chain_check(policy, together, remembered, form)(held, record)
+            releases = history if matched and against_register(policy) else own
+            return chain_check(policy, together, remembered, form)(releases, record)
         for file in record.files if matched and not forms_of(policy) else ():
             check_counts(file, imprint_document(record), form)
         if matched and against_register(policy) and record.files:
@@ -356,7 +356,7 @@ def judge_beside_earlier(
     if len(documents) < 2:
         return None
 
-    fewest = [None if known is None else known.fewest for known in settled]
+    fewest = [None if proved is None else proved.fewest for proved in settled]
     verdicts, left_open = judged_in_chain(documents, policy, fewest)
     imprints = imprints or [Imprint.from_dict(document) for document in documents]
     attacked, fewest_of = _chain_check_attacked(imprints, policy, settled)
@@ -385,44 +385,46 @@ def _chain_check_attacked(
     from sfumato.attacks.correspondence import correspondence
 
     start = closing_release(imprints, settled)
-    known = None if start is None else settled[start]
-    found = correspondence(imprints[start or 0 :], policy, only_fewest=True)
-    figures = AttackFigures(found.FA, found.BA)
-    return found, figures if known is None else known.figures.followed_by(figures)
+    proved = None if start is None else settled[start]
+    candidates = correspondence(imprints[start or 0 :], policy, only_fewest=True)
+    figures = AttackFigures(candidates.FA, candidates.BA)
+    return candidates, figures if proved is None else proved.figures.followed_by(figures)
 
 
 # The overrides that a release is given: those for one recipient, and those of the chain's floor.
 
 
 def read_overrides(
-    given: Sequence[AnyOverride | str | Path],
+    overrides: Sequence[AnyOverride | str | Path],
 ) -> tuple[list[Override], list[WeakerOverride]]:
     """Returns the overrides of both kinds; raises where there are two of the floor."""
-    read = [read_override(one) if isinstance(one, str | Path) else one for one in given]
-    weaker = [one for one in read if isinstance(one, WeakerOverride)]
+    read = [
+        read_override(override) if isinstance(override, str | Path) else override for override in overrides
+    ]
+    weaker = [override for override in read if isinstance(override, WeakerOverride)]
     if len(weaker) > 1:
         raise UsageError(
             "the policy has two overrides of the chain's floor", remedy="Give the one that holds."
         )
-    return [one for one in read if isinstance(one, Override)], weaker
+    return [override for override in read if isinstance(override, Override)], weaker
 
 
 def overrides_and_baseline(
-    given: Sequence[AnyOverride | str | Path],
+    overrides: Sequence[AnyOverride | str | Path],
     policy: Policy,
     names: Sequence[str],
     ledger: Ledger | None,
     chain: str,
 ) -> tuple[dict[str, Override], BaselineCheck]:
     """Returns the overrides by recipient, and what holds the policy to the baseline of the chain."""
-    for_some, weaker = read_overrides(given)
+    for_some, weaker = read_overrides(overrides)
     keys, moment = ((), now()) if ledger is None else (ledger.public_keys, ledger.moment())
     allowed = by_recipient(for_some, policy, names, chain=chain, ledger_keys=keys, moment=moment)
     return allowed, BaselineCheck(policy, chain, weaker, keys, moment)
 
 
 def by_recipient(
-    given: Sequence[Override],
+    of_recipients: Sequence[Override],
     policy: Policy,
     names: Sequence[str],
     *,
@@ -433,7 +435,7 @@ def by_recipient(
     """Returns the overrides by recipient; raises unless each is genuine and by somebody who may give it."""
     rule = policy.recipients or RecipientRule()
     overrides: dict[str, Override] = {}
-    for override in given:
+    for override in of_recipients:
         override.check(
             policy=policy.digest,
             chain=chain,

@@ -79,7 +79,7 @@ class Solutions:
         )
         return cls(
             plan.search,
-            tuple(sorted(plan.compared, key=lambda one: one.search != plan.search)) or (alone,),
+            tuple(sorted(plan.compared, key=lambda solution: solution.search != plan.search)) or (alone,),
             tuple(plan.comparison().notes) if plan.compared else (),
             tuple(verdict_lines(plan.verdicts)),
             change,
@@ -142,11 +142,11 @@ def risk_map(
         if share:
             series[f"lattice, {float(share):.1%} lost"] = _points(lattice, share)
     k = least_people(policy)
-    drawn = [one for one in compared if one.search != "lattice" or lattice is None]
-    series |= {one.search: [(float(k), one.loss)] for one in drawn}
-    told = {name: points for name, points in series.items() if points}
+    drawn = [solution for solution in compared if solution.search != "lattice" or lattice is None]
+    series |= {solution.search: [(float(k), solution.loss)] for solution in drawn}
+    drawn_series = {name: points for name, points in series.items() if points}
     axes = ("k: everybody hides among so many", f"detail lost ({policy.protect.loss})")
-    return Lines("risk-and-detail", "What a larger k costs", axes, told) if told else None
+    return Lines("risk-and-detail", "What a larger k costs", axes, drawn_series) if drawn_series else None
 
 
 def least_people(policy: Policy) -> int:

@@ -55,12 +55,12 @@ def judge_together(
 
     since = next((promise.batch_column for promise in policy.promises.cross_release), None)
     request = PositionRequest.of(judge_data(policy), [table.document for table in tables], since)
-    asked, ruling = asked_of(policy, tables, new=new), None
+    question, ruling = asked_of(policy, tables, new=new), None
     progress("positions", 0, 1)
     if (path := file_of(source)) is not None:
         try:
             ruling = judge_source_file(
-                path, source.columns, request, asked, form=words_of(source), memory=source.memory
+                path, source.columns, request, question, form=words_of(source), memory=source.memory
             )
         except BadData:  # the engine has read it, so its rows can be judged
             ruling = None
@@ -68,7 +68,7 @@ def judge_together(
         with SourceRows(request, memory=source.memory) as rows:
             for batch, counts in arrow_rows(source, rows.wanted, sets=forms_of(policy), progress=progress):
                 rows.add(batch, counts)
-            ruling = rows.rule(asked)
+            ruling = rows.rule(question)
     for verdict in ruling.verdicts:
         if verdict.holds is not True:
             raise RefusedByHistory(
@@ -99,21 +99,27 @@ def asked_of(policy: Policy, tables: Sequence[KnownTable], *, new: int | None = 
     in_pairs = rule is not None and rule.coalition is Coalition.PAIRS
     granted = sorted({table.k for table in tables if table.k is not None})
     for k in (*granted, None):
-        held = tuple(i for i in every if tables[i].k is None or (k is not None and (tables[i].k or 0) >= k))
-        together = _of_two_holders(tables, held) if in_pairs else [held]
-        groups += [(some, tuple(_people(p, k) for p in sizes)) for some in together if some and sizes]
+        concerned = tuple(
+            i for i in every if tables[i].k is None or (k is not None and (tables[i].k or 0) >= k)
+        )
+        together = _of_two_holders(tables, concerned) if in_pairs else [concerned]
+        groups += [
+            (tables_together, tuple(_people(p, k) for p in sizes))
+            for tables_together in together
+            if tables_together and sizes
+        ]
     first_new = 0 if new is None else len(tables) - new
     pairs = tuple((i, j) for i, j in combinations(every, 2) if j >= first_new)
     likely = tuple(p.judge_data() for p in others if p in promises.about_beliefs)
     return TablesTogether(tuple(groups), pairs, likely)
 
 
-def _of_two_holders(tables: Sequence[KnownTable], held: Sequence[int]) -> list[tuple[int, ...]]:
+def _of_two_holders(tables: Sequence[KnownTable], concerned: Sequence[int]) -> list[tuple[int, ...]]:
     """Returns what any two hold together; a table that nobody is named for is one holder's by itself."""
-    who = {i: tables[i].holder or f"table {i}" for i in held}
+    who = {i: tables[i].holder or f"table {i}" for i in concerned}
     holders = list(dict.fromkeys(who.values()))
     pairs: list[tuple[str, ...]] = [*combinations(holders, 2)] or [tuple(holders)]
-    return [tuple(i for i in held if who[i] in pair) for pair in pairs]
+    return [tuple(i for i in concerned if who[i] in pair) for pair in pairs]
 
 
 def _people(promise: Promise, k: int | None) -> dict[str, object]:

@@ -66,8 +66,8 @@ def compare(
     tables = read_tables(original, open_table(safe, memory, rules), rules, progress=show)
     show("comparing", 0)
     model, notes = _model(tables, target)
-    asked = () if rules is None or not prices else tuple(prices_of(original, rules, progress=show))
-    return measure_usefulness(tables, seed=seed, model=model, prices=asked, notes=notes)
+    price_list = () if rules is None or not prices else tuple(prices_of(original, rules, progress=show))
+    return measure_usefulness(tables, seed=seed, model=model, prices=price_list, notes=notes)
 
 
 def _model(tables: PairedTables, target: str | None) -> tuple[ModelFigures | None, tuple[str, ...]]:
@@ -92,7 +92,7 @@ def prices_of(source: Source, policy: Policy, *, progress: Progress = silent) ->
     yield _price("as promised", table, policy, progress)
     stated = policy.promises.stated
     for promise in stated if len(stated) > 1 else ():
-        others = Promises(tuple(other for other in stated if other is not promise))
+        others = Promises(tuple(promise_left for promise_left in stated if promise_left is not promise))
         yield _price(f"without {promise}", table, replace(policy, promises=others), progress)
     people = [promise.least_people for promise in stated if promise.by_size]
     if people:

@@ -106,8 +106,8 @@ def check_policy(
     broken = list(broken_rules(rules))
     if survey is not None:
         broken += cell_problems(rules, survey, findings(survey))
-    told = {problem.place: problem for problem in reversed(broken)}
-    return worst_first([*diagnoses, *map(_broken_rule, reversed(told.values()))])
+    by_place = {problem.place: problem for problem in reversed(broken)}
+    return worst_first([*diagnoses, *map(_broken_rule, reversed(by_place.values()))])
 
 
 def _broken_rule(problem: Problem) -> Diagnosis:
@@ -120,11 +120,13 @@ def examine_beside(source: Source, policy: Policy, progress: Progress) -> tuple[
     check_some_declared(source.columns, policy)
     here = set(source.columns)
     forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
-    unchanged, told = ColumnsBesideKeys.of(policy.columns, source.columns), []
-    shown = show_first_texts(source, unchanged.names, lambda rows: told.extend(examine_rows(unchanged, rows)))
-    columns, sets = survey_with_sets(shown, source.columns, forms, progress=progress)
-    held = {name: HeldTermSets(column.values, column.counts) for name, column in sets.columns.items()}
-    return columns, worst_first([*examine(policy, columns), *examine_held(policy, held), *told])
+    unchanged, diagnoses = ColumnsBesideKeys.of(policy.columns, source.columns), []
+    observed = show_first_texts(
+        source, unchanged.names, lambda rows: diagnoses.extend(examine_rows(unchanged, rows))
+    )
+    columns, sets = survey_with_sets(observed, source.columns, forms, progress=progress)
+    term_sets = {name: HeldTermSets(column.values, column.counts) for name, column in sets.columns.items()}
+    return columns, worst_first([*examine(policy, columns), *examine_held(policy, term_sets), *diagnoses])
 
 
 # Ready taxonomies for people to look at: a card of all, or one as a hierarchy file.

@@ -53,9 +53,11 @@ class DraftEvidence:
         source = open_table(data)
         check_header(source, header=header)
         survey = source.survey(progress=progress)
-        if isinstance(data, str | PathLike) and _may_say_empty(source) and (told := empty_texts(survey)):
-            return cls.of(DataFile.reading_as_empty(data, told), header=header, progress=progress)
-        long = [name for name, found in survey.columns.items() if not found.complete and found.kind != "list"]
+        if isinstance(data, str | PathLike) and _may_say_empty(source) and (as_empty := empty_texts(survey)):
+            return cls.of(DataFile.reading_as_empty(data, as_empty), header=header, progress=progress)
+        long = [
+            name for name, column in survey.columns.items() if not column.complete and column.kind != "list"
+        ]
         first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
         return cls(source, survey, findings(survey, first_rows=first_rows), declared_form(data, source))
 
@@ -115,22 +117,24 @@ def tried(
     planned: list[Trial] = []
 
     def plan(draft: Policy) -> Trial:
-        known = next((trial for trial in planned if trial.policy is draft), None)
-        if known is None:
+        planned_trial = next((trial for trial in planned if trial.policy is draft), None)
+        if planned_trial is None:
             table = count_table(source, draft, progress=progress)
-            known = min(_trials(draft, table, progress), key=lambda trial: trial.plan.loss)
-            planned.append(known)
-        return known
+            planned_trial = min(_trials(draft, table, progress), key=lambda trial: trial.plan.loss)
+            planned.append(planned_trial)
+        return planned_trial
 
     try:
         trial = _with_fewer_promises(_decided(policy, plan), survey, plan)
     except SfumatoError as refused:
-        told = Diagnosis(REFUSED, Severity.WARNING, "table", refused.message.rstrip("."), 1, refused.remedy)
+        diagnosis = Diagnosis(
+            REFUSED, Severity.WARNING, "table", refused.message.rstrip("."), 1, refused.remedy
+        )
         note = f"protect refuses this table as it is: {refused.message}"
-        return replace(policy, note="\n".join(line for line in (policy.note, note) if line)), [told]
+        return replace(policy, note="\n".join(line for line in (policy.note, note) if line)), [diagnosis]
     warnings = _proposal(trial, survey, plan) if trial.most_is_lost else []
-    said = [_cost(trial), *(f"{found.what}. {found.remedy}" for found in warnings)]
-    note = "\n".join(line for line in (trial.policy.note, *said) if line)
+    sentences = [_cost(trial), *(f"{warning.what}. {warning.remedy}" for warning in warnings)]
+    note = "\n".join(line for line in (trial.policy.note, *sentences) if line)
     return replace(trial.policy, note=note), warnings
 
 
@@ -139,16 +143,16 @@ def _trials(draft: Policy, table: Microdata, progress: Progress) -> Iterator[Tri
 
     What `protect` finds by comparing all searches has no larger loss.
     """
-    refused, kept = None, False
+    refused, any_kept = None, False
     for quick in _quick_searches(draft):
         try:
-            made = make_plan(table, quick, progress=progress)
+            plan = make_plan(table, quick, progress=progress)
         except Infeasible as reason:
             refused = reason
             continue
-        kept = True
-        yield Trial(draft, made, LostCells.of(made.recoding))
-    if refused is not None and not kept:
+        any_kept = True
+        yield Trial(draft, plan, LostCells.of(plan.recoding))
+    if refused is not None and not any_kept:
         raise refused
 
 
@@ -160,8 +164,8 @@ def _quick_searches(policy: Policy) -> list[Policy]:
     able = [name for name in QUICK_SEARCHES if name in searches_of(policy)]
     if not able:
         return [replace(policy, protect=replace(policy.protect, search="top-down"))]
-    asked = [replace(policy.protect, search=name, suppress=Fraction(0)) for name in able]
-    return [replace(policy, protect=protect) for protect in asked]
+    choices = [replace(policy.protect, search=name, suppress=Fraction(0)) for name in able]
+    return [replace(policy, protect=protect) for protect in choices]
 
 
 def _decided(policy: Policy, plan: Callable[[Policy], Trial]) -> Policy:
@@ -217,7 +221,7 @@ def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:
 def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence) -> Policy:
     """Returns the policy without these promises; their columns wait for confirmation."""
     columns = [promise.sensitive[0] for promise in given_up]
-    kept = Promises(tuple(p for p in policy.promises.stated if p not in given_up))
+    promises = Promises(tuple(p for p in policy.promises.stated if p not in given_up))
     waiting = {}
     for promise, name in zip(given_up, columns, strict=True):
         share = f"{float(_commonest(promise, survey)):.0%}"
@@ -227,15 +231,15 @@ def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence)
         )
     order = [name for name in policy.columns if name in policy.confirm or name in waiting]
     confirm = {name: waiting.get(name) or policy.confirm[name] for name in order}
-    return replace(policy, promises=kept, confirm=confirm)
+    return replace(policy, promises=promises, confirm=confirm)
 
 
 def _cost(trial: Trial) -> str:
     """Returns what a plan costs, in a sentence without a value."""
-    kept, rows = 1 - trial.lost.share, pluralize(trial.plan.rows, "row")
+    share_left, rows = 1 - trial.lost.share, pluralize(trial.plan.rows, "row")
     lost = f"; lost for everybody: {', '.join(trial.lost.columns)}" if trial.lost.columns else ""
     return (
-        f"Planned on {rows} by {trial.plan.search}: {float(kept):.0%} of the cells of"
+        f"Planned on {rows} by {trial.plan.search}: {float(share_left):.0%} of the cells of"
         f" {pluralize(trial.keys, 'key column')} still tell something,"
         f" {pluralize(trial.plan.suppressed, 'row')}"
         f" suppressed{lost}."
@@ -250,11 +254,11 @@ def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Tria
     left_out: tuple[str, ...] = ()
     for count in range(1, min(MOST_LEFT_OUT, len(dearest) - 1) + 1):
         try:
-            other = plan(_leaving_out(trial.policy, dearest[:count]))
+            candidate = plan(_leaving_out(trial.policy, dearest[:count]))
         except SfumatoError:
             continue
-        if other.lost.share < best.lost.share - NOTABLE_GAIN:
-            best, left_out = other, tuple(dearest[:count])
+        if candidate.lost.share < best.lost.share - NOTABLE_GAIN:
+            best, left_out = candidate, tuple(dearest[:count])
         if best.lost.share <= LOST_SHARE:
             break
     what = (
@@ -262,11 +266,11 @@ def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Tria
         f" {float(trial.lost.share):.0%} of their cells are lost under this draft"
     )
     if left_out:
-        one = len(left_out) == 1
+        single = len(left_out) == 1
         remedy = (
             f"Leaving out {', '.join(left_out)} (role identifier) would bring that to"
-            f" {float(best.lost.share):.0%} of the cells that are left; or give {'it' if one else 'them'} a"
-            " coarser taxonomy, or another role where nobody knows the values."
+            f" {float(best.lost.share):.0%} of the cells that are left; or give {'it' if single else 'them'}"
+            " a coarser taxonomy, or another role where nobody knows the values."
         )
     else:
         remedy = (

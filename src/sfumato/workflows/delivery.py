@@ -180,8 +180,8 @@ class Delivery:
         """How many leaked rows of each version identify its holder; nothing where no versions were chosen."""
         if self.versions is None:
             return {}
-        found = self.versions.identifying_rows(list(self._assigned.values()))
-        return {name: rows.as_dict() for name, rows in found.items()}
+        by_recipient = self.versions.identifying_rows(list(self._assigned.values()))
+        return {name: rows.as_dict() for name, rows in by_recipient.items()}
 
     def _judge_together(
         self, policy: Policy, history: Sequence[ReleaseRecord], record: ReleaseRecord
@@ -199,8 +199,12 @@ class Delivery:
         if record.recipient in self._assigned and is_for_colluders(policy):
             new = len(self._assigned)
             tables += [
-                KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k, name)
-                for name, one in self._assigned.items()
+                KnownTable(
+                    version.plan.imprint.as_dict(),
+                    None if version.override is None else version.override.k,
+                    name,
+                )
+                for name, version in self._assigned.items()
             ]
         else:
             tables.append(KnownTable(imprint_document(record), holder=record.recipient))
@@ -209,7 +213,7 @@ class Delivery:
         key = tuple(canonical(table.document) for table in tables)
         if self._ruled is None or self._ruled[0] != key:
             plain = replace(policy, promises=self.policy.promises)
-            references = (one.plan.reference for one in self._assigned.values())
+            references = (version.plan.reference for version in self._assigned.values())
             for reference in references:
                 plain = plain if reference is None else reference.bind(plain)
             self._ruled = key, judge_together(self.source, plain, tables, new=new, progress=self._progress)
@@ -220,9 +224,11 @@ class Delivery:
         if not self.names:
             return False
         released = any(record.place for record in history)
-        held = any(record.recipient is not None for record in history) and not self.policy.promises.looks_back
-        asked = len(self.names) > 1 or self.policy.recipients is not None or bool(self.overrides)
-        wanted = asked or released or held
+        by_history = (
+            any(record.recipient is not None for record in history) and not self.policy.promises.looks_back
+        )
+        by_policy = len(self.names) > 1 or self.policy.recipients is not None or bool(self.overrides)
+        wanted = by_policy or released or by_history
         if wanted and not recodes_columns(self.policy):
             raise BadPolicy(
                 f"{self.policy.protect.search} recodes every class by itself: versions have no pattern to be"
@@ -327,8 +333,8 @@ class Delivery:
 def person_columns(policy: Policy) -> list[str]:
     """The columns that tell people apart, by the policy or by one of its promises."""
     words = policy.to_dict()
-    said = [words.get("person"), *(promise.parameters().get("person") for promise in policy.promises)]
-    return [str(word["column"] if isinstance(word, Mapping) else word) for word in said if word]
+    entries = [words.get("person"), *(promise.parameters().get("person") for promise in policy.promises)]
+    return [str(word["column"] if isinstance(word, Mapping) else word) for word in entries if word]
 
 
 def known_trees(history: Sequence[ReleaseRecord]) -> list[str]:

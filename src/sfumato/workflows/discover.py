@@ -56,7 +56,7 @@ def discover(
     source = open_table(data, memory)
     check_header(source, header=header)
     form = declared_form(data, source)
-    found = scan(
+    discovery = scan(
         source if sample is None else _sampled(source, sample),
         Reading.of(k=k, mode=mode, fraction=fraction, count=count),
         method=SearchMethod(
@@ -74,7 +74,7 @@ def discover(
         without=without,
         progress=progress or silent,
     )
-    return replace(found, source=form)
+    return replace(discovery, source=form)
 
 
 def _sampled(source: Source, rows: int) -> Source:

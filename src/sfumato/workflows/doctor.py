@@ -160,8 +160,8 @@ def _compiled() -> Requirement:
     place = Path(os.environ.get("NUMBA_CACHE_DIR") or kernels / "__pycache__")
     nearest = next(folder for folder in (place, *place.parents) if folder.exists())
     if os.access(nearest, os.W_OK):
-        kept = len(list(place.rglob("*.nbi"))) if place.is_dir() else 0
-        return Requirement("compiled code", State.FINE, f"{kept} loops kept")
+        loops = len(list(place.rglob("*.nbi"))) if place.is_dir() else 0
+        return Requirement("compiled code", State.FINE, f"{loops} loops kept")
     remedy = "Set NUMBA_CACHE_DIR to a folder that can be written to."
     return Requirement("compiled code", State.NOTE, "cannot be kept: every run compiles again", remedy)
 
@@ -235,11 +235,11 @@ class TrialRun:
     loss: float | int
 
     def __str__(self) -> str:
-        told = (
+        outcome = (
             f"{pluralize(self.rows - self.suppressed, 'row')} as {self.format}, {self.suppressed:,}"
             " suppressed"
         )
-        return f"{told}, loss {format_number(self.loss)}; judged from its bytes and removed"
+        return f"{outcome}, loss {format_number(self.loss)}; judged from its bytes and removed"
 
 
 @dataclass(frozen=True)
@@ -343,21 +343,21 @@ def checkup_table(
     folder. Raises where the file itself cannot be read, or the policy declares none of its columns.
     """
     show = progress or silent
-    rules, found = (None, []) if policy is None else _loaded(policy)
+    rules, diagnoses = (None, []) if policy is None else _loaded(policy)
     source = open_table(data, policy=rules)
     if rules is None:
         check_header(source, header=header)
         survey = source.survey(progress=show)
     else:
         survey, beside = examine_beside(source, rules, show)
-        found += beside
+        diagnoses += beside
     trial = None
-    if rules is not None and all(_may_be_tried(diagnosis) for diagnosis in found):
+    if rules is not None and all(_may_be_tried(diagnosis) for diagnosis in diagnoses):
         trial, refusals = _tried(rules, source, show)
-        found += refusals
+        diagnoses += refusals
     form = source_form(source.reader) if isinstance(source, RowSource) else NO_FORM
-    said = tuple(worst_first(found))
-    return TableCheckup(source.kind, form, survey, rules, policy is not None, said, trial)
+    sorted_diagnoses = tuple(worst_first(diagnoses))
+    return TableCheckup(source.kind, form, survey, rules, policy is not None, sorted_diagnoses, trial)
 
 
 def _loaded(policy: str | Path) -> tuple[Policy | None, list[Diagnosis]]:

@@ -78,17 +78,17 @@ def erase(
     if isinstance(ledger, str):
         LedgerDatabase(ledger).require()
     opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
-    unsettled = sum(one.outcome in UNSETTLED for one in recover(opened))
+    unsettled = sum(recovered.outcome in UNSETTLED for recovered in recover(opened))
     request = ErasureRequest(label_marks(keys), told_by, chain)
     theirs, in_table = None, 0
     if source is not None and rules is not None:
-        history, told = opened.history(chain), progress or silent
+        history, show = opened.history(chain), progress or silent
         if named:
             theirs = sorted(set(named))
-            request = _with_rows(request, source, rules, history, theirs, told)
+            request = _with_rows(request, source, rules, history, theirs, show)
         elif told_by is not None:
             theirs = rows_of_keys(source, told_by, keys)
-            request, in_table = _with_batches(request, source, rules, history, keys, told)
+            request, in_table = _with_batches(request, source, rules, history, keys, show)
     entry, erased = erase_people(opened, request, in_table=in_table, at=at)
     report = Erasure.of(entry, erased, rows=theirs, postgresql=opened.database.path is None)
     return report.beside_unsettled(unsettled)
@@ -105,10 +105,10 @@ def _checked_keys(people: Sequence[str]) -> list[str]:
 
 def _person_column(policy: Policy | None, column: str | None) -> str | None:
     """Returns the column that tells people apart."""
-    said = [] if policy is None else person_columns(policy)
-    if column is not None and said and column not in said:
+    declared = [] if policy is None else person_columns(policy)
+    if column is not None and declared and column not in declared:
         raise UsageError("the policy tells people apart by another column", where=f"column {column}")
-    return column or (said[0] if said else None)
+    return column or (declared[0] if declared else None)
 
 
 def _with_batches(
@@ -130,9 +130,9 @@ def _with_batches(
     policy.check_columns(source.columns)
     more = [] if any(c.name == column for c in policy.codings) else [Coding(column, Role.IDENTIFIER, _flat)]
     table = source.count([*policy.codings, *more], missing=policy.missing, progress=progress)
-    theirs, found = rows_by_release(table, earlier, keys, person=column, since=promise.batch_column)
+    theirs, in_table = rows_by_release(table, earlier, keys, person=column, since=promise.batch_column)
     rows = {record.number: n for record, n in zip(history, theirs, strict=True) if n}
-    return replace(request, rows=rows, after=history[-1].hash), found
+    return replace(request, rows=rows, after=history[-1].hash), in_table
 
 
 def _with_rows(

@@ -100,11 +100,11 @@ def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None =
     if any(warning.name == REFUSED for warning in warnings):
         policy, warnings = _planned_in_full(wanted, evidence, show), []
     if intent.recipients > 1:
-        policy, told = _for_recipients(policy, evidence, intent, show)
-        warnings = [*warnings, *told]
+        policy, by_recipients = _for_recipients(policy, evidence, intent, show)
+        warnings = [*warnings, *by_recipients]
     repeated = several_rows(policy, evidence.survey) if evidence.draft().person else ()
-    found = (*repeated, *_single_rows(intent, evidence), *warnings)
-    return FirstPolicy(replace(policy, note=_note(policy, intent)), intent, found)
+    diagnoses = (*repeated, *_single_rows(intent, evidence), *warnings)
+    return FirstPolicy(replace(policy, note=_note(policy, intent)), intent, diagnoses)
 
 
 def _planned_in_full(policy: Policy, evidence: DraftEvidence, progress: Progress) -> Policy:

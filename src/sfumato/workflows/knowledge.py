@@ -34,10 +34,10 @@ class ProposedKnowledge(Printable):
 
     def card(self) -> Card:
         """Returns what is printed: numbers, and no label or term."""
-        known = self.knowledge
+        knowledge = self.knowledge
         lines = [
-            ("labels", f"{len(known.labels)}"),
-            ("terms", f"{len(known.terms)}"),
+            ("labels", f"{len(knowledge.labels)}"),
+            ("terms", f"{len(knowledge.terms)}"),
             ("records", f"{self.records}"),
         ]
         left = pluralize(self.labels_left_out, "label has", "labels have")
@@ -46,11 +46,11 @@ class ProposedKnowledge(Printable):
 
     def as_dict(self) -> dict[str, object]:
         """Returns numbers for a JSON document."""
-        known = self.knowledge
+        knowledge = self.knowledge
         return {
-            "labels": len(known.labels),
-            "terms": len(known.terms),
-            "rows": len(known.rows),
+            "labels": len(knowledge.labels),
+            "terms": len(knowledge.terms),
+            "rows": len(knowledge.rows),
             "records": self.records,
             "labels_left_out": self.labels_left_out,
         }
@@ -119,16 +119,18 @@ def proposed_knowledge(
         raise UsageError("support is at least 1, and share is from 0 to 1")
     records = _records(data, place)
     plain = place.text is None and place.document is None and support == 1 and not share
-    single = all(len(held) <= 1 for _, held, _ in records)
+    single = all(len(terms) <= 1 for _, terms, _ in records)
     if plain and not single:
-        known = Knowledge.of((name, held) for name, held, _ in records)
+        knowledge = Knowledge.of((name, terms) for name, terms, _ in records)
     else:
-        known = propose(records, support=support, share=share)
+        knowledge = propose(records, support=support, share=share)
     common: Counter[str] = Counter()
     for name, _, number in records:
         common[name] += number
-    kept = {name: common[name] for name in known.labels}
-    return ProposedKnowledge(known, Prevalence.of(kept), common.total(), len(common) - len(kept))
+    prevalences = {name: common[name] for name in knowledge.labels}
+    return ProposedKnowledge(
+        knowledge, Prevalence.of(prevalences), common.total(), len(common) - len(prevalences)
+    )
 
 
 def _records(data: AnyTable, place: TermPlace) -> list[Record]:
@@ -146,19 +148,19 @@ def _records(data: AnyTable, place: TermPlace) -> list[Record]:
     texts = {c.name: table.column(c.name).taxonomy.leaf_labels for c in codings}
     cells = {name: [texts[name][code] for code in table.codes(name).tolist()] for name in texts}
     finder = TermFinder.of(place.vocabulary)
-    held = [finder.terms(cell or "") if form is None else terms_of(cell) for cell in cells[column]]
-    times = _times(cells[count], count) if count else [1] * len(held)
-    whose = cells[document] if document else [None] * len(held)
-    rows = zip(cells[place.label], held, times, table.counts.tolist(), whose, strict=True)
-    kept = [(str(name), some, t * n, of) for name, some, t, n, of in rows if name is not None]
+    term_sets = [finder.terms(cell or "") if form is None else terms_of(cell) for cell in cells[column]]
+    times = _times(cells[count], count) if count else [1] * len(term_sets)
+    whose = cells[document] if document else [None] * len(term_sets)
+    rows = zip(cells[place.label], term_sets, times, table.counts.tolist(), whose, strict=True)
+    labelled = [(str(name), terms_here, t * n, of) for name, terms_here, t, n, of in rows if name is not None]
     if document is not None:
-        return by_document(kept)
-    return [(name, some, number) for name, some, number, _ in kept]
+        return by_document(labelled)
+    return [(name, terms_here, number) for name, terms_here, number, _ in labelled]
 
 
 def _times(cells: Sequence[Label], column: str) -> list[int]:
     """Reads for how many records every row stands."""
-    found = []
+    counts = []
     for cell in cells:
         try:
             number = Fraction(cell or "")
@@ -166,8 +168,8 @@ def _times(cells: Sequence[Label], column: str) -> list[int]:
             number = Fraction(-1)
         if number < 0 or number.denominator != 1:
             raise BadData("a whole number from 0 on is expected in every cell", where=f"column {column}")
-        found.append(int(number))
-    return found
+        counts.append(int(number))
+    return counts
 
 
 def _flat(values: Sequence[Label]) -> Taxonomy:

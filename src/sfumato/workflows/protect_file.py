@@ -175,7 +175,7 @@ def _beside_earlier(
 
 def declared_form(data: AnyTable, source: Source) -> SourceForm:
     """Returns what a policy remembers of how a table was read: what the caller said, and what was found."""
-    said = data.form if isinstance(data, DataFile) else NO_FORM
-    if said.date_format is not None and said.date_format not in DATE_FORMS:
+    form = data.form if isinstance(data, DataFile) else NO_FORM
+    if form.date_format is not None and form.date_format not in DATE_FORMS:
         raise UsageError("there is no such form of dates", remedy=f"Say one of {', '.join(DATE_FORMS)}.")
-    return source_form(source.reader).over(said) if isinstance(source, RowSource) else said
+    return source_form(source.reader).over(form) if isinstance(source, RowSource) else form

@@ -69,12 +69,12 @@ class HandedOutVersion:
         counted = _without_hidden(count_published(version, fine, progress=progress))
         if not counted.rows:
             raise BadData("the version shows no row", remedy="Give what the recipient was handed.")
-        shown = imprint_of(counted, fine, policy=policy)
+        imprint_read = imprint_of(counted, fine, policy=policy)
         cuts = {
-            column.name: completed_cut(held, column.taxonomy)
-            for column, held in zip(table.keys, shown.keys, strict=True)
+            column.name: completed_cut(key, column.taxonomy)
+            for column, key in zip(table.keys, imprint_read.keys, strict=True)
         }
-        imprint = part_of_release(imprint_without_promises(policy, table, cuts), shown)
+        imprint = part_of_release(imprint_without_promises(policy, table, cuts), imprint_read)
         if imprint is None:
             raise BadData(
                 f"the version ({counted.rows} rows) is not the original ({table.rows}) at one cut per column",
@@ -100,38 +100,38 @@ def imprint_without_promises(policy: Policy, table: Microdata, cuts: Mapping[str
     return Plan(policy, recoded(table, cuts, Promises(())), (), 0.0).imprint
 
 
-def completed_cut(shown: KeyImprint, taxonomy: Taxonomy) -> Cut:
+def completed_cut(key: KeyImprint, taxonomy: Taxonomy) -> Cut:
     """Returns the cut of which a version shows these nodes.
 
     Where it shows nothing it says nothing of its cut: that part is at the level of all that is shown, if one
     level has it all, and otherwise as coarse as it can be.
     """
-    nodes = shown.onto(taxonomy)[shown.cut]
-    told = np.zeros(len(taxonomy.leaves), dtype=bool)
+    nodes = key.onto(taxonomy)[key.cut]
+    covered = np.zeros(len(taxonomy.leaves), dtype=bool)
     node_of = np.zeros(len(taxonomy.leaves), np.int32)
     for v in nodes.tolist():
-        told[taxonomy.low[v] : taxonomy.high[v]] = True
+        covered[taxonomy.low[v] : taxonomy.high[v]] = True
         node_of[taxonomy.low[v] : taxonomy.high[v]] = v
-    if told.all():
+    if covered.all():
         return Cut(taxonomy, node_of)
     for level in taxonomy.levels:
-        same = (taxonomy.low[level] == taxonomy.low[node_of]) & (
+        agree = (taxonomy.low[level] == taxonomy.low[node_of]) & (
             taxonomy.high[level] == taxonomy.high[node_of]
         )
-        if same[told].all():
-            return Cut(taxonomy, np.where(told, node_of, level).astype(np.int32))
-    return Cut(taxonomy, np.where(told, node_of, _coarsest(taxonomy, told)).astype(np.int32))
+        if agree[covered].all():
+            return Cut(taxonomy, np.where(covered, node_of, level).astype(np.int32))
+    return Cut(taxonomy, np.where(covered, node_of, _coarsest(taxonomy, covered)).astype(np.int32))
 
 
-def _coarsest(taxonomy: Taxonomy, told: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _coarsest(taxonomy: Taxonomy, covered: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Returns, for every leaf that is not told, the highest node above it without a leaf that is."""
-    before = np.concatenate(([0], np.cumsum(told)))
+    before = np.concatenate(([0], np.cumsum(covered)))
     free = before[taxonomy.high] == before[taxonomy.low]
-    found = taxonomy.leaves.astype(np.int32)
+    nodes = taxonomy.leaves.astype(np.int32)
     for _ in range(taxonomy.height):
-        above = taxonomy.parent[found]
-        found = np.where((above >= 0) & free[above], above, found).astype(np.int32)
-    return found
+        above = taxonomy.parent[nodes]
+        nodes = np.where((above >= 0) & free[above], above, nodes).astype(np.int32)
+    return nodes
 
 
 def _without_hidden(counted: Microdata) -> Microdata:
@@ -147,8 +147,8 @@ def _without_hidden(counted: Microdata) -> Microdata:
         return counted
     columns, ranks = [], []
     for column in counted.columns:
-        held, rank = np.unique(counted.codes(column.name)[~hidden], return_inverse=True)
-        labels = [column.taxonomy.leaf_labels[i] for i in held.tolist()]
+        codes, rank = np.unique(counted.codes(column.name)[~hidden], return_inverse=True)
+        labels = [column.taxonomy.leaf_labels[i] for i in codes.tolist()]
         columns.append(replace(column, taxonomy=Taxonomy.flat(labels)))
         ranks.append(rank.ravel())
     return Microdata.of_codes(columns, ranks, counts=counted.counts[~hidden])
@@ -176,17 +176,17 @@ def with_recipients(policy: Policy) -> Policy:
 
 def with_smaller_k(policy: Policy, k: int) -> Policy:
     """Returns the policy with every k above this one lowered to it; raises `UsageError` if there is none."""
-    made, is_lowered = [], False
+    promises, is_lowered = [], False
     for promise in policy.promises:
         smaller = with_least_people(promise, k) if promise.least_people > k else promise
         is_lowered = is_lowered or smaller != promise
-        made.append(smaller)
+        promises.append(smaller)
     if not is_lowered:
         raise UsageError(
             f"the policy promises no k above {k}: there is nothing to override",
             remedy="Leave the override out.",
         )
-    return replace(policy, promises=Promises(tuple(made)))
+    return replace(policy, promises=Promises(tuple(promises)))
 
 
 class RecipientVersions:
@@ -244,11 +244,11 @@ class RecipientVersions:
         for name, version in self._chosen_together(plain).items():
             chosen[name] = (self.policy, version, self.patterns)
             self.held.append(EarlierVersion(name, version.cuts))
-        waiting, held = [n for n in plain if n not in chosen], list(self.held)
+        waiting, before = [n for n in plain if n not in chosen], list(self.held)
         for name in waiting:
             fitting = self._fit(name, self.policy, self.patterns, self.rule.tolerance)
             if fitting is None:
-                self.held = held
+                self.held = before
                 raise refused_beside_earlier(self._enough_for(waiting))
             chosen[name] = (self.policy, fitting, self.patterns)
             self.held.append(EarlierVersion(name, fitting.cuts))
@@ -282,12 +282,12 @@ class RecipientVersions:
 
     def _same_table(self) -> None:
         """Every earlier version, made again from this table, is what is remembered of it."""
-        for (record, imprint), held in zip(self._records, self.held, strict=True):
+        for (record, imprint), version in zip(self._records, self.held, strict=True):
             policy = self.policy
             smallest = max((promise.least_people for promise in policy.promises), default=0)
             if record.override is not None and smallest > int(record.override["k"]):
                 policy = with_smaller_k(policy, int(record.override["k"]))
-            if not self._is_made_again(policy, record, imprint, held.cuts):
+            if not self._is_made_again(policy, record, imprint, version.cuts):
                 raise RefusedByHistory(
                     f"the table is not the one that release {record.sequence} of chain {record.chain} was"
                     " made from",
@@ -339,9 +339,9 @@ class RecipientVersions:
     def _classified(self, policy: Policy) -> Patterns:
         """The patterns by what they keep; a promise about earlier releases asks for classes of k, too."""
         lasting = tuple(p for p in policy.promises if not isinstance(p, CrossReleasePromise))
-        asked = max((p.least_people for p in policy.promises.cross_release), default=0)
-        if asked > max((p.least_people for p in lasting), default=1):
-            lasting += (KAnonymity(asked),)
+        least = max((p.least_people for p in policy.promises.cross_release), default=0)
+        if least > max((p.least_people for p in lasting), default=1):
+            lasting += (KAnonymity(least),)
         return classify(self.table, Promises(lasting), aim_of(policy), progress=self._progress)
 
     def _versions(self, patterns: Patterns) -> AvailableVersions:
@@ -358,8 +358,8 @@ class RecipientVersions:
         if not names or beside or (self.held and self.policy.promises.looks_back):
             return {}
         versions = dict(zip(names, self._several(len(names)), strict=True))
-        kept = all(self._keeps(name, self.policy, version.cuts) for name, version in versions.items())
-        return versions if kept else {}
+        all_keep = all(self._keeps(name, self.policy, version.cuts) for name, version in versions.items())
+        return versions if all_keep else {}
 
     def _several(self, count: int) -> list[PlannedVersion]:
         if not self.patterns.allowed.any():
@@ -409,12 +409,12 @@ class RecipientVersions:
     def identifying_rows(self, assigned: Sequence[AssignedVersion]) -> dict[str, IdentifyingRows]:
         """How many leaked rows of each version identify its holder, beside all versions that others hold."""
         return {
-            one.recipient: identifying_rows(
-                one.recipient,
-                one.plan.recoding,
-                [held.cuts for held in self.held if held.recipient != one.recipient],
+            version.recipient: identifying_rows(
+                version.recipient,
+                version.plan.recoding,
+                [earlier.cuts for earlier in self.held if earlier.recipient != version.recipient],
             )
-            for one in assigned
+            for version in assigned
         }
 
     def _fit(
@@ -436,13 +436,13 @@ class RecipientVersions:
         return next(t for t in wider if t == wider[-1] or self._is_enough(t, names))
 
     def _is_enough(self, tolerance: Fraction, names: Sequence[str]) -> bool:
-        held, fitting = list(self.held), 0
+        before, fitting = list(self.held), 0
         for name in names:
             if (version := self._fit(name, self.policy, self.patterns, tolerance)) is None:
                 break
             self.held.append(EarlierVersion(name, version.cuts))
             fitting += 1
-        self.held = held
+        self.held = before
         return fitting == len(names)
 
     def _keeps(self, name: str, policy: Policy, cuts: Cuts) -> bool:
@@ -475,7 +475,7 @@ class RecipientVersions:
             sizes.add(min(1, len(others)))
         if coalition is Coalition.ANY:  # of a crowd, pairs and everybody
             sizes |= set(range(2, len(others) + 1)) if len(others) < MOST_VERSIONS_COMBINED else {len(others)}
-        groups = [{name, *some} for size in sorted(sizes) for some in combinations(others, size)]
+        groups = [{name, *members} for size in sorted(sizes) for members in combinations(others, size)]
         return [[imprint for who, imprint in every if who in group] for group in groups]
 
     def _assigned(
@@ -487,10 +487,14 @@ class RecipientVersions:
         override: Override | None,
     ) -> AssignedVersion:
         own = [imprint for record, imprint in self._records if record.recipient == name]
-        held = replace(policy, promises=policy.promises.given(own)) if policy.promises.looks_back else policy
+        own_policy = (
+            replace(policy, promises=policy.promises.given(own)) if policy.promises.looks_back else policy
+        )
         levels = None if version.index is None else patterns.named(version.index)
         cuts: Mapping[str, Cut] = version.cuts
-        return AssignedVersion(name, policy, plan_of_cuts(self.table, held, cuts, levels=levels), override)
+        return AssignedVersion(
+            name, policy, plan_of_cuts(self.table, own_policy, cuts, levels=levels), override
+        )
 
 
 def _with_imprints(history: Sequence[ReleaseRecord]) -> list[tuple[ReleaseRecord, Imprint]]:

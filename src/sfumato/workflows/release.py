@@ -121,7 +121,7 @@ def release(
     allowed, baseline = overrides_and_baseline(overrides, rules, names, opened, chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
     if rules.chain is None:
-        made: Delivery | ChainDelivery = Delivery(
+        new_delivery: Delivery | ChainDelivery = Delivery(
             *read,
             rules,
             places,
@@ -134,10 +134,10 @@ def release(
     else:
         from sfumato.workflows.chain_release import ChainDelivery  # noqa: PLC0415  # for chains of groups alone
 
-        made = ChainDelivery(
+        new_delivery = ChainDelivery(
             *read, rules, list(places), baseline=baseline, ledger=opened, ignore_chains=apart, progress=show
         )
-    with made as delivery:
+    with new_delivery as delivery:
         every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
             return _rehearsed(opened, delivery, chain, every)

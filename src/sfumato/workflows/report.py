@@ -129,8 +129,8 @@ def published_evidence(
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
     audited = attacked or audit(file, policy, memory=memory, progress=progress)
     form = form_of(open_table(file, memory, policy))
-    shown = file_texts(file, keys, most=MOST_TEXTS, form=form)
-    return PublishedEvidence(file.name, _digest(file), policy, shown, audited, certified)
+    texts = file_texts(file, keys, most=MOST_TEXTS, form=form)
+    return PublishedEvidence(file.name, _digest(file), policy, texts, audited, certified)
 
 
 def _digest(file: Path) -> str:
@@ -173,13 +173,13 @@ def with_original(
         raise UsageError("the original is read by a policy", remedy="Name the policy with -p.")
     before = attacked or audit(original, evidence.policy, progress=progress)
     use = compare(original, safe, evidence.policy, progress=progress)
-    told = {
+    figures = {
         "source_rows": f"{use.table.rows:,}",
         "rows": f"{use.table.published:,}",
         "suppressed": f"{use.table.suppressed:,}",
         "classes": f"{use.table.classes:,}",
     }
-    return replace(evidence, before=before, usefulness=use, figures={**told, **evidence.figures})
+    return replace(evidence, before=before, usefulness=use, figures={**figures, **evidence.figures})
 
 
 def of_plan(plan: Plan, original: AnyTable | None, progress: Progress) -> InternalEvidence:
@@ -255,7 +255,9 @@ def of_record(record: ReleaseRecord, policy: Policy | None, signer: str) -> Inte
         record.verdicts,
     )
     figures = {name: record.figures[name] for name in ("rows", "suppressed", "classes", "loss")}
-    told = {name: format_number(value) for name, value in figures.items() if isinstance(value, int | float)}
+    numbers = {
+        name: format_number(value) for name, value in figures.items() if isinstance(value, int | float)
+    }
     remarks = [f"{figure_words(name)}: {format_number(value)}" for name, value in _beside(record).items()]
     return InternalEvidence(
         f"release {record.sequence} of chain {record.chain}",
@@ -263,7 +265,7 @@ def of_record(record: ReleaseRecord, policy: Policy | None, signer: str) -> Inte
         policy,
         record.policy,
         figures={
-            **told,
+            **numbers,
             "smallest": format_number(record.figures.get("k")),
             "versions": _versions(record.versions),
         },
@@ -287,8 +289,8 @@ def _versions(versions: Mapping[str, str]) -> str:
 
 def _line(verdict: JsonMapping, policy: Policy | None) -> PromiseLine:
     """Returns a promise as a document tells of it, in words where the policy is at hand."""
-    known = {} if policy is None else {str(promise): promise for promise in policy.promises}
-    promise = known.get(str(verdict["promise"]))
+    by_sentence = {} if policy is None else {str(promise): promise for promise in policy.promises}
+    promise = by_sentence.get(str(verdict["promise"]))
     return PromiseLine(
         str(verdict["promise"]),
         "" if promise is None else promise.in_words(),
@@ -340,8 +342,8 @@ def report(
     _check_choices(audience, criteria)
     by_criteria = criteria == "wp29"
     rules = None if policy is None else load_policy(policy)
-    with ExitStack() as held:
-        subject = _subject(of, ledger, held)
+    with ExitStack() as stack:
+        subject = _subject(of, ledger, stack)
         if isinstance(subject, Path) and subject.suffix != ".json":
             published = published_evidence(
                 subject, _needed(rules), key=_public_keys(key), memory=memory, progress=show
@@ -352,20 +354,20 @@ def report(
         else:
             _check_internal(audience)
             evidence = _without_table(subject, rules, original, ledger, show)
-    return internal_report(evidence, made=when, by_criteria=by_criteria)
+    return internal_report(evidence, written_at=when, by_criteria=by_criteria)
 
 
-def internal_report(evidence: InternalEvidence, *, made: str, by_criteria: bool = False) -> Report:
+def internal_report(evidence: InternalEvidence, *, written_at: str, by_criteria: bool = False) -> Report:
     """Returns the internal report on evidence that was gathered."""
     mark = _fingerprint(evidence.subject, evidence.policy_digest, evidence.promises, evidence.figures)
-    page = internal_page(evidence, made=made, fingerprint=mark, by_criteria=by_criteria)
+    page = internal_page(evidence, written_at=written_at, fingerprint=mark, by_criteria=by_criteria)
     return Report(page, "internal", evidence.subject, mark)
 
 
 def _public(published: PublishedEvidence, when: str, by_criteria: bool) -> Report:
     """The public report; its fingerprint is of what is published, so that nothing else is guessed by it."""
     mark = _fingerprint(published.file, published.digest, published.policy.digest, published.promises)
-    page = public_page(published, made=when, fingerprint=mark, by_criteria=by_criteria)
+    page = public_page(published, written_at=when, fingerprint=mark, by_criteria=by_criteria)
     return Report(page, "public", published.file, mark)
 
 
@@ -374,7 +376,7 @@ def _fingerprint(*findings: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Plan | ReleaseRecord | Path:
+def _subject(of: AnySubject, ledger: Ledger | str | None, stack: ExitStack) -> Plan | ReleaseRecord | Path:
     """What is reported on: a plan, a record, the file of a plan, or that of a published table."""
     if isinstance(of, Plan):
         return of
@@ -389,7 +391,7 @@ def _subject(of: AnySubject, ledger: Ledger | str | None, held: ExitStack) -> Pl
     if isinstance(of, Address) or (isinstance(of, str) and is_address(of)):
         from sfumato.releases.files import local_copy
 
-        return Path(str(held.enter_context(local_copy(Address.of(str(of))))))
+        return Path(str(stack.enter_context(local_copy(Address.of(str(of))))))
     place = Path(str(of))
     if ledger is not None and not place.exists():
         return _record(str(of), ledger)

@@ -168,10 +168,10 @@ def _refuse_forgotten(history: Sequence[ReleaseRecord]) -> None:
 def imprint_document(record: ReleaseRecord) -> JsonMapping:
     """Returns the imprint of one release as plain data; an empty document where it is damaged."""
     try:
-        found = read_json(record.memory)
+        document = read_json(record.memory)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -200,5 +200,5 @@ class EarlierReleases:
             return
         from sfumato.workflows.baseline_policy import baseline_warning
 
-        if (found := baseline_warning(policy, self.records, self.chain)) is not None:
-            warn(found)
+        if (warning := baseline_warning(policy, self.records, self.chain)) is not None:
+            warn(warning)

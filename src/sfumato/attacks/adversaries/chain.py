@@ -47,9 +47,9 @@ class CorrespondenceAttack:
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "k-anonymity")
 
     @classmethod
-    def holding(cls, held: HeldReleases) -> CorrespondenceAttack:
+    def holding(cls, evidence: HeldReleases) -> CorrespondenceAttack:
         """Returns the attack of somebody who holds these releases."""
-        return cls(held.releases, held.k, register=held.register)
+        return cls(evidence.releases, evidence.k, register=evidence.register)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
@@ -69,20 +69,20 @@ class CorrespondenceAttack:
         sizes = self.releases[-1].sizes[: len(last)]
         broken = (last >= 0) & (last < k)
         people = int(sizes[broken].sum())
-        kept = target.least
+        candidates = target.least
         unsure = target.open if target.certain or target.seen else max(target.open, target.few)
         where = f"; {format_people(people)} in classes where that is below {k}" if people else ""
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
             sentence=f"{joint.sentences[t]}{where}",
-            confidence=Fraction(1, kept) if kept else Fraction(0),
+            confidence=Fraction(1, candidates) if candidates else Fraction(0),
             people=people,
-            breach=kept is not None and kept < k and (target.certain or target.seen),
+            breach=candidates is not None and candidates < k and (target.certain or target.seen),
             columns=joint.chain.names,
             details={
                 "release": t + 1,
-                "candidates": -1 if kept is None else kept,
+                "candidates": -1 if candidates is None else candidates,
                 "asked": k,
                 "exact": str(target.certain),
             },

@@ -52,37 +52,37 @@ class Composition:
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "continuous")
 
     @classmethod
-    def holding(cls, held: HeldReleases) -> Composition:
+    def holding(cls, evidence: HeldReleases) -> Composition:
         """Returns the attack of somebody who holds these releases."""
-        return cls(held.releases)
+        return cls(evidence.releases)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
-        asked = self.values or ceil(limits.over_columns(VALUES))
+        fewest = self.values or ceil(limits.over_columns(VALUES))
         chain = Chain.of(self.releases) if len(self.releases) > 1 else None
         if chain is None:
             return []
         last = len(chain) - 1
-        return [self._between(chain, i, last, asked) for i in range(last)]
+        return [self._between(chain, i, last, fewest) for i in range(last)]
 
-    def _between(self, chain: Chain, i: int, j: int, asked: int) -> Finding:
-        one, other = chain.releases[i], chain.releases[j]
-        matched = match_blocks(chain.trees, one, other)
+    def _between(self, chain: Chain, i: int, j: int, fewest: int) -> Finding:
+        earlier, later = chain.releases[i], chain.releases[j]
+        matched = match_blocks(chain.trees, earlier, later)
         order = np.argsort(matched.other, kind="stable")
         begin = np.searchsorted(matched.other[order], np.arange(matched.count + 1)).astype(np.int64)
-        each, every = np.ones(len(one.owner), np.int64), np.ones(len(other.owner), np.int64)
+        each, every = np.ones(len(earlier.owner), np.int64), np.ones(len(later.owner), np.int64)
         common, _, _, _, _ = least_overlaps(
-            one.start, matched.one, each, begin, other.owner[order], every, len(other)
+            earlier.start, matched.one, each, begin, later.owner[order], every, len(later)
         )
         there = common != NO_OVERLAP
         least = int(common[there].min(initial=NO_OVERLAP)) if there.any() else 0
-        few, single = there & (common < asked), there & (common == 1)
-        people = int(one.sizes[few].sum())
+        few, single = there & (common < fewest), there & (common == 1)
+        people = int(earlier.sizes[few].sum())
         parts = [f"at worst {pluralize(least, 'common value')}" if there.any() else "nobody can be in both"]
         if single.any():
-            parts.append(f"one alone for some of {format_people(int(one.sizes[single].sum()))}")
+            parts.append(f"one alone for some of {format_people(int(earlier.sizes[single].sum()))}")
         if (few & ~single).any():
-            parts.append(f"fewer than {asked} for some of {format_people(people)}")
+            parts.append(f"fewer than {fewest} for some of {format_people(people)}")
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
@@ -91,7 +91,7 @@ class Composition:
             people=people,
             breach=bool(few.any()),
             columns=chain.names,
-            details={"fewest common values": least, "asked": asked, "classes": int(few.sum())},
+            details={"fewest common values": least, "asked": fewest, "classes": int(few.sum())},
             not_tried=THREE_TOGETHER if len(chain) > 2 else "",
         )
 
@@ -121,9 +121,9 @@ class Differencing:
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "l-diversity")
 
     @classmethod
-    def holding(cls, held: HeldReleases) -> Differencing:
+    def holding(cls, evidence: HeldReleases) -> Differencing:
         """Returns the attack of somebody who holds these releases."""
-        return cls(held.releases, held.k)
+        return cls(evidence.releases, evidence.k)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
@@ -132,20 +132,20 @@ class Differencing:
         chain = Chain.of(self.releases)
         k = self.k or limits.asked_k or UNASKED
         pairs = enumerate(pairwise(chain.releases))
-        return [self._between(chain, i, one, other, k) for i, (one, other) in pairs]
+        return [self._between(chain, i, earlier, later, k) for i, (earlier, later) in pairs]
 
-    def _between(self, chain: Chain, i: int, one: ClassTable, other: ClassTable, k: int) -> Finding:
-        total, most = newcomers(chain, one, other)
-        some = total > 0
-        few, alike = some & (total < k), some & (most == total)
+    def _between(self, chain: Chain, i: int, earlier: ClassTable, later: ClassTable, k: int) -> Finding:
+        total, most = newcomers(chain, earlier, later)
+        nonempty = total > 0
+        few, alike = nonempty & (total < k), nonempty & (most == total)
         people = int(total[few | alike].sum())
-        least = int(total[some].min(initial=np.iinfo(np.int64).max)) if some.any() else 0
+        least = int(total[nonempty].min(initial=np.iinfo(np.int64).max)) if nonempty.any() else 0
         certain = int(total[alike].sum())
         best = Fraction(1, least) if least else Fraction(0)
         parts = [f"{format_people(int(total.sum()))} new"]
-        if some.any():
-            parts[0] += f" in {pluralize(int(some.sum()), 'region')}"
-        if some.sum() > 1:
+        if nonempty.any():
+            parts[0] += f" in {pluralize(int(nonempty.sum()), 'region')}"
+        if nonempty.sum() > 1:
             parts[0] += f", at least {least} in each"
         if few.any():
             parts.append(f"fewer than {k} in {int(few.sum())} of them")
@@ -159,29 +159,33 @@ class Differencing:
             people=people,
             breach=bool((few | alike).any()),
             columns=chain.names,
-            details={"fewest newcomers": least, "regions": int(some.sum()), "one value": int(alike.sum())},
+            details={
+                "fewest newcomers": least,
+                "regions": int(nonempty.sum()),
+                "one value": int(alike.sum()),
+            },
         )
 
 
-def newcomers(chain: Chain, one: ClassTable, other: ClassTable) -> tuple[Counts, Counts]:
+def newcomers(chain: Chain, earlier: ClassTable, later: ClassTable) -> tuple[Counts, Counts]:
     """Returns, per region, the newcomers, and how many of them share the commonest value.
 
     A region is a component of comparable classes; where nobody is old, each class is a region of its own.
     """
-    matched = match_blocks(chain.trees, one, other)
-    fresh = matched.surplus(one, other)
+    matched = match_blocks(chain.trees, earlier, later)
+    fresh = matched.surplus(earlier, later)
     joins = int(max(matched.join_one.max(initial=-1), matched.join_other.max(initial=-1))) + 1
     has_earlier = np.zeros(joins, dtype=bool)
     has_earlier[matched.join_one] = True
-    region = np.where(has_earlier[matched.join_other], matched.join_other, joins + np.arange(len(other)))[
-        other.owner
+    region = np.where(has_earlier[matched.join_other], matched.join_other, joins + np.arange(len(later)))[
+        later.owner
     ]
-    shared = has_earlier[matched.join_other[other.owner]]
-    total, most = np.zeros(joins + len(other), np.int64), np.zeros(joins + len(other), np.int64)
+    shared = has_earlier[matched.join_other[later.owner]]
+    total, most = np.zeros(joins + len(later), np.int64), np.zeros(joins + len(later), np.int64)
     _, first = np.unique(matched.other, return_index=True)
-    once = np.zeros(len(other.owner), dtype=bool)
+    once = np.zeros(len(later.owner), dtype=bool)
     once[first] = True
-    counts = np.where(shared, np.where(once, fresh[matched.other], 0), other.counts)
+    counts = np.where(shared, np.where(once, fresh[matched.other], 0), later.counts)
     np.add.at(total, region, counts)
     np.maximum.at(most, region, counts)
     return total, most

@@ -142,15 +142,15 @@ class WorldSums:
 def weigh(worlds: KeyWorlds, republish: Republish) -> tuple[WorldSums, WorldSums]:
     """Weighs all worlds, and those alone in which the search would have published the same table."""
     boxes = worlds.boxes
-    every, same, published = WorldSums(boxes), WorldSums(boxes), boxes.publication
-    held = np.repeat(boxes.held, boxes.counts, axis=0)
+    every, consistent, published = WorldSums(boxes), WorldSums(boxes), boxes.publication
+    value_codes = np.repeat(boxes.held, boxes.counts, axis=0)
     for world in worlds:
         every.add(world)
         codes = np.concatenate([group.codes for group in world])
-        recoding = republish(boxes.table(list(codes.T), held))
+        recoding = republish(boxes.table(list(codes.T), value_codes))
         if recoding is not None and publication_of(recoding, len(boxes.keys)) == published:
-            same.add(world)
-    return every, same
+            consistent.add(world)
+    return every, consistent
 
 
 # Key lists: every way in which the rows of one class may hold what is hidden, where there are few.
@@ -203,17 +203,17 @@ class KeyLists:
         return dict(self._told[c, j])
 
     def _figures(self, c: int, j: int) -> dict[str, Fraction]:
-        before, found = self.draws.commonest(c, j), self._listed(c, j)
-        after = max(found.chances(0), default=before)
+        before, listing = self.draws.commonest(c, j), self._listed(c, j)
+        after = max(listing.chances(0), default=before)
         return {
             "before": before,
             "after": after,
-            "share before": found.share_before,
-            "share after": found.share_after or found.share_before,
-            "worlds left": found.left,
+            "share before": listing.share_before,
+            "share after": listing.share_after or listing.share_before,
+            "worlds left": listing.left,
             "told": Fraction(1),
-            "doubt": after - found.surely(0),
-            "exact": Fraction(int(found.exact)),
+            "doubt": after - listing.surely(0),
+            "exact": Fraction(int(listing.exact)),
         }
 
     def _listed(self, c: int, j: int) -> ListedClass:
@@ -222,21 +222,21 @@ class KeyLists:
             return added_up(self._of_whole(c, j), stays_or_not)
         others: list[frozenset[int]] = []
         if len(draws.finer_together(c, j)):
-            kept = [draws.others_keep(c, j, self.rng) for _ in range(DRAWS_OF_OTHERS)]
-            others = [frozenset((j,)) if one else frozenset() for one in kept]
+            other_stays = [draws.others_keep(c, j, self.rng) for _ in range(DRAWS_OF_OTHERS)]
+            others = [frozenset((j,)) if stays else frozenset() for stays in other_stays]
         return added_up(self._of_column(c, j), OthersKeep(others))
 
     def _of_whole(self, c: int, j: int) -> Iterator[WeighedWorld]:
         """Yields the worlds of a class that is recoded by itself; each is asked for once for all columns."""
         if c not in self._whole:
             worlds = listed_keys(self.draws, c)
-            self._whole[c] = [(w, codes, self.draws.stays(c, codes, held)) for w, codes, held in worlds]
+            self._whole[c] = [(w, codes, self.draws.stays(c, codes, values)) for w, codes, values in worlds]
         for weight, codes, stays in self._whole[c]:
             yield weight, [self._finer(c, j, codes[:, j])], frozenset(() if stays else (j,))
 
     def _of_column(self, c: int, j: int) -> Iterator[WeighedWorld]:
-        for weight, codes, held in listed_parts(self.draws, c, j):
-            divides = self.draws.divides(c, j, codes, held)
+        for weight, codes, value_codes in listed_parts(self.draws, c, j):
+            divides = self.draws.divides(c, j, codes, value_codes)
             yield weight, [self._finer(c, j, codes)], frozenset((j,) if divides else ())
 
     def _finer(self, c: int, j: int, codes: Codes) -> Counter[int]:
@@ -298,17 +298,17 @@ class Downcoding:
     def _listed(self, worlds: KeyWorlds, columns: list[int]) -> list[Finding]:
         assert self.known is not None  # noqa: S101  # `strike` looked
         boxes = worlds.boxes
-        every, same = weigh(worlds, self.known.republish)
-        if not same.weight:
-            said = "the search gives this table in no world: rows were left out, or it was made otherwise"
-            return [self._nothing(boxes, said, impossible=True)]
-        found, left = [], Fraction(same.weight, every.weight)
+        every, consistent = weigh(worlds, self.known.republish)
+        if not consistent.weight:
+            why = "the search gives this table in no world: rows were left out, or it was made otherwise"
+            return [self._nothing(boxes, why, impossible=True)]
+        findings, left = [], Fraction(consistent.weight, every.weight)
         for j in columns:
             hiding = boxes.hiding(j)
             chosen = np.flatnonzero(hiding).tolist()
             sizes = hiding[chosen].tolist()
             before = [every.guess(c, j) for c in chosen]
-            after = [same.guess(c, j) for c in chosen]
+            after = [consistent.guess(c, j) for c in chosen]
             sure = sum(n for n, a, b in zip(sizes, before, after, strict=True) if a.chance <= SURE < b.chance)
             figures: Figures = {
                 "method": ALL_WORLDS,
@@ -323,28 +323,30 @@ class Downcoding:
                 ),
             }
             best = max(guess.chance for guess in after)
-            found.append(self._finding(boxes, j, best=best, sure=sure, breach=sure > 0, figures=figures))
-        return found
+            findings.append(self._finding(boxes, j, best=best, sure=sure, breach=sure > 0, figures=figures))
+        return findings
 
     def _drawn(self, boxes: PublishedBoxes, columns: list[int]) -> list[Finding]:
         """Estimates the same for people drawn at random."""
         assert self.known is not None  # noqa: S101  # `strike` looked
-        known = self.known.of_classes(boxes)
-        rng = np.random.default_rng(known.seed)
-        worlds = ClassWorlds(boxes, known, dict(self.weights))
+        search = self.known.of_classes(boxes)
+        rng = np.random.default_rng(search.seed)
+        worlds = ClassWorlds(boxes, search, dict(self.weights))
         drawn = drawn_people(boxes.sizes, rng)
-        together = 1 if known.recodes_locally else len(columns)
+        together = 1 if search.recodes_locally else len(columns)
         lists = KeyLists(worlds, rng)
-        each = max(1, known.steps // (2 * len(drawn) * together))
-        seen = [j for j in columns if boxes.hiding(j)[list(drawn)].any()]
-        missed = ", ".join(boxes.keys[j].name for j in columns if j not in seen)
-        found = []
-        for j in seen:
-            listed = lists.chosen(j, drawn, known.steps // (2 * together))
-            found.append(self._estimate(lists, j, drawn, (listed, each)))
+        each = max(1, search.steps // (2 * len(drawn) * together))
+        hiding = [j for j in columns if boxes.hiding(j)[list(drawn)].any()]
+        missed = ", ".join(boxes.keys[j].name for j in columns if j not in hiding)
+        findings = []
+        for j in hiding:
+            listed = lists.chosen(j, drawn, search.steps // (2 * together))
+            findings.append(self._estimate(lists, j, drawn, (listed, each)))
         if missed:
-            found.append(self._nothing(boxes, f"{missed}: nobody was drawn of whom a value is hidden there"))
-        return found
+            findings.append(
+                self._nothing(boxes, f"{missed}: nobody was drawn of whom a value is hidden there")
+            )
+        return findings
 
     def _estimate(
         self, lists: KeyLists, j: int, drawn: Mapping[int, int], spent: tuple[set[int], int]
@@ -354,13 +356,13 @@ class Downcoding:
         (listed, each), worlds = spent, lists.draws
         boxes, hiding, searched = worlds.boxes, worlds.boxes.hiding(j), worlds.searches
         chosen = {c: times for c, times in drawn.items() if hiding[c]}
-        people, told = sum(chosen.values()), 0
+        people, informed = sum(chosen.values()), 0
         names = ("before", "after", "share before", "share after", "worlds left", "sure")
         sums = dict.fromkeys(names, Fraction(0))
         exposed, gain = 0, Fraction(0)
         for c, times in chosen.items():
             guess = lists.told(c, j) if c in listed else _guess(worlds, c, j, each, lists.rng)
-            told += times * int(guess.pop("told"))
+            informed += times * int(guess.pop("told"))
             surely = guess["after"] - guess.pop("doubt")
             sure, gain = guess["before"] <= SURE < surely, max(gain, surely - guess["before"])
             exposed += int(boxes.sizes[c]) * (sure and bool(guess.pop("exact")))
@@ -376,7 +378,7 @@ class Downcoding:
         figures: Figures = {
             "method": "worlds of single classes",
             "people drawn": people,
-            "people told of": told,
+            "people told of": informed,
             "classes listed": lists.count(j),
             "searches": worlds.searches - (0 if worlds.recodes_locally else searched),
             "seed": worlds.known.seed,
@@ -431,19 +433,19 @@ class Downcoding:
 def _guess(worlds: ClassWorlds, c: int, j: int, draws: int, rng: np.random.Generator) -> dict[str, Fraction]:
     """Returns how often a guess about a row of class c is right, before and after; `told` if draws tell."""
     kinds = int(worlds.boxes.parts(c, j).max(initial=0)) + 1
-    every, kept = worlds.kept(c, j, draws, rng)
+    every, consistent = worlds.kept(c, j, draws, rng)
     before, share = worlds.commonest(c, j), _tried(every, kinds)[1]
-    learned = LEAST_KEPT <= len(kept) < len(every)  # where every world was kept, nothing is learned
-    after, shares = _tried(kept, kinds) if learned else (before, share)
-    told = Fraction(int(len(kept) >= LEAST_KEPT))
+    learned = LEAST_KEPT <= len(consistent) < len(every)  # where every world was kept, nothing is learned
+    after, shares = _tried(consistent, kinds) if learned else (before, share)
+    informed = Fraction(int(len(consistent) >= LEAST_KEPT))
     return {
         "before": before,
         "after": after,
         "share before": share,
         "share after": shares,
-        "worlds left": Fraction(len(kept), len(every)),
-        "told": told,
-        "doubt": error_of(len(kept)),
+        "worlds left": Fraction(len(consistent), len(every)),
+        "told": informed,
+        "doubt": error_of(len(consistent)),
         "exact": Fraction(0),
     }
 

@@ -28,7 +28,7 @@ from sfumato.table.taxonomy import ANY
 
 
 def two_alike(
-    worlds: ValueWorlds, kept: Sequence[tuple[int, tuple[Spread, ...]]], column: int
+    worlds: ValueWorlds, consistent: Sequence[tuple[int, tuple[Spread, ...]]], column: int
 ) -> dict[str, int | Fraction | str]:
     """Returns how likely two suppressed people have the same value of a sensitive column, before and after,
     for the two of whom it is likeliest; and how many people are suppressed."""
@@ -37,12 +37,12 @@ def two_alike(
     people = [register.people[key] for key in register.keys_of(gone)]
     alike: Counter[tuple[int, int]] = Counter()
     total = 0
-    for weight, world in kept:
+    for weight, world in consistent:
         total += weight
-        held = [_by_value(leaves, row) for row in world[gone]]
-        for i, mine in enumerate(held):
-            for j in range(i, len(held)):
-                alike[i, j] += weight * sum(n * (held[j][v] - (i == j)) for v, n in mine.items())
+        row_values = [_by_value(leaves, row) for row in world[gone]]
+        for i, mine in enumerate(row_values):
+            for j in range(i, len(row_values)):
+                alike[i, j] += weight * sum(n * (row_values[j][v] - (i == j)) for v, n in mine.items())
     pairs = {
         (i, j): people[i] * (people[j] - (i == j)) for i in range(len(people)) for j in range(i, len(people))
     }
@@ -57,11 +57,11 @@ def two_alike(
 
 def _by_value(leaves: Sequence[int], row: Sequence[int]) -> Counter[int]:
     """Returns how many people have which value, of a row of combinations of values."""
-    found: Counter[int] = Counter()
+    tally: Counter[int] = Counter()
     for leaf, n in zip(leaves, row, strict=True):
         if n:
-            found[leaf] += n
-    return found
+            tally[leaf] += n
+    return tally
 
 
 NO_ERROR = Fraction(0)
@@ -119,19 +119,19 @@ class ValueMinimality:
         listed: list[list[tuple[int, Spread]]],
         limits: AttackLimits,
     ) -> list[Finding]:
-        kept = worlds.kept(listed, self.known.republish)
-        sums, total = weigh_values(kept)
+        consistent = worlds.kept(listed, self.known.republish)
+        sums, total = weigh_values(consistent)
         boxes, register = worlds.boxes, worlds.register
         figures: dict[str, int | Fraction | str] = {
             "method": ALL_WORLDS,
-            "worlds": prod(len(some) for some in listed),
+            "worlds": prod(len(spreads) for spreads in listed),
             "impossible": int(not total),
         }
-        found = []
+        findings = []
         for column in range(len(boxes.values)):
-            seen, gone = _Seen(boxes, column, limits), _Seen(boxes, column, limits)
-            for c, held in enumerate(worlds.held):
-                values = held[:, column]
+            published, gone = _Seen(boxes, column, limits), _Seen(boxes, column, limits)
+            for c, class_values in enumerate(worlds.held):
+                values = class_values[:, column]
                 often = boxes.counts[boxes.owner == c] if c < register.suppressed else None
                 before = _fractions(np.bincount(values, often).astype(np.int64))
                 for i, key in enumerate(register.keys_of(c)):
@@ -141,84 +141,84 @@ class ValueMinimality:
                         if n := sums[c, i, v]:
                             after[leaf] = after.get(leaf, 0) + n
                     chances = [Fraction(n, total * people) for n in after.values()] if total else []
-                    (gone if c == register.suppressed else seen).add(people, before, chances or before)
-            found.append(self._finding(seen, figures))
+                    (gone if c == register.suppressed else published).add(people, before, chances or before)
+            findings.append(self._finding(published, figures))
             if register.gone:
-                alike = two_alike(worlds, kept, column)
-                found.append(_of_suppressed(self._finding(gone, {**figures, **alike})))
-        return found
+                alike = two_alike(worlds, consistent, column)
+                findings.append(_of_suppressed(self._finding(gone, {**figures, **alike})))
+        return findings
 
     def _single_classes(self, worlds: ValueWorlds, column: int, limits: AttackLimits) -> Finding:
         """Estimates the same from the classes of people who are drawn: all ways to deal out the values of a
         class where these are few, otherwise some."""
-        boxes, register, known = worlds.boxes, worlds.register, self.known.of_classes(worlds.boxes)
-        rng = np.random.default_rng([known.seed, column])
-        draws = ClassWorlds(boxes, known, {})
+        boxes, register, search = worlds.boxes, worlds.register, self.known.of_classes(worlds.boxes)
+        rng = np.random.default_rng([search.seed, column])
+        draws = ClassWorlds(boxes, search, {})
         drawn = drawn_people(np.where(register.placed, boxes.sizes, 0), rng)
         listing = ValueLists(worlds, DealtValues(draws, register), column, rng)
-        listed = listing.chosen(drawn, known.steps // 2)
+        listed = listing.chosen(drawn, search.steps // 2)
         others = max(1, len(drawn) - len(listed))
-        people, each = sum(drawn.values()), max(2 * LEAST_KEPT, known.steps // 2 // others)
+        people, each = sum(drawn.values()), max(2 * LEAST_KEPT, search.steps // 2 // others)
         placed = int(boxes.sizes[register.placed].sum())
-        seen, told, left = _Seen(boxes, column, limits, sample_of=placed), 0, Fraction(0)
+        tally, informed, left = _Seen(boxes, column, limits, sample_of=placed), 0, Fraction(0)
         for c, times in drawn.items():
             size = int(boxes.sizes[c])
             before = _fractions(np.bincount(boxes.values_of(c)[:, column]).astype(np.int64))
             who = range(size) if times == size else rng.integers(0, size, times).tolist()
             if c in listed:
-                found = listing.told(c)
-                told += times
-                left += Fraction(times, people) * found.left
+                class_list = listing.told(c)
+                informed += times
+                left += Fraction(times, people) * class_list.left
                 for group in register.key_numbers(c)[list(who)].tolist():
-                    _add(seen, found, group, before)
+                    _add(tally, class_list, group, before)
                 continue
-            kept, made = listing.dealt.kept(c, each, rng)
-            told += times * (len(kept) >= LEAST_KEPT)
-            left += Fraction(times * len(kept), people * made)
-            learned = LEAST_KEPT <= len(kept) < made  # where every world was kept, nothing is learned
-            right = _tried(kept[:, :, column], register.key_numbers(c)) if learned else None
-            for one in who:
-                chances = before if right is None else [right[one]]
-                seen.add(1, before, chances, error=error_of(len(kept)))
-        for c in listing.beside(drawn, known.steps // 2):
-            found = listing.told(c)
+            consistent, tries = listing.dealt.kept(c, each, rng)
+            informed += times * (len(consistent) >= LEAST_KEPT)
+            left += Fraction(times * len(consistent), people * tries)
+            learned = LEAST_KEPT <= len(consistent) < tries  # where every world was kept, nothing is learned
+            right = _tried(consistent[:, :, column], register.key_numbers(c)) if learned else None
+            for person in who:
+                chances = before if right is None else [right[person]]
+                tally.add(1, before, chances, error=error_of(len(consistent)))
+        for c in listing.beside(drawn, search.steps // 2):
+            class_list = listing.told(c)
             before = _fractions(np.bincount(boxes.values_of(c)[:, column]).astype(np.int64))
             for group, key in enumerate(register.keys_of(c)):
-                _add(seen, found, group, before, people=register.people[key], drawn=False)
+                _add(tally, class_list, group, before, people=register.people[key], drawn=False)
         figures: dict[str, int | Fraction | str] = {
             "method": "worlds of single classes",
             "people drawn": people,
-            "people told of": int(told),
+            "people told of": int(informed),
             "classes listed": listing.count,
             "searches": draws.searches,
-            "seed": known.seed,
+            "seed": search.seed,
             "error": error_of(people),
             "worlds left": left,
             "people not placed": int(boxes.sizes[~register.placed].sum()),
         }
         if register.gone:
             figures["people suppressed"] = register.gone
-        return self._finding(seen, figures)
+        return self._finding(tally, figures)
 
-    def _finding(self, seen: _Seen, figures: Mapping[str, int | Fraction | str]) -> Finding:
+    def _finding(self, tally: _Seen, figures: Mapping[str, int | Fraction | str]) -> Finding:
         error = Fraction(figures.get("error", 0))
         about = f" (± {float(error):.3f})" if error else ""
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=f"{seen.name}: the value is guessed right {float(seen.mean_after):.1%} of the"
-            f" time{about}, {float(seen.mean_before):.1%} without knowing the search; beyond what is allowed"
-            f" for {format_people(seen.beyond)}",
-            confidence=seen.best,
-            people=seen.beyond,
-            breach=seen.exposed > 0 or seen.share_beyond > error,
-            columns=(seen.name,),
+            sentence=f"{tally.name}: the value is guessed right {float(tally.mean_after):.1%} of the"
+            f" time{about}, {float(tally.mean_before):.1%} without knowing the search; beyond what is allowed"
+            f" for {format_people(tally.beyond)}",
+            confidence=tally.best,
+            people=tally.beyond,
+            breach=tally.exposed > 0 or tally.share_beyond > error,
+            columns=(tally.name,),
             details={
                 **figures,
-                "before": seen.mean_before,
-                "after": seen.mean_after,
-                "largest gain": seen.gain,
-                "limit": seen.limit,
+                "before": tally.mean_before,
+                "after": tally.mean_after,
+                "largest gain": tally.gain,
+                "limit": tally.limit,
             },
             not_tried="" if figures["method"] == ALL_WORLDS else SINGLE_CLASSES + SUPPRESSED,
         )
@@ -295,8 +295,8 @@ class _Seen:
 
 
 def _add(
-    seen: _Seen,
-    found: ListedClass,
+    tally: _Seen,
+    class_list: ListedClass,
     group: int,
     before: list[Fraction],
     *,
@@ -304,24 +304,24 @@ def _add(
     drawn: bool = True,
 ) -> None:
     """Counts people of a class whose worlds were all listed."""
-    after = found.chances(group)
-    error = max(after) - found.surely(group) if after else Fraction(0)
-    seen.add(people, before, after or before, error=error, drawn=drawn, listed=found.exact)
+    after = class_list.chances(group)
+    error = max(after) - class_list.surely(group) if after else Fraction(0)
+    tally.add(people, before, after or before, error=error, drawn=drawn, listed=class_list.exact)
 
 
-def _tried(kept: Codes, key_of: NDArray[np.intp]) -> list[Fraction]:
+def _tried(worlds: Codes, key_of: NDArray[np.intp]) -> list[Fraction]:
     """Returns, per person, how often the commonest value of one half of the worlds is right in the other.
 
     People with equal keys are alike to whoever has the register, so their values are counted together.
     """
-    keys, values = int(key_of.max()) + 1, int(kept.max()) + 1
+    keys, values = int(key_of.max()) + 1, int(worlds.max()) + 1
     right = np.zeros(keys, np.int64)
-    for first, second in ((kept[::2], kept[1::2]), (kept[1::2], kept[::2])):
+    for first, second in ((worlds[::2], worlds[1::2]), (worlds[1::2], worlds[::2])):
         counts = np.zeros((keys, values), np.int64)
         np.add.at(counts, (np.broadcast_to(key_of, first.shape), first), 1)
         np.add.at(right, key_of, (second == counts.argmax(axis=1)[key_of]).sum(axis=0))
-    asked = np.bincount(key_of) * len(kept)
-    chances = [Fraction(n, m) for n, m in zip(right.tolist(), asked.tolist(), strict=True)]
+    trials = np.bincount(key_of) * len(worlds)
+    chances = [Fraction(n, m) for n, m in zip(right.tolist(), trials.tolist(), strict=True)]
     return [chances[key] for key in key_of.tolist()]
 
 

@@ -94,9 +94,9 @@ class PosteriorBelief:
     )
 
     @classmethod
-    def holding(cls, held: HeldReleases) -> PosteriorBelief:
+    def holding(cls, evidence: HeldReleases) -> PosteriorBelief:
         """Returns the attack of somebody who holds these releases."""
-        return cls(held.releases, held.table, held.sought, promised=held.promised)
+        return cls(evidence.releases, evidence.table, evidence.sought, promised=evidence.promised)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
@@ -111,13 +111,13 @@ class PosteriorBelief:
         self, chain: Chain, pairs: Sequence[tuple[int, int]], column: str, limits: AttackLimits
     ) -> Finding:
         codes, overall = self._values(column)
-        best, where, people, shifted, even, seen = Fraction(0), pairs[0], 0, 0.0, np.inf, 0
+        best, where, people, shifted, even, pairs_tried = Fraction(0), pairs[0], 0, 0.0, np.inf, 0
         allowed = {m: limits.limit(m, column) for m in (CERTAINTY, SHIFT, EVENNESS)}
         for i, j in pairs:
             beliefs = _beliefs(chain, chain.releases[i], chain.releases[j], codes)
             if not len(beliefs.total):
                 continue
-            seen += 1
+            pairs_tried += 1
             share, likely = self._largest(chain, (i, j), codes, beliefs)
             best, where = (share, (i, j)) if share > best else (best, where)
             over = likely > float(allowed[CERTAINTY][0]) + NEAR
@@ -143,7 +143,7 @@ class PosteriorBelief:
                 "chance allowed": certain[0],
                 "distance": f"{shifted:.4g}",
                 "equally likely values": f"{even:.4g}",
-                "pairs of tables": seen,
+                "pairs of tables": pairs_tried,
             },
             not_tried=self._left_out(len(chain)),
         )
@@ -166,11 +166,11 @@ class PosteriorBelief:
             raise UsageError("the table whose values are sought is missing")
         marks = matching(self.table, self.releases[0].unchanged)
         numbers, count = numbered_together([marks.marks, *(r.values for r in self.releases)])
-        alone, known = numbered_together([r.values for r in self.releases])
+        alone, distinct = numbered_together([r.values for r in self.releases])
         of_chain = np.full(count, -1, np.int64)
         for both, own in zip(numbers[1:], alone, strict=True):
             of_chain[both] = own
-        codes = np.full(max(1, known), -1, np.int64)
+        codes = np.full(max(1, distinct), -1, np.int64)
         place = of_chain[numbers[0]]
         code = np.zeros(len(marks.marks), np.int64)
         labels = self.table.column(column).taxonomy.leaf_labels
@@ -188,14 +188,14 @@ class PosteriorBelief:
         likely = np.zeros(len(beliefs.total))
         np.maximum.at(likely, beliefs.cell, beliefs.share)
         cell = int(likely.argmax())
-        one, other = (chain.releases[t] for t in pair)
-        held: dict[int, Fraction] = {}
-        entries = _pair_entries(chain, one, other)
+        earlier, later = (chain.releases[t] for t in pair)
+        weight_of: dict[int, Fraction] = {}
+        entries = _pair_entries(chain, earlier, later)
         for e in np.flatnonzero(entries[0] == cell).tolist():
             code = int(codes[entries[1][e]])
             amount = Fraction(int(entries[2][e]) * int(entries[3][e]), int(entries[4][e]))
-            held[code] = held.get(code, Fraction(0)) + amount
-        return max(held.values()) / sum(held.values(), Fraction(0)), likely
+            weight_of[code] = weight_of.get(code, Fraction(0)) + amount
+        return max(weight_of.values()) / sum(weight_of.values(), Fraction(0)), likely
 
 
 def posterior_belief(tables: Sequence[AnyTable], policy: Policy) -> list[Finding]:
@@ -218,40 +218,40 @@ def sought_columns(policy: Policy) -> dict[str, Spelling]:
 
 
 def _pair_entries(
-    chain: Chain, one: ClassTable, other: ClassTable
+    chain: Chain, earlier: ClassTable, later: ClassTable
 ) -> tuple[NDArray[np.int64], Codes, Counts, Counts, Counts]:
     """Returns cell, matching value, both counts and the count of the block, of all that two tables share."""
-    met = match_blocks(chain.trees, one, other)
-    newer = met.surplus(one, other)
-    total = np.zeros(met.count, np.int64)
-    np.add.at(total, met.other, other.counts)
-    fresh = np.flatnonzero(newer[met.other] > 0)
-    by_block = np.argsort(met.one, kind="stable")
-    begin = np.searchsorted(met.one[by_block], np.arange(met.count + 1))
-    lengths = np.diff(begin)[met.other]
+    blocks = match_blocks(chain.trees, earlier, later)
+    newer = blocks.surplus(earlier, later)
+    total = np.zeros(blocks.count, np.int64)
+    np.add.at(total, blocks.other, later.counts)
+    fresh = np.flatnonzero(newer[blocks.other] > 0)
+    by_block = np.argsort(blocks.one, kind="stable")
+    begin = np.searchsorted(blocks.one[by_block], np.arange(blocks.count + 1))
+    lengths = np.diff(begin)[blocks.other]
     if int(lengths.sum()) > MOST_PAIRS:
         raise UsageError(f"two tables share more than {MOST_PAIRS:,} cells", remedy="Look at smaller tables.")
-    right = np.repeat(np.arange(len(other.owner)), lengths)
-    ahead = np.repeat(begin[met.other] - (np.cumsum(lengths) - lengths), lengths)
+    right = np.repeat(np.arange(len(later.owner)), lengths)
+    ahead = np.repeat(begin[blocks.other] - (np.cumsum(lengths) - lengths), lengths)
     left = by_block[ahead + np.arange(len(right))]
-    width = np.int64(len(one) + 1)
+    width = np.int64(len(earlier) + 1)
     cells = np.concatenate(
-        [other.owner[right] * width + one.owner[left], other.owner[fresh] * width + len(one)]
+        [later.owner[right] * width + earlier.owner[left], later.owner[fresh] * width + len(earlier)]
     )
     _, cell = np.unique(cells, return_inverse=True)
     second = np.concatenate([right, fresh])
-    first = np.concatenate([one.counts[left], newer[met.other[fresh]]])
+    first = np.concatenate([earlier.counts[left], newer[blocks.other[fresh]]])
     return (
         cell.ravel().astype(np.int64),
-        other.values[second],
+        later.values[second],
         first,
-        other.counts[second],
-        total[met.other[second]],
+        later.counts[second],
+        total[blocks.other[second]],
     )
 
 
-def _beliefs(chain: Chain, one: ClassTable, other: ClassTable, codes: Codes) -> CellBeliefs:
-    cell, value, first, second, total = _pair_entries(chain, one, other)
+def _beliefs(chain: Chain, earlier: ClassTable, later: ClassTable, codes: Codes) -> CellBeliefs:
+    cell, value, first, second, total = _pair_entries(chain, earlier, later)
     code = codes[value].astype(np.int64)
     if np.any(code < 0):  # the table at hand is older than these releases
         nothing = np.zeros(0, np.int64)
@@ -270,11 +270,11 @@ def _beliefs(chain: Chain, one: ClassTable, other: ClassTable, codes: Codes) -> 
 
 def _shift(beliefs: CellBeliefs, overall: Floats) -> Floats:
     """Returns half the sum of absolute differences from the whole table, per cell."""
-    known = overall[beliefs.value]
-    apart, seen = np.zeros(len(beliefs.total)), np.zeros(len(beliefs.total))
-    np.add.at(apart, beliefs.cell, abs(beliefs.share - known))
-    np.add.at(seen, beliefs.cell, known)
-    return (apart + (1 - seen)) / 2
+    prior = overall[beliefs.value]
+    apart, covered = np.zeros(len(beliefs.total)), np.zeros(len(beliefs.total))
+    np.add.at(apart, beliefs.cell, abs(beliefs.share - prior))
+    np.add.at(covered, beliefs.cell, prior)
+    return (apart + (1 - covered)) / 2
 
 
 def _effective(beliefs: CellBeliefs) -> Floats:

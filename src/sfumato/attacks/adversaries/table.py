@@ -51,17 +51,17 @@ class ExactEnds:
         exact = exact_ends(published.rules[name], texts[name])
         ends = int(exact.sum())
         classes = np.minimum(exact[codes[name]], published.classes.people)
-        told = int(classes.sum())
+        people = int(classes.sum())
         sentence = "no range ends at a value"
         if ends:
             hold = pluralize(int((classes > 0).sum()), "class tells", "classes tell")
-            sentence = f"{hold} the exact value of at least {format_people(told)}"
+            sentence = f"{hold} the exact value of at least {format_people(people)}"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
             sentence=f"{name}: {sentence}",
             confidence=Fraction(int(ends > 0)),
-            people=told,
+            people=people,
             breach=ends > 0,
             columns=(name,),
             details={"texts": int((exact > 0).sum()), "values": ends},
@@ -71,12 +71,12 @@ class ExactEnds:
 def exact_ends(rule: TaxonomyRule, labels: Sequence[Label]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Returns, per label, how many of its ends are values and no boundary of the taxonomy: 0, 1 or 2."""
     listed = _tree(rule, [])
-    found = np.zeros(len(labels), np.int64)
+    ends = np.zeros(len(labels), np.int64)
     for i, label in enumerate(labels):
         first, dash, last = (label or "").partition(RANGE)
         if dash:
-            found[i] = _is_value(rule, listed, first, last=False) + _is_value(rule, listed, last, last=True)
-    return found
+            ends[i] = _is_value(rule, listed, first, last=False) + _is_value(rule, listed, last, last=True)
+    return ends
 
 
 def _is_value(rule: TaxonomyRule, listed: Taxonomy | None, text: str, *, last: bool) -> bool:
@@ -169,16 +169,18 @@ def values_left(published: PublishedTable, column: str) -> tuple[Longs, Longs]:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     where, class_of = positions(table, published.class_of), published.class_of
     classes = int(class_of.max(initial=-1)) + 1
-    held = histogram(table.column(column).taxonomy, class_of, table.codes(column), table.counts, classes)
+    tallies = histogram(table.column(column).taxonomy, class_of, table.codes(column), table.counts, classes)
     whose, place, often = _profiles(where, class_of, person, table.counts)
-    span = np.diff(held.start)[place]
-    entry = np.arange(int(span.sum())) + np.repeat(held.start[place] - (np.cumsum(span) - span), span)
-    enough = held.counts[entry] >= np.repeat(often, span)
-    pairs = np.repeat(whose, span)[enough].astype(np.int64) * len(held.overall) + held.values[entry][enough]
+    span = np.diff(tallies.start)[place]
+    entry = np.arange(int(span.sum())) + np.repeat(tallies.start[place] - (np.cumsum(span) - span), span)
+    enough = tallies.counts[entry] >= np.repeat(often, span)
+    pairs = (
+        np.repeat(whose, span)[enough].astype(np.int64) * len(tallies.overall) + tallies.values[entry][enough]
+    )
     both, times = np.unique(pairs, return_counts=True)
     different = np.bincount(whose, minlength=int(where.max(initial=-1)) + 1)
-    stays = times == different[both // len(held.overall)]
-    left = np.bincount(both[stays] // len(held.overall), minlength=len(different))
+    stays = times == different[both // len(tallies.overall)]
+    left = np.bincount(both[stays] // len(tallies.overall), minlength=len(different))
     who = _with_one_value(person, table.codes(column), table.counts)
     of_person = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
     of_person[person] = where

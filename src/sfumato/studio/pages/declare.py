@@ -112,8 +112,8 @@ def set_roles(request: Request, form: SentForm) -> Response:
         column = None if checkup is None else checkup.columns.get(name)
         return None if column is None or column.proposed is None else dict(column.proposed)
 
-    asked = list(zip(form.all("column"), form.all("role"), strict=False))
-    return _edit(request, form, roles_changed(asked, proposed))
+    chosen = list(zip(form.all("column"), form.all("role"), strict=False))
+    return _edit(request, form, roles_changed(chosen, proposed))
 
 
 def confirm(request: Request, form: SentForm) -> Response:
@@ -145,9 +145,9 @@ def add_promise(request: Request, form: SentForm) -> Response:
     studio = studio_of(request)
     text = studio.policy.expect(form.version) or ""
     policy = policy_within(text, studio.policy.path)
-    asked = form.text("promise")
+    title = form.text("promise")
     for look in offered_promises(policy):
-        if look.title == asked:
+        if look.title == title:
             kind: JsonObject = {"kind": look.kind} if look.kind else {}
             return _edit(request, form, promise_added(look.name, {**_parameters(look.fields, form), **kind}))
     raise UsageError("there is no such promise", remedy="Open the page again.")

@@ -104,9 +104,9 @@ def proposed(path: Path, rule: str, header: bool, tried: bool, *, progress: Prog
     if not tried:
         draft = DraftEvidence.of(path, header=header, progress=progress).draft(rule)
         return ProposedPolicy(draft.to_yaml(), ())
-    said: list[Diagnosis] = []
-    policy = declare(path, preset=rule, header=header, warn=said.append, progress=progress)
-    return ProposedPolicy(policy.to_yaml(), tuple(str(one) for one in said))
+    diagnoses: list[Diagnosis] = []
+    policy = declare(path, preset=rule, header=header, warn=diagnoses.append, progress=progress)
+    return ProposedPolicy(policy.to_yaml(), tuple(str(diagnosis) for diagnosis in diagnoses))
 
 
 def chart(request: Request) -> Response:

@@ -48,12 +48,12 @@ def show(request: Request) -> Response:
     studio = studio_of(request)
     question = question_of(studio)
     policy = None if question is None else question.policy()
-    counted, found = _jobs(studio, question)
+    counted, search = _jobs(studio, question)
     drawn = counted.value if counted is not None and isinstance(counted.value, LatticeView) else None
     lattice = None if drawn is None else drawn.counted
-    view = found.value if found is not None and isinstance(found.value, SolutionsView) else None
-    asked = None if policy is None else _asked(policy, lattice)
-    answer = None if lattice is None or asked is None else _answer(lattice, *asked)
+    view = search.value if search is not None and isinstance(search.value, SolutionsView) else None
+    point = None if policy is None else _asked(policy, lattice)
+    answer = None if lattice is None or point is None else _answer(lattice, *point)
     targets = _targets(policy)
     training = None if question is None else _training(studio, question, targets)
     return render(
@@ -63,13 +63,13 @@ def show(request: Request) -> Response:
         same=SameStep() if question is None or policy is None else _same(question, policy),
         question=question,
         counting=counted,
-        finding=found,
+        finding=search,
         lattice=lattice,
         view=view,
-        asked=asked,
+        asked=point,
         search=None if policy is None else policy.protect.search,
         answer=answer,
-        map=_map(drawn, answer, asked),
+        map=_map(drawn, answer, point),
         targets=targets,
         training=training,
         models=training.value if training is not None and isinstance(training.value, ModelScores) else None,
@@ -83,10 +83,10 @@ def begin(request: Request, form: SentForm) -> Response:
     studio = studio_of(request)
     question = needed_question(studio)
     question.policy()
-    counted, found = _jobs(studio, question)
+    counted, search = _jobs(studio, question)
     if counted is None or counted.error is not None:
         studio.jobs.start(LATTICE, question.key, "/protect", count_lattice, question)
-    if found is None or not found.open:
+    if search is None or not search.open:
         studio.jobs.start(SOLUTIONS, question.key, "/protect", find_solutions, question)
     return to("/protect")
 
@@ -99,14 +99,14 @@ def slide(request: Request) -> Response:
         return Response(headers={"hx-refresh": "true"})
     form = SentForm(tuple(request.query_params.multi_items()))
     lattice = counted.value.counted
-    asked = _sent(form, lattice)
-    answer = _answer(lattice, *asked)
+    point = _sent(form, lattice)
+    answer = _answer(lattice, *point)
     return fragment(
         "slider_answer.html",
         lattice=lattice,
-        asked=asked,
+        asked=point,
         answer=answer,
-        map=_map(counted.value, answer, asked),
+        map=_map(counted.value, answer, point),
         version=studio.policy.version,
     )
 
@@ -138,12 +138,12 @@ def train(request: Request, form: SentForm) -> Response:
     """Starts to train a model on each solution."""
     studio = studio_of(request)
     question = needed_question(studio)
-    _, found = _jobs(studio, question)
-    view = None if found is None else found.value
+    _, search = _jobs(studio, question)
+    view = None if search is None else search.value
     target = form.text("target")
     if not isinstance(view, SolutionsView) or target not in _targets(question.policy()):
         raise UsageError("there is nothing to learn from yet", remedy="Find solutions, then choose a column.")
-    searches = tuple(one.search for one in view.solutions.compared)
+    searches = tuple(solution.search for solution in view.solutions.compared)
     key = f"{question.key}:{target}"
     studio.jobs.start(MODELS, key, "/protect#models", train_models, question, searches, target)
     return to("/protect#models")
@@ -159,32 +159,32 @@ def _targets(policy: Policy | None) -> tuple[str, ...]:
 
 def _training(studio: Studio, question: Question, targets: tuple[str, ...]) -> BackgroundJob | None:
     """Returns the newest job that trains models, whatever column it is about."""
-    found = (studio.jobs.find(MODELS, f"{question.key}:{name}") for name in targets)
-    return max((job for job in found if job is not None), key=lambda job: job.number, default=None)
+    jobs = (studio.jobs.find(MODELS, f"{question.key}:{name}") for name in targets)
+    return max((job for job in jobs if job is not None), key=lambda job: job.number, default=None)
 
 
 def _map(
-    view: LatticeView | None, answer: LatticeAnswer | Infeasible | None, asked: tuple[int, int] | None
+    view: LatticeView | None, answer: LatticeAnswer | Infeasible | None, point: tuple[int, int] | None
 ) -> LatticePicture | None:
     """Returns the lattice to be drawn, where it is small and something was asked."""
-    if view is None or view.map is None or asked is None:
+    if view is None or view.map is None or point is None:
         return None
     chosen = tuple(answer.levels.values()) if isinstance(answer, LatticeAnswer) else None
-    return LatticePicture.of(view.map, asked[0], Fraction(asked[1], PER_MILLE), chosen)
+    return LatticePicture.of(view.map, point[0], Fraction(point[1], PER_MILLE), chosen)
 
 
 def accept(request: Request, form: SentForm) -> Response:
     """Writes the change that was offered to get a column back."""
     studio = studio_of(request)
-    _, found = _jobs(studio, needed_question(studio))
-    view = None if found is None else found.value
+    _, search = _jobs(studio, needed_question(studio))
+    view = None if search is None else search.value
     offer = view.solutions.offer if isinstance(view, SolutionsView) else None
     if offer is None:
         raise UsageError("nothing is offered for this policy", remedy="Search again.")
     did = f"{offer.key}: {offer.value}"
     if offer.column is None:
-        made = f"suppress={offer.value!r}"
-        return _change(request, form, lambda policy: policy.with_(suppress=offer.value), did, made)
+        python = f"suppress={offer.value!r}"
+        return _change(request, form, lambda policy: policy.with_(suppress=offer.value), did, python)
     return _change(request, form, partial(_beginning_at, offer.column, int(offer.value)), did, "")
 
 
@@ -197,16 +197,16 @@ def _change(
     request: Request, form: SentForm, change: Callable[[Policy], Policy], did: str, python: str
 ) -> Response:
     """Changes the policy file, and starts to search by the new one."""
-    said = f"policy = policy.with_({python})" if python else ""
-    apply_edit(studio_of(request).policy, form.version, lambda policy: PolicyEdit(change(policy), did, said))
+    code = f"policy = policy.with_({python})" if python else ""
+    apply_edit(studio_of(request).policy, form.version, lambda policy: PolicyEdit(change(policy), did, code))
     return begin(request, form)
 
 
 def chart(request: Request) -> Response:
     """Sends the picture of what a larger k costs."""
     studio = studio_of(request)
-    _, found = _jobs(studio, question_of(studio))
-    view = None if found is None else found.value
+    _, search = _jobs(studio, question_of(studio))
+    view = None if search is None else search.value
     if not isinstance(view, SolutionsView) or view.chart is None:
         return Response(status_code=404)
     return Response(view.chart.picture, media_type="image/svg+xml")

@@ -116,9 +116,9 @@ def loosen(request: Request, form: SentForm) -> Response:
         def change(words: JsonObject) -> None:
             words.setdefault("recipients", {})["tolerance"] = f"{percent}%"
 
-        made = with_words(policy, change)
+        edited = with_words(policy, change)
         python = f'words.setdefault("recipients", {{}})["tolerance"] = "{percent}%"'
-        return PolicyEdit(made, f"versions may lose {percent}% more than the best", python)
+        return PolicyEdit(edited, f"versions may lose {percent}% more than the best", python)
 
     apply_edit(studio_of(request).policy, form.version, edit)
     return to(_path(order))
@@ -231,8 +231,8 @@ def _released(studio: Studio, path: str) -> ReleasedFolder:
 
 
 def _reports(studio: Studio) -> tuple[str, ...]:
-    found = (file for file in studio.folder.path.glob("report-*.html") if _is_plain(file))
-    return tuple(sorted(file.name for file in found))
+    files = (file for file in studio.folder.path.glob("report-*.html") if _is_plain(file))
+    return tuple(sorted(file.name for file in files))
 
 
 def _is_plain(file: Path) -> bool:

@@ -90,14 +90,14 @@ def _leaks(studio: Studio) -> OpenedFolder:
 
 
 def _leak(studio: Studio) -> DataChoice | None:
-    return next((one for one in _leaks(studio).tables() if one.dropped), None)
+    return next((leak for leak in _leaks(studio).tables() if leak.dropped), None)
 
 
 def _emptied(studio: Studio) -> OpenedFolder:
     """Returns the folder for leaks, without any."""
     leaks = _leaks(studio)
-    for one in leaks.tables():
-        leaks.wipe(one)
+    for leak in leaks.tables():
+        leaks.wipe(leak)
     return leaks
 
 
