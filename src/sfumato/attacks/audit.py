@@ -306,13 +306,20 @@ class HistoryPlace:
 
 @dataclass(frozen=True, repr=False)
 class Audit(Printable):
-    """What an auditor can say who holds nothing but the published table and the policy.
+    """Verdicts and findings of an auditor who holds nothing but the published table and the policy.
 
     `holds` is `False` if a promise is broken or something is published that must not be, `None` if something
     cannot be decided from the table, as where it has no rows, else `True`. Findings say what each adversary
     achieves; an adversary may succeed although every promise holds, where no promise speaks of it. `failed`
     says which attacks broke down and found nothing, `not_tried` which had nothing to strike, and why.
     `beside` says which releases the table was held against, if any.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> audit = sf.audit(plan.apply(people), plan.policy)
+    >>> [(verdict.promise, verdict.holds) for verdict in audit.verdicts]
+    [('k-anonymity, k = 2', True), ('distinct l-diversity of disease, l = 2', True)]
     """
 
     verdicts: tuple[Verdict, ...]

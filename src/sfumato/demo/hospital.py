@@ -201,11 +201,16 @@ Texts = NDArray[np.str_]
 def hospital(
     rows: int = 100_000, seed: int = 0, kind: Kind = "polars"
 ) -> Any:  # the dataframe of a library that may not be installed
-    """Returns made-up patients of one year as a dataframe (`kind`: polars, pandas or pyarrow).
+    """Returns made-up patients of one year as a dataframe.
 
     Age shapes the job, the job the income; age, sex and job shape the disease, the disease its symptoms
     and the month; the town shapes a little of everything. Zip codes keep their leading zeros. The same
     `rows` and `seed` give the same table everywhere.
+
+    Args:
+        rows: the number of rows.
+        seed: chooses the patients.
+        kind: the library of the dataframe: "polars", "pandas" or "pyarrow".
 
     >>> people = hospital(3, seed=1)
     >>> people.columns
@@ -415,7 +420,11 @@ missing: own-value
 
 
 def policy() -> Policy:
-    """Returns the policy of `hospital`, with its taxonomies inside."""
+    """Returns the policy of `hospital`, with its taxonomies inside.
+
+    >>> [str(promise) for promise in policy().promises][:2]
+    ['k-anonymity, k = 5', 'distinct l-diversity of disease, l = 3']
+    """
     words: JsonObject = YAML(typ="safe", pure=True).load(POLICY)
     for name, tree in (("job", JOBS), ("disease", DISEASES)):
         words["columns"][name]["taxonomy"] = {
@@ -427,7 +436,18 @@ def policy() -> Policy:
 
 
 def write(folder: str | Path, rows: int = 100_000, seed: int = 0) -> tuple[Path, ...]:
-    """Writes hospital.csv, policy.yaml, job.csv and disease.csv into a folder; replaces earlier ones."""
+    """Writes hospital.csv, policy.yaml, job.csv and disease.csv into a folder; replaces earlier ones.
+
+    Args:
+        folder: the folder; it is made where it is not there.
+        rows: the number of patients.
+        seed: chooses the patients.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in write(folder, rows=10)]
+    ['hospital.csv', 'policy.yaml', 'job.csv', 'disease.csv']
+    """
     into = Path(folder)
     if into.exists() and not into.is_dir():
         raise UsageError("the place for the demo is a file", remedy="Name a folder.")

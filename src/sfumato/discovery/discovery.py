@@ -350,11 +350,10 @@ class Discovery(Printable):
         return record_risk(self.table, max_size=max_size, progress=progress)
 
     def suggest(self, preset: str | None = None) -> Policy:
-        """A policy from all this evidence, each role with its reason; to be read before it is used.
+        """Proposes a policy from all this evidence, each role with its reason; to be read before it is used.
 
-        Promises ask for at least the k that was searched with. Without a preset the policy can always be
-        kept, if the table is about two people or more; a preset is never lowered, so a small table may be too
-        small for it.
+        Args:
+            preset: the name of a preset whose promises the policy takes over.
         """
         return draft(
             self.survey,

@@ -592,7 +592,11 @@ class Policy(PolicyContent):
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """Reads a policy file; every message names the key and the line."""
+        """Reads a policy file; every message names the key and the line.
+
+        Args:
+            path: the file. Files that it names are looked for in its folder.
+        """
         source = Path(path)
         try:
             content = read_start(source, yaml.MOST_FILE_BYTES + 1)
@@ -612,7 +616,10 @@ class Policy(PolicyContent):
     ) -> Policy:
         """Returns the policy of the same shape in Python, with `Fraction`, `Role`, `Taxonomy` or promises.
 
-        Files are looked for in `folder`; `origin` says which lines the words stand in.
+        Args:
+            words: what a policy file would say.
+            folder: where files that it names are looked for.
+            origin: the file and the lines that the words stand in, for messages.
         """
         return cls._checked(words, origin, None if folder is None else Path(folder))
 
@@ -625,6 +632,9 @@ class Policy(PolicyContent):
         """Returns the policy in which somebody has confirmed that these columns may be published unchanged.
 
         Raises `UsageError` where a column does not wait for that.
+
+        Args:
+            columns: the names of the columns.
         """
         return replace(self, confirm=remaining_columns(self, columns))
 
@@ -646,11 +656,20 @@ class Policy(PolicyContent):
     ) -> Policy:
         """Returns a copy with something changed, checked as a whole like any other policy.
 
-        `k`, `l` and `t` change the promises that have such a number; where none has, it is promised from now
-        on, `l` and `t` of every sensitive column. The four roles take names of columns; promises about a
-        column that leaves its role go, and a column that is named needs no confirmation any more. What else
-        is given is a key of `protect`: `search`, `suppress`, `loss`, `weights`; or a control of columns, by
-        their names: `at_most` and `fixed` (levels), `never_suppress` (values).
+        Where no promise has such a number, `k`, `l` and `t` are promised from now on, `l` and `t` of every
+        sensitive column. Promises about a column that leaves its role go, and a column that is named needs no
+        confirmation any more.
+
+        Args:
+            k: the k of the promises that have one.
+            l: the l of the promises that have one.
+            t: the t of the promises that have one.
+            identifier: names of columns that become identifiers.
+            quasi: names of columns that become quasi-identifiers.
+            sensitive: names of columns that become sensitive.
+            insensitive: names of columns that become insensitive.
+            protect: keys of `protect`: `search`, `suppress`, `loss`, `weights`; or controls of columns, by
+                their names: `at_most` and `fixed` (levels), `never_suppress` (values).
 
         >>> words = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 5}}]}
         >>> policy = Policy.from_dict(words).with_(k=10, search="lattice", suppress="2%")

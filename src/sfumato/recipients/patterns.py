@@ -45,6 +45,12 @@ class Patterns(PatternTable, Printable):
     Patterns are numbered with the last key column fastest. `allowed` are those that keep every promise within
     the suppression limit. `figures` and metrics of an allowed pattern are those of what would be published;
     of the others only the promises about class sizes were asked.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> patterns = sf.patterns(people, sf.protect(people, k=2, quasi="age", sensitive="disease").policy)
+    >>> patterns.allowed.tolist()
+    [False, True, True, True, True, True]
     """
 
     def card(self) -> Card:

@@ -42,6 +42,17 @@ class Trace(TraceResult, Printable):
 
     `explanations` are all minimal coalitions of at most `max_coalition_size` recipients; `certain` are those
     in every one of them. `matches` counts the rows that exist in the original, if that was given.
+
+    >>> import polars as pl, sfumato as sf
+    >>> from tempfile import TemporaryDirectory
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> policy = sf.protect(people, k=2, quasi="age", sensitive="disease").policy
+    >>> with TemporaryDirectory() as home:
+    ...     ledger = f"sqlite:///{home}/ledger.db"
+    ...     receipt = sf.release(people, policy, ledger=ledger, into=f"{home}/first", to="north")
+    ...     trace = sf.trace(f"{home}/first/data.csv", ledger=ledger)
+    >>> list(trace.explanations), trace.rows["ours"]
+    ([('north',)], 4)
     """
 
     def charts(self) -> tuple[Figure, ...]:

@@ -42,6 +42,13 @@ class Receipt(Printable):
 
     `named` is the folder as the caller named it. `identifying_rows` says, of a rehearsal, how many leaked
     rows will identify the recipient.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> policy = sf.protect(people, k=2, quasi="age", sensitive="disease").policy
+    >>> receipt = sf.release(people, policy, ledger="sqlite:///never.db", dry_run=True)
+    >>> receipt.published, receipt.record.figures["rows"]
+    (False, 4)
     """
 
     record: ReleaseRecord
@@ -220,6 +227,13 @@ class Event(Printable):
     """The receipts of all versions, in the order in which recipients were named.
 
     `capacity` says how many recipients the policy serves, where that was asked, as in a rehearsal.
+
+    >>> import sfumato as sf
+    >>> people, words = sf.demo.hospital(300), sf.demo.policy().with_(k=2).to_dict()
+    >>> policy = {**words, "recipients": {"tolerance": "20%"}}
+    >>> event = sf.release(people, policy, ledger="sqlite:///never.db", to=["north", "south"], dry_run=True)
+    >>> len(event.receipts), event.published
+    (2, False)
     """
 
     receipts: tuple[Receipt, ...]
@@ -313,7 +327,14 @@ class Erasure(Printable):
     def of(
         cls, entry: Entry, erased: ErasedEntries, *, rows: Sequence[int] | None, postgresql: bool
     ) -> Erasure:
-        """Returns the report of an erasure; `rows` are those of the table to delete, where it was given."""
+        """Returns the report of an erasure.
+
+        Args:
+            entry: the entry of the ledger that says so.
+            erased: what was taken out of other entries.
+            rows: the numbers of the rows of the table to delete, where the table was given.
+            postgresql: the ledger is a PostgreSQL database, whose files keep what was deleted for a while.
+        """
         counts: dict[str, int] = {}
         for entry_record in erased.records:
             counts[entry_record.chain] = counts.get(entry_record.chain, 0) + 1
@@ -321,7 +342,11 @@ class Erasure(Printable):
         return cls(entry.number, erased.request.people, tuple(sorted(counts.items())), tuple(remains))
 
     def beside_unsettled(self, releases: int) -> Erasure:
-        """Returns the same, where so many releases were under way: what they staged may hold people."""
+        """Returns the same, where releases were under way: what they staged may hold people.
+
+        Args:
+            releases: how many they are.
+        """
         if not releases:
             return self
         under_way = (

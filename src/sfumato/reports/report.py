@@ -67,7 +67,10 @@ class Report:
     def save(self, path: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
         """Writes the report; returns the files.
 
-        The ending says what is written: `.html`, `.pdf`, or both where there is none of these.
+        Args:
+            path: the file. The ending says what is written: `.html`, `.pdf`, or both where there is none of
+                these.
+            overwrite: replace files that are there.
         """
         target = Path(path)
         if target.suffix in (".html", ".pdf"):

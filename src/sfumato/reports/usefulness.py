@@ -546,11 +546,18 @@ class Price:
 
 @dataclass(frozen=True, eq=False)
 class Usefulness(Printable):
-    """What the safe table still tells of the original; aggregates of what the owner holds, no cell of it.
+    """Aggregates that say what the safe table still tells of the original; no cell of it.
 
     `prices` holds what the policy costs as it is, first, and what it would without each promise and with
     k + 1. All of it is for the owner, except what `published` gives: that can be taken from the safe table
     alone.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> use = sf.compare(people, plan.apply(people), plan.policy)
+    >>> [(column.name, column.values, column.groups) for column in use.columns]
+    [('age', 4, 2), ('disease', 3, 3)]
     """
 
     table: TableFigures

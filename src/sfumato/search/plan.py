@@ -449,6 +449,12 @@ class Plan(Printable):
     with. `search` is the search that found it, `compared` what each of several gave, and `left_out` why
     others were not tried. `grouped` says how people were put into classes where promises are about values,
     `coins` are what was drawn from. What a plan prints names only values that the published table shows.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> plan.search, plan.rows, plan.suppressed, plan.cuts
+    ('local', 4, 0, None)
     """
 
     policy: Policy
@@ -536,11 +542,15 @@ class Plan(Printable):
     def apply(
         self, data: AnyTable, *, keep_index: bool = False, progress: Progress = silent
     ) -> Any:  # a table of any library
-        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for.
+        """Returns the safe table, of the kind of `data`.
 
-        Its rows stand in an order of their own, which tells nothing of that of `data`. With `keep_index` they
-        stand as in `data`, with the index of a pandas frame, to be held beside it: whoever knows that order
-        knows whose row is whose, so such a table is for its owner alone.
+        Its rows stand in an order of their own, which tells nothing of that of `data`.
+
+        Args:
+            data: the table; it must hold the rows that the plan was made for.
+            keep_index: rows stand as in `data`, with the index of a pandas frame, to be held beside it.
+                Whoever knows that order knows whose row is whose, so such a table is for its owner alone.
+            progress: receives the phase, how much is done, and out of how much.
         """
         source = open_source(data, expected=self.policy.form_of_data, digits=self.policy.digits)
         if keep_index:

@@ -132,8 +132,21 @@ def _check_encoding(encoding: str) -> None:
 class DataFile(PathLike[str]):
     """A path (or the address of a database) with a form, to be handed to a verb in place of a path.
 
-    What is said here goes before what a policy says under `source`. `note` receives what a reader finds out:
-    that a file is in Windows-1252, that codes of a statistics file stand for missing cells.
+    What the caller says here goes before what a policy says under `source`.
+
+    Args:
+        path: the path of the file, or the address of the database.
+        encoding: the encoding of a text file, such as "windows-1252".
+        delimiter: what stands between the cells of a text file.
+        decimal: the decimal mark of its numbers: "." or ",".
+        date_format: how its dates are written.
+        sheet: the sheet of a workbook.
+        query: the query, or the table, of a database.
+        longest_cell: the most characters of a cell.
+        empty: texts that stand for an empty cell, with commas between them.
+        catalog: the file of value labels of a statistics file.
+        note: receives what a reader finds out: that a file is in Windows-1252, that codes of a statistics
+            file stand for missing cells.
 
     >>> DataFile("patients.csv", delimiter=";", encoding="windows-1252")
     DataFile('patients.csv', encoding='windows-1252', delimiter=';')
@@ -164,7 +177,12 @@ class DataFile(PathLike[str]):
 
     @classmethod
     def reading_as_empty(cls, data: str | PathLike[str], texts: Sequence[str]) -> DataFile:
-        """Returns the same file, in which these texts stand for an empty cell; its owner is told."""
+        """Returns the same file, in which these texts stand for an empty cell; its owner is told.
+
+        Args:
+            data: the file, or its path.
+            texts: the texts.
+        """
         file = data if isinstance(data, DataFile) else cls(data)
         if file.note is not None:
             file.note(f"read as empty cells: {', '.join(texts)} (--empty says otherwise)")

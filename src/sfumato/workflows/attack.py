@@ -58,6 +58,12 @@ class AttackVerb:
     `sf.attack.posterior_belief(tables, policy)`, `sf.attack.freeform(table, policy)` and
     `sf.attack.quasi_sensitive(table, policy)`. Three know how the table is made, and no audit plays them:
     `sf.attack.downcoding`, `sf.attack.minimality` (with a register) and `sf.attack.term_removal`.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> [finding.breach for finding in sf.attack("linkage", plan.apply(people), plan.policy).findings]
+    [False, False, False]
     """
 
     def __call__(
@@ -73,8 +79,17 @@ class AttackVerb:
     ) -> Audit:
         """Attack a published table as the adversary `name` would, and judge it by the policy.
 
-        `data` may be a list of releases of the same people, oldest first, for an adversary who holds several.
         Raises `UsageError`, with what is needed, where the attack has nothing to strike: that is no success.
+
+        Args:
+            name: the name of the attack, such as "linkage".
+            data: the published table, as for `audit`. For an adversary who holds several releases of the same
+                people, it may be a list of them, oldest first.
+            policy: the policy that the table was published under.
+            reference: what the owner kept of the original table, as for `audit`.
+            against: a ledger, or its URL, whose releases the adversary holds, too.
+            chain: the chain of that ledger.
+            progress: receives the phase, how much is done, and out of how much.
         """
         from sfumato.models import attack_contract as registry
         from sfumato.workflows.audit import audit_by
@@ -98,8 +113,22 @@ class AttackVerb:
     ) -> Audit:
         """Attack what key columns hide, as somebody would who knows how the search decides.
 
-        Where there are at most `steps` worlds (20,000), all are listed and the answer is exact; else worlds
-        of single classes are drawn, with this `seed`, and findings tell the error.
+        Where there are few worlds, all are listed and the answer is exact; else worlds of single classes are
+        drawn, and findings tell the error.
+
+        Args:
+            data: the published table, as for `audit`.
+            policy: the policy that the table was published under.
+            steps: the most worlds that are listed or drawn; 20,000 by default.
+            seed: chooses the worlds that are drawn.
+            progress: receives the phase, how much is done, and out of how much.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold"] * 2})
+        >>> policy = sf.protect(people, k=2, quasi="age", sensitive="disease").policy.with_(search="lattice")
+        >>> audit = sf.attack.downcoding(sf.protect(people, policy).apply(people), policy)
+        >>> [finding.breach for finding in audit.findings]
+        [False]
         """
 
         return attack_keys(data, policy, steps=steps, seed=seed, progress=progress)
@@ -116,8 +145,20 @@ class AttackVerb:
     ) -> Audit:
         """Attack sensitive values, as somebody would who knows how the search decides, and everybody's keys.
 
-        The `register` holds the key columns of everybody in the published table, as they were before.
-        `steps` and `seed` as for `downcoding`.
+        Args:
+            data: the published table, as for `audit`.
+            policy: the policy that the table was published under.
+            register: the key columns of everybody in the published table, as they were before.
+            steps: the most worlds that are listed or drawn; 20,000 by default.
+            seed: chooses the worlds that are drawn.
+            progress: receives the phase, how much is done, and out of how much.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold"] * 2})
+        >>> policy = sf.protect(people, k=2, quasi="age", sensitive="disease").policy.with_(search="lattice")
+        >>> safe = sf.protect(people, policy).apply(people)
+        >>> [finding.breach for finding in sf.attack.minimality(safe, policy, people[["age"]]).findings]
+        [False]
         """
 
         return attack_values(data, policy, register, steps=steps, seed=seed, progress=progress)
@@ -133,7 +174,24 @@ class AttackVerb:
     ) -> Audit:
         """Attack labels of quasi-sensitive terms, as somebody would who knows how terms are removed.
 
-        Classes with at most `steps` worlds (20,000) are looked at, and the answer is exact for them.
+        Args:
+            data: the published table, as for `audit`.
+            policy: the policy that the table was published under.
+            reference: what the owner kept of the original table, as for `audit`.
+            steps: the most worlds of a class that is looked at, 20,000 by default; the answer is exact for
+                these.
+            progress: receives the phase, how much is done, and out of how much.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"age": ["21", "24"], "signs": ["fever;cough", "sneeze"]})
+        >>> known = {"flu": ["fever", "cough"], "cold": ["cough", "sneeze"]}
+        >>> columns = {"age": {"role": "quasi"}, "signs": {"role": "quasi-sensitive", "separator": ";"}}
+        >>> limit = {"of": "signs", "knowledge": known, "l": 2, "c": 1}
+        >>> policy = {"columns": columns, "promises": [{"quasi-sensitive": limit}]}
+        >>> plan = sf.protect(people, policy)
+        >>> safe = plan.apply(people)
+        >>> [f.breach for f in sf.attack.term_removal(safe, policy, reference=plan.reference).findings]
+        [False]
         """
 
         return attack_terms(data, policy, reference=reference, steps=steps, progress=progress)
@@ -171,15 +229,29 @@ class AttackVerb:
     ) -> Correspondence:
         """Attack cumulative releases, oldest first, with everything they say together.
 
-        Releases are given one by one, with `policy=`, or as one list that the policy may follow. Raises
-        `UsageError` where there are fewer than two: one release has no other to correspond to.
+        Two releases are always judged exactly. More are judged by the refined bound. Raises `UsageError`
+        where there are fewer than two: one release has no other to correspond to.
 
-        A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
-        enough for, or its imprint (or the JSON file of one). Two releases are always judged exactly. More are
-        judged by the refined bound; `exact` narrows it by the integer program, first where that decides
-        about k, and says what stays open; `paper` composes attacks as the paper does (a reference: its
-        bound may be too high). The scope `realized` needs `data`, and the column `since` where there are
-        several batches.
+        Args:
+            releases: the releases one by one, with `policy=`, or one list that the policy may follow. A
+                release is a published table (a frame, or a CSV or Parquet file), which the policy's
+                taxonomies are enough for, or its imprint (or the JSON file of one).
+            policy: the policy that the releases were published under.
+            scope: "feasible", "literal" or "realized", which needs `data`.
+            method: "exact" narrows the bound by the integer program, first where that decides about k, and
+                says what stays open; "refined" is the bound alone; "paper" composes attacks as the paper does
+                (a reference: its bound may be too high).
+            data: the counted table of everybody, which tells where somebody is.
+            since: the column of that table that says with which batch a row came, where there are several.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold"] * 2})
+        >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+        >>> more = pl.concat([people, pl.DataFrame({"age": ["22", "38"], "disease": ["flu", "cold"]})])
+        >>> later = sf.protect(more, plan.policy)
+        >>> attacked = sf.attack.correspondence(plan.apply(people), later.apply(more), policy=plan.policy)
+        >>> attacked.FA, attacked.BA
+        (2, 1)
         """
         from sfumato.attacks.chain import imprints_of
         from sfumato.attacks.correspondence import correspondence
@@ -196,9 +268,20 @@ class AttackVerb:
     def posterior_belief(self, releases: Sequence[AnyTable], policy: AnyPolicy) -> list[Finding]:
         """Return how likely tables about the same people, put together two by two, make a sensitive value.
 
-        Tables (frames, or CSV or Parquet files) are given oldest first; each holds everybody of those before
-        it. One finding per sensitive column, a breach where the belief is more than the policy allows of a
-        class.
+        There is one finding per sensitive column, a breach where the belief is more than the policy allows of
+        a class.
+
+        Args:
+            releases: the tables (frames, or CSV or Parquet files), oldest first; each holds everybody of
+                those before it.
+            policy: the policy that the tables were published under.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold"] * 2})
+        >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+        >>> safe = plan.apply(people)
+        >>> [finding.confidence for finding in sf.attack.posterior_belief([safe, safe], plan.policy)]
+        [Fraction(1, 2)]
         """
         from sfumato.attacks.adversaries.posterior_belief import posterior_belief
 
@@ -216,10 +299,24 @@ class AttackVerb:
     ) -> list[FreeformFinding]:
         """Return what can be inferred from a table as it stands, published or raw.
 
-        By default the worst attack on every value that is worth inferring, breach or not, the largest threat
-        first. `every` lists all breaches instead, the most general first, `limit` at most. `extended` counts
-        the inference of a value more general than those in the table too (Definition 3.4 of the paper);
-        without it only published values are inferred (Definition 3.3).
+        By default these are the worst attacks on every value that is worth inferring, breach or not, the
+        largest threat first.
+
+        Args:
+            data: the table, as for `protect`.
+            policy: a policy with a freeform promise.
+            every: list all breaches instead, the most general first.
+            extended: count the inference of a value more general than those in the table, too (Definition 3.4
+                of the paper). Without it only published values are inferred (Definition 3.3).
+            limit: the most breaches that are listed.
+            progress: receives the phase, how much is done, and out of how much.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"sex": ["f", "f", "m", "m"], "disease": ["flu", "hiv", "hiv", "hiv"]})
+        >>> columns = {"sex": {"role": "free"}, "disease": {"role": "free", "sensitive": ["hiv"]}}
+        >>> policy = {"columns": columns, "promises": [{"freeform": {"threat": "1/2"}}]}
+        >>> sf.attack.freeform(people, policy)[0].in_full
+        'Whoever knows that sex is m infers that disease is hiv: right for 2 of 2 people (threat 1).'
         """
         from sfumato.models.freeform.attack import LIMIT, freeform
 
@@ -236,7 +333,21 @@ class AttackVerb:
     def freeform_breaches(
         self, data: AnyTable, policy: AnyPolicy, *, extended: bool = True, progress: Progress = silent
     ) -> Iterator[FreeformFinding]:
-        """Yield all freeform breaches one by one, the most general first."""
+        """Yield all freeform breaches one by one, the most general first.
+
+        Args:
+            data: the table, as for `protect`.
+            policy: a policy with a freeform promise.
+            extended: count the inference of more general values, too, as for `freeform`.
+            progress: receives the phase, how much is done, and out of how much.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"sex": ["f", "f", "m", "m"], "disease": ["flu", "hiv", "hiv", "hiv"]})
+        >>> columns = {"sex": {"role": "free"}, "disease": {"role": "free", "sensitive": ["hiv"]}}
+        >>> policy = {"columns": columns, "promises": [{"freeform": {"threat": "1/2"}}]}
+        >>> next(sf.attack.freeform_breaches(people, policy)).in_full
+        'Anybody infers that disease is hiv: right for 3 of 4 people (threat 3/4).'
+        """
         from sfumato.models.freeform.attack import streamed
 
         rules = load_policy(policy)
@@ -245,8 +356,21 @@ class AttackVerb:
     def quasi_sensitive(self, data: AnyTable, policy: AnyPolicy) -> list[Finding]:
         """Return what terms give away together, worst first, in a raw or a published table.
 
-        One summary per promise, then every label that somebody can be linked to: with which belief at most,
-        how many people, the belief before and the change; rows that link to nothing come last.
+        There is one summary per promise, then every label that somebody can be linked to: with which belief
+        at most, how many people, the belief before and the change. Rows that link to nothing come last.
+
+        Args:
+            data: the table, as for `protect`.
+            policy: a policy with a quasi-sensitive promise.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"age": ["21", "24"], "signs": ["fever;cough", "sneeze"]})
+        >>> known = {"flu": ["fever", "cough"], "cold": ["cough", "sneeze"]}
+        >>> columns = {"age": {"role": "quasi"}, "signs": {"role": "quasi-sensitive", "separator": ";"}}
+        >>> limit = {"of": "signs", "knowledge": known, "l": 2, "c": 1}
+        >>> policy = {"columns": columns, "promises": [{"quasi-sensitive": limit}]}
+        >>> sf.attack.quasi_sensitive(people, policy)[0].confidence
+        Fraction(1, 1)
         """
         from sfumato.attacks.audit import audit as audit_table
         from sfumato.models.quasi_sensitive.attack import IndirectLabel

@@ -50,15 +50,30 @@ def audit(
 ) -> Audit:
     """Judge a published table, and attack it as every adversary would; nothing but the table is looked at.
 
-    The address of a release in a store (`s3://bucket/releases/2026-11`, or of the table in it) will do: what
-    its manifest names is fetched to a private folder, checked, and gone afterwards.
+    What the manifest of a release in a store names is fetched to a private folder, checked, and gone
+    afterwards.
 
-    With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
-    more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that
-    compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
-    the folder of its release. `key` is the publisher's public key, or its file: what tables alone do not
-    decide is then taken from the certificate beside the file, if it is genuine and says so (`sealed`). `warn`
-    receives what the policy allows and probably does not mean.
+    Args:
+        data: the published table, as for `protect`, or the address of a release in a store
+            (`s3://bucket/releases/2026-11`), or of the table in it.
+        policy: the policy that the table was published under.
+        reference: what the owner kept of the original table (`plan.reference`, or the path of its file), for
+            promises that compare with it. That of a file is looked for beside it, or beside the folder of its
+            release.
+        against: a ledger, or its URL. The table is also judged together with every release of a chain:
+            whoever holds all of them may learn more than any of them tells alone.
+        chain: the chain of that ledger.
+        key: the publisher's public key, or its file. What tables alone do not decide is then taken from the
+            certificate beside the file, if it is genuine and says so (`sealed`).
+        memory: how much memory may be used, such as "4GB".
+        warn: receives each `Diagnosis` of what the policy allows and probably does not mean.
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> sf.audit(plan.apply(people), plan.policy).holds
+    True
     """
     rules = load_policy(policy)
     warn_of_policy(rules, warn)

@@ -48,13 +48,27 @@ def compare(
 ) -> Usefulness:
     """Measure what a safe table still tells of the original.
 
-    `raw` and `safe` are tables as `protect` takes them; `policy` is what the safe one was published under:
-    its taxonomies tell what a published text stands for. Without it intervals, prefixes, dates and `*` are
-    read, and columns count as generalized whose texts changed. `target` names a column that is published
-    unchanged: a model trained on the safe table tells it from the others, beside one trained on the original
-    (by default the first sensitive column, where scikit-learn is installed). With `prices` the policy is
-    planned again without each promise and with k + 1. `seed` chooses the range queries. No figure is for
-    publication, but for what `published` returns.
+    No figure is for publication, but for what `published` returns.
+
+    Args:
+        raw: the original table, as for `protect`.
+        safe: the published table, as for `protect`.
+        policy: the policy that the safe table was published under; its taxonomies tell what a published text
+            stands for. Without it intervals, prefixes, dates and `*` are read, and columns count as
+            generalized whose texts changed.
+        target: a column that is published unchanged. A model trained on the safe table tells it from the
+            others, beside one trained on the original. By default it is the first sensitive column, where
+            scikit-learn is installed.
+        prices: plan the policy again without each promise and with k + 1, and say what each costs.
+        seed: chooses the range queries.
+        memory: how much memory may be used, such as "4GB".
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> sf.compare(people, plan.apply(people), plan.policy).published["classes"]
+    2
     """
     show = progress or silent
     rules = None if policy is None else load_policy(policy)
@@ -127,10 +141,18 @@ def as_numbers(
 ) -> Any:  # a table of the kind that was handed in
     """Give the intervals of a published table as numbers, so that a model can be fitted.
 
-    Every column that holds intervals of numbers (`[20, 30)`, `20-29`, `90+`), numbers and `*`, and nothing
-    else, becomes one of numbers: the middle, with `form="bounds"` two columns, `…_from` and `…_to`
-    (excluded). What has no such number is missing. Nothing is read but these texts, so nothing is told that
-    they do not tell. `columns` names those to be read; one that holds something else is then refused.
+    Every column becomes one of numbers that holds intervals of numbers (`[20, 30)`, `20-29`, `90+`), numbers
+    and `*`, and nothing else. What has no such number is missing. Nothing is read but these texts, so nothing
+    is told that they do not tell.
+
+    Args:
+        table: the published table: a dataframe or the path of a file.
+        form: "midpoint" for the middle, or "bounds" for two columns, `…_from` and `…_to` (excluded).
+        columns: the columns to be read; one that holds something else is then refused. By default all.
+
+    >>> import polars as pl, sfumato as sf
+    >>> sf.as_numbers(pl.DataFrame({"age": ["[20, 30)", "[30, 40)", "*"]}))["age"].to_list()
+    [24.5, 34.5, None]
     """
     if form not in tuple(IntervalForm):
         raise UsageError(f"intervals have no form {form}", remedy=f"There are {', '.join(IntervalForm)}.")

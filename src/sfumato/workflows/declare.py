@@ -296,16 +296,27 @@ def declare(
     warn: Warn | None = None,
     progress: Progress | None = None,
 ) -> Policy:
-    """A working policy from the data alone, to be read and corrected by whoever knows the data.
+    """Propose a working policy from the data alone, to be read and corrected by whoever knows the data.
 
     Roles come from headers in five languages, from the cells, and from what `discover` recognizes in them.
     What nobody is thought to know is `insensitive` and waits for somebody to confirm it (`policy.confirm`).
     The draft is planned on the table before it is returned: `protect` does not refuse it, and its note says
     what it costs.
 
-    The first line of a CSV file that may be a row is refused, unless `header` says that it names the columns.
-    `warn` receives what the data leave open: an identifier that repeats, where nothing tells that it names
-    people; columns that are lost, and which ones to leave out.
+    Args:
+        data: the table, as for `protect`.
+        preset: the name of a preset whose promises the policy takes over.
+        header: the first line of a CSV file names the columns. Without this, a first line that may be a row
+            is refused.
+        warn: receives each `Diagnosis` of what the data leave open: an identifier that repeats, where nothing
+            tells that it names people; columns that are lost, and which ones to leave out.
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> policy = sf.declare(people)
+    >>> {name: rule.role.value for name, rule in policy.columns.items()}
+    {'age': 'quasi', 'disease': 'sensitive'}
     """
     show = progress or silent
     evidence = DraftEvidence.of(data, header=header, progress=show)

@@ -41,17 +41,40 @@ def discover(
 ) -> Discovery:
     """Find the columns that single people out: minimal sets, the smallest of them, and direct identifiers.
 
-    A record is exposed if fewer than `k` share its values. Say how many exposed records it takes, by
-    exactly one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search
-    ends at sets of `max_size` columns, at `max_results` sets, after `deadline` seconds, or after a `budget`
-    of counted steps (the usual one depends on the size of the table alone), and says what is proved until
-    then. `method` is "exact", "greedy" (one set, with a bound on how far it is from the smallest),
-    "descend" (the best of `orders` random orders, by `seed`) or "sample" (keys of a sample of rows, by
-    `epsilon`, `delta` and `seed`, then measured on all rows). `record_risk` asks also which records stand
-    out by so many columns or fewer; columns in `without` are not searched. `memory` is how much may be
-    used, such as "4GB". Of a Spark table that is too long for that, a `sample` of about so many rows is
-    looked at: who hides in it hides in the table too, but who stands out in it need not. The first line of
-    a CSV file that may be a row is refused, unless `header` says that it names the columns.
+    A record is exposed if fewer than `k` share its values. Exactly one of `mode`, `fraction` and `count` says
+    how many exposed records it takes. A search that ends early says what is proved until then.
+
+    Args:
+        data: the table, as for `protect`.
+        k: the fewest records that must share their values.
+        mode: "any" for one exposed record, "all" for every record, or "distinct" for columns that tell all
+            distinct rows apart, whatever `k` is.
+        fraction: the share of all records that must be exposed.
+        count: the number of records that must be exposed.
+        max_size: the most columns in a set.
+        max_results: the most sets.
+        deadline: the seconds after which the search ends.
+        method: "exact", "greedy" (one set, with a bound on how far it is from the smallest), "descend" (the
+            best of random orders) or "sample" (keys of a sample of rows, then measured on all rows).
+        budget: the counted steps after which the search ends; by default they depend on the size of the table
+            alone.
+        orders: the number of random orders of "descend".
+        seed: chooses the orders or the sample.
+        epsilon: the share of pairs of records that a set of "sample" may leave alike.
+        delta: the chance that it leaves more of them alike.
+        record_risk: also ask which records stand out by so many columns or fewer.
+        without: columns that are not searched.
+        sample: of a Spark table, about so many rows are looked at. Who hides in a sample hides in the table
+            too, but who stands out in it need not.
+        header: the first line of a CSV file names the columns. Without this, a first line that may be a row
+            is refused.
+        memory: how much memory may be used, such as "4GB".
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"zip": ["1", "1", "2", "2"], "sex": ["f", "m", "f", "m"], "alive": [True] * 4})
+    >>> sf.discover(people, k=2, mode="any").minimal
+    [('zip', 'sex')]
     """
     source = open_table(data, memory)
     check_header(source, header=header)

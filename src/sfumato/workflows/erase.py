@@ -50,12 +50,32 @@ def erase(
 ) -> Erasure:
     """Take people, named by their keys, out of everything that a ledger keeps; return what is left to do.
 
-    Marks of theirs go from all entries of all chains, in one transaction with a sealed entry that names
-    nobody. Published counts stay as they are: later releases are held against what the world has. `column`
-    tells people apart, where the policy does not say it. `rows` names more people by the numbers of their
-    rows in the table, counted from 1: so nobody needs a key. `data`, the table with their rows still in it,
-    and its `policy` are needed where batches (`since`) tell which rows of `chain` were released, and say
-    which rows to delete.
+    Their marks go from all entries of all chains, in one transaction with a sealed entry that names nobody.
+    Published counts stay as they are: later releases are held against what the world has.
+
+    Args:
+        people: the keys of the people.
+        rows: the numbers of their rows in the table, counted from 1: so nobody needs a key.
+        ledger: the ledger, or its URL.
+        data: the table with their rows still in it. It is needed for `rows`, and where batches (`since`) tell
+            which rows were released; the result then says which rows to delete.
+        policy: the policy of the table.
+        column: the column that tells people apart, where the policy does not say it.
+        chain: the chain in which batches of the table were released.
+        key: the file of the signing key, where the ledger is named by its URL.
+        memory: how much memory may be used, such as "4GB".
+        progress: receives the phase, how much is done, and out of how much.
+        at: receives the name of every step.
+
+    >>> import polars as pl, sfumato as sf
+    >>> from tempfile import TemporaryDirectory
+    >>> people = pl.DataFrame({"id": ["a", "b", "c", "d"], "age": ["21", "24", "37", "39"]})
+    >>> words = sf.protect(people, k=2, identifier="id", quasi="age").policy.to_dict()
+    >>> with TemporaryDirectory() as home, sf.Ledger(f"sqlite:///{home}/ledger.db") as ledger:
+    ...     policy = {**words, "person": "id"}
+    ...     receipt = sf.release(people, policy, ledger=ledger, into=f"{home}/first")
+    ...     sf.erase(["b"], ledger=ledger, column="id").people
+    1
     """
     chain = checked_name(chain, "chain")
     rules = None if policy is None else load_policy(policy)

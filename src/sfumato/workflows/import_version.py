@@ -39,12 +39,33 @@ def import_version(
 ) -> Receipt:
     """Enter a version that somebody was handed earlier, as "imported, not judged"; return its receipt.
 
-    `version` is what they hold, `original` the table that it was made from, `policy` has the roles and the
-    taxonomies of both. Every row of the original must be in the version, each column at one cut of its tree;
-    anything else is refused, since it could not be told from a leak. With `lacking`, the caller vouches that
-    rows were left out when it was handed out; rows with nothing but `*` in all key columns are left out, too.
-    The entry promises nothing and says so. It counts in tracing and, unless it lacks rows, in coalitions; it
-    is no floor for the releases that follow. Nothing is published.
+    Every row of the original must be in the version, each column at one cut of its tree; anything else is
+    refused, since it could not be told from a leak. The entry promises nothing and says so. It counts in
+    tracing and, unless it lacks rows, in coalitions; it is no floor for the releases that follow. Nothing is
+    published.
+
+    Args:
+        version: the table that the recipient holds.
+        policy: the policy with the roles and taxonomies of both tables.
+        original: the table that the version was made from.
+        to: the recipient.
+        ledger: the ledger, or its URL.
+        chain: the chain that the version belongs to.
+        lacking: the caller vouches that rows were left out when the version was handed out. Rows with nothing
+            but `*` in all key columns are then left out, too.
+        key: the file of the signing key, where the ledger is named by its URL.
+        memory: how much memory may be used, such as "4GB".
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> from tempfile import TemporaryDirectory
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> with TemporaryDirectory() as home, sf.Ledger(f"sqlite:///{home}/ledger.db") as ledger:
+    ...     safe = plan.apply(people)
+    ...     receipt = sf.import_version(safe, plan.policy, original=people, to="north", ledger=ledger)
+    ...     receipt.record.imported
+    True
     """
     show, rules = progress or silent, with_recipients(load_policy(policy))
     _check_comparable(rules)

@@ -69,15 +69,28 @@ def knowledge(
     support: int = 1,
     share: Fraction = Fraction(0),
 ) -> Knowledge:
-    """A knowledge table from a frame or a file: a column of labels beside terms, or beside text.
+    """Make a knowledge table from a frame or a file: a column of labels beside terms, or beside text.
 
-    `terms` names a column of delimited text, of lists, or of one term per row; or several 0/1 columns. With
-    `document` the rows of one document are one record, as in a term-document table; `count` names a column
-    that says for how many records a row stands. `text` names a column of running text instead: its terms are
-    those of the `vocabulary` that it mentions, else all its words of three letters or more.
-
-    A term belongs to a label if it occurs in `support` of its records and in that `share` of them; without
+    A term belongs to a label if it occurs in `support` of its records and in that `share` of them. Without
     either, and without text or documents, all rows of a label are kept as they are.
+
+    Args:
+        data: the table, as for `protect`.
+        label: the column of labels.
+        terms: a column of delimited text, of lists, or of one term per row; or several 0/1 columns.
+        text: a column of running text, in place of `terms`. Its terms are those of the vocabulary that it
+            mentions, else all its words of three letters or more.
+        document: a column of documents. The rows of one document are one record, as in a term-document table.
+        count: a column that says for how many records a row stands.
+        vocabulary: the terms to look for in running text.
+        separator: what stands between terms in delimited text.
+        support: the fewest records of a label in which a term occurs.
+        share: the least share of the records of a label in which a term occurs.
+
+    >>> import polars as pl, sfumato as sf
+    >>> cases = pl.DataFrame({"disease": ["flu", "cold"], "symptoms": ["fever;cough", "cough;sneeze"]})
+    >>> sf.knowledge(cases, label="disease", terms="symptoms").linked(["cough", "fever"])
+    ('flu',)
     """
     place = TermPlace(label, terms, text, document, count, tuple(vocabulary), separator)
     return proposed_knowledge(data, place, support=support, share=share).knowledge

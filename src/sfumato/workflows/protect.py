@@ -58,22 +58,43 @@ def protect(
 ) -> Plan:
     """Find out what each column has to become so that every promise holds.
 
-    `data` is a dataframe (pandas, Polars eager or lazy, PyArrow, DuckDB relation) or the path of a CSV or
-    Parquet file. Nothing is written; `plan.apply(data)` makes the safe table. `earlier` are the imprints of
-    all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them); `against`, a
-    ledger, has those of a chain. `memory` is how much may be used, such as "4GB"; what would take more is
-    refused, with how much it takes. `warn` receives what the policy allows and probably does not mean, and
-    what `release` would refuse it for in that chain.
+    Nothing is written; `plan.apply(data)` makes the safe table.
 
-    Without a policy, as in `protect(people, k=5, quasi=["age", "zip"], sensitive="disease")`, one is made:
-    named columns get these roles, others those that `declare` proposes, taxonomies come from the data, and
-    every sensitive column has `l` (2 unless said otherwise) different values in each class, or `t`-closeness.
-    It is `plan.policy`. With a policy, `k`, `l`, `t` and roles change it, as `policy.with_` does.
+    Without a policy, one is made, and is `plan.policy`: the named columns get their roles, others those that
+    `declare` proposes, taxonomies come from the data, and every sensitive column has `l` different values in
+    each class, or `t`-closeness. With a policy, `k`, `l`, `t` and roles change it, as `policy.with_` does.
 
-    `foretell` receives, before the search begins, about how long each search will take on this machine.
+    Raises `Infeasible` where no table keeps the promises, and `BrokenPromise` where a plan is reused and a
+    promise does not hold any more.
 
-    `reuse_plan` is an earlier plan (or the JSON of one, or the certificate of a release): its cuts are taken,
-    and nothing is searched for. Raises `BrokenPromise` where a promise does not hold then.
+    Args:
+        data: the table: a dataframe (pandas, Polars eager or lazy, PyArrow, DuckDB relation) or the path of a
+            file.
+        policy: the policy: a `Policy`, the path of its file, or what the file would say.
+        k: the fewest people in a class.
+        l: the fewest different values of every sensitive column in a class; 2 without a policy.
+        t: how far the values of a class may be from those of the whole table.
+        identifier: columns that name people; they are not published.
+        quasi: columns that others may know; they are generalized.
+        sensitive: columns that promises protect.
+        insensitive: columns that are published unchanged.
+        earlier: imprints of all earlier releases of these people, oldest first (`plan.imprint`, or the paths
+            of JSON files of them).
+        against: a ledger, or its URL, which has the imprints of a chain.
+        chain: the chain of that ledger.
+        reuse_plan: an earlier plan, the JSON of one, or the certificate of a release. Its cuts are taken, and
+            nothing is searched for.
+        memory: how much memory may be used, such as "4GB". What would take more is refused.
+        warn: receives each `Diagnosis`: what the policy allows and probably does not mean, and what `release`
+            would refuse it for in that chain.
+        foretell: receives about how long each search will take on this machine, before the first begins.
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> plan.apply(people)["age"].to_list()
+    ['[20, 25)', '[20, 25)', '[35, 40)', '[35, 40)']
     """
     show = progress or silent
     names = RoleNames(identifier, quasi, sensitive, insensitive)

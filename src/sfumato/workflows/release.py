@@ -89,25 +89,45 @@ def release(
 ) -> Receipt | Event:
     """Publish a table to a new folder and enter it in the ledger: both, or neither.
 
-    `chain` names the series of releases about the same people that this one continues: it is planned and
-    checked beside all of them, from what the ledger remembers (more `checks` may be given). The folder holds
-    the table, a manifest and a signed certificate; it appears whole, after the bytes were read again and
-    judged. With `dry_run` nothing is written, and `into` is not needed. What later judges need of the
-    original table is kept beside the folder, for its owner. `key` is the signing key of a ledger that is
-    named by its URL.
-
-    `into` may be an address in an object store, such as `s3://bucket/releases/2026-11`. The table is judged
-    on this machine first (in the spill folder of `memory`, which Spark's workers share), then uploaded.
-
-    `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
-    folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
-    how much may be used, such as "4GB"; `warn` receives what the policy allows and probably does not mean.
-    `reuse_plan`, an earlier plan or the certificate of a release, is taken over as `protect` does.
+    The release is planned and checked beside all earlier ones of its chain, from what the ledger remembers.
+    The folder holds the table, a manifest and a signed certificate; it appears whole, after the bytes were
+    read again and judged. What later judges need of the original table is kept beside the folder, for its
+    owner. For a store, the table is judged on this machine first (in the spill folder of `memory`, which
+    Spark's workers share), then uploaded.
 
     A policy that promises less than the chain's first one is refused, unless one of the `overrides` lets it
-    (`sfumato override --weaker`). The same table, or a person of it, in another chain
-    for the same recipient is refused, too; `ignore_chains` names chains for which it is done all the same,
-    and nothing is promised of what both tell together.
+    (`sfumato override --weaker`). The same table, or a person of it, in another chain for the same recipient
+    is refused, too, unless `ignore_chains` names that chain.
+
+    Args:
+        data: the original table, as for `protect`.
+        policy: the policy, as for `protect`.
+        ledger: the ledger, or its URL.
+        into: the new folder, or its address in an object store, such as `s3://bucket/releases/2026-11`.
+        to: who receives the table. Several recipients get a version each, as the policy's `recipients` say,
+            in folders of their names; the result then is an `Event`.
+        chain: the name of the series of releases about the same people that this one continues.
+        format: the format of the published table, such as "parquet"; that of the data by default.
+        checks: more checks of the release against the history of its chain.
+        overrides: signed overrides, or their files: some recipients have a smaller k, or a policy promises
+            less.
+        ignore_chains: chains that may hold the same people. Nothing is promised of what both tell together.
+        key: the file of the signing key, where the ledger is named by its URL.
+        dry_run: only rehearse: nothing is written, and `into` is not needed.
+        reuse_plan: an earlier plan or the certificate of a release, which is taken over as `protect` does.
+        memory: how much memory may be used, such as "4GB".
+        warn: receives each `Diagnosis` of what the policy allows and probably does not mean.
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> policy = sf.protect(people, k=2, quasi="age", sensitive="disease").policy
+    >>> with TemporaryDirectory() as home:
+    ...     receipt = sf.release(people, policy, ledger=f"sqlite:///{home}/ledger.db", into=f"{home}/first")
+    ...     sorted(path.name for path in Path(home, "first").iterdir())
+    ['certificate.json', 'data.csv', 'dictionary.html', 'dictionary.json', 'manifest.json']
     """
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)

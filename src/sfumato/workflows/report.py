@@ -329,14 +329,28 @@ def report(
 
     The page is for a data protection officer: the verdict, what was promised in plain words, who could attack
     and what they get, what became of every column, what was lost, the policy and its digest, and a place to
-    sign; in the order of ISO/IEC 27559, or by the three `criteria` of WP29. With the `original` table the
-    same attackers strike it, too, and losses are drawn. An `internal` report is for the owner. A `public` one
-    is made from the published bytes alone, and every text and number of it is looked up in these first; it is
-    refused where a promise does not hold.
+    sign. An internal report is for the owner. A public one is made from the published bytes alone, and every
+    text and number of it is looked up in these first; it is refused where a promise does not hold.
 
-    `of` is a `Plan` (or the JSON of one, with its policy), a file or the folder of a release, with the policy
-    that it was published under, or the number or name of an entry of `ledger`. `key` is the publisher's
-    public key, or its file, and `made` the time of the report: now, unless said.
+    Args:
+        of: a `Plan` (or the JSON of one), a `Receipt`, a published file, the folder of a release, or the
+            number or name of an entry of the ledger.
+        policy: the policy that the table was published under; a file, a folder or the JSON of a plan needs
+            it.
+        original: the original table. The same attackers strike it, too, and losses are drawn.
+        ledger: the ledger that has the entry, or its URL.
+        audience: "internal" or "public".
+        criteria: the order of the page: "iso27559" (ISO/IEC 27559) or "wp29" (three criteria).
+        key: the publisher's public key, or its file.
+        made: the time of the report; now by default.
+        memory: how much memory may be used, such as "4GB".
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+    >>> sf.report(plan).html.startswith("<!doctype html>")
+    True
     """
     show, when = progress or silent, (made or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")
     _check_choices(audience, criteria)

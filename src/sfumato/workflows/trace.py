@@ -46,14 +46,30 @@ def trace(
 ) -> Trace:
     """Find out who can have made a leak: all minimal coalitions of recipients of the ledger.
 
-    Coalitions of up to `max_coalition_size` recipients are tried.
+    A leak may be a part of what was handed out, in any order, with columns gone or renamed, generalized
+    further, mixed from several versions, with rows of others. Nothing is written.
 
-    `leak` is a table (a dataframe, the path of a CSV, Parquet or JSON file), a record (a mapping of column
-    names to cells) or a list of records. It may be a part of what was handed out, in any order, with columns
-    gone or renamed (`columns` says which is which, where it cannot be seen: their names to ours), generalized
-    further, mixed from several versions, with rows of others. With `original` and its `policy` it is also
-    said which rows exist. `chain` leaves all other chains aside. `key` opens what the ledger keeps, where the
-    key is not beside it. Nothing is written.
+    Args:
+        leak: a table (a dataframe, the path of a CSV, Parquet or JSON file), a record (a mapping of column
+            names to cells) or a list of records.
+        ledger: the ledger, or its URL.
+        key: the file of the key that opens what the ledger keeps, where it is not beside the ledger.
+        original: the original table, which tells which of the rows exist; it needs its policy.
+        policy: the policy of the original.
+        max_coalition_size: how many recipients may have worked together.
+        chain: the only chain to look at; all of them by default.
+        columns: the names of the leak's columns to ours, where these cannot be seen from the cells.
+        progress: receives the phase, how much is done, and out of how much.
+
+    >>> import polars as pl, sfumato as sf
+    >>> from tempfile import TemporaryDirectory
+    >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
+    >>> policy = sf.protect(people, k=2, quasi="age", sensitive="disease").policy
+    >>> with TemporaryDirectory() as home:
+    ...     ledger = f"sqlite:///{home}/ledger.db"
+    ...     receipt = sf.release(people, policy, ledger=ledger, into=f"{home}/first", to="north")
+    ...     sf.trace([{"age": "[20, 25)", "disease": "cold"}], ledger=ledger).certain
+    ('north',)
     """
     show = progress or silent
     if (original is None) != (policy is None):

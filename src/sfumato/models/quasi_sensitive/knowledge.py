@@ -60,12 +60,20 @@ class Knowledge:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, Iterable[str]]], *, file: str | None = None) -> Knowledge:
-        """Rows in any order; equal ones count once."""
+        """Returns the knowledge of rows in any order; equal ones count once.
+
+        Args:
+            rows: labels with their terms.
+            file: where they were read, relative to the policy.
+        """
         distinct = {(label, frozenset(terms)) for label, terms in rows}
         return cls(tuple(sorted(distinct, key=lambda row: (row[0], sorted(row[1])))), file)
 
     def weighing(self, shares: Mapping[str, Fraction]) -> Knowledge:
-        """Returns the same rows with labels as common as these shares say, in any unit.
+        """Returns the same rows with labels as common as these shares say.
+
+        Args:
+            shares: how common each label is, in any unit.
 
         >>> known = Knowledge.of([("Flu", ["fever"]), ("Plague", ["fever", "boils"])])
         >>> known.weighing({"Flu": Fraction(3, 100), "Plague": Fraction(1, 1000)}).weights
@@ -140,7 +148,11 @@ class Knowledge:
         return start, np.array([number.get(term, -1) for terms in sets for term in terms], np.int32)
 
     def linked(self, terms: Iterable[str]) -> tuple[str, ...]:
-        """The labels that a term set links to."""
+        """Returns the labels that a term set links to, in alphabetical order.
+
+        Args:
+            terms: the terms.
+        """
         wanted = frozenset(terms)
         return tuple(dict.fromkeys(label for label, row_terms in self.rows if wanted <= row_terms))
 

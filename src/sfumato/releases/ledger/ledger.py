@@ -323,10 +323,21 @@ def now() -> datetime:
 class Ledger:
     """Every release, in order, and the proof that nothing was changed or taken away.
 
-    `url` names a SQLite file (`sqlite:///ledger.db`) or a PostgreSQL database (`postgresql://host/name`).
-    `key` is the file of the signing key: by default beside the SQLite file, made when first needed. A ledger
-    opened with `readonly=True` never writes; it needs the key, or one in the variable SFUMATO_LEDGER_KEY, to
-    read what releases left for later checks, which is encrypted, and no key to be verified.
+    A ledger opened for reading needs the key, or one in the variable SFUMATO_LEDGER_KEY, to read what
+    releases left for later checks, which is encrypted, and no key to be verified.
+
+    Args:
+        url: a SQLite file (`sqlite:///ledger.db`) or a PostgreSQL database (`postgresql://host/name`).
+        key: the file of the signing key; by default beside the SQLite file. It is made when first needed.
+        readonly: never write.
+        clock: tells the time of entries.
+        patience: the seconds to wait for another writer.
+
+    >>> import sfumato as sf
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home, sf.Ledger(f"sqlite:///{home}/ledger.db") as ledger:
+    ...     ledger.history(), bool(ledger.verify())
+    ((), True)
     """
 
     def __init__(
@@ -432,7 +443,9 @@ class Ledger:
     def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[ReleaseRecord, ...]:
         """Returns the releases of a chain, or of all, in order, after following all hashes to the head.
 
-        Without `memory`, what they left for later checks is not read: it may be long.
+        Args:
+            chain: the name of the chain.
+            memory: also read what they left for later checks, which may be long.
         """
         before = checkpoint.last_checkpoint(self.key_path)
         with self.database.reading() as connection:
@@ -487,11 +500,14 @@ class Ledger:
     ) -> Verification:
         """Reads every entry and returns what is wrong, the first fault first.
 
-        Hashes and keys are followed, and the end is compared with what was seen elsewhere. `key` is the
-        public key that is known from elsewhere, of any time, or several: without it whoever writes a whole
-        new ledger with a new key is believed. `certificates` and `anchors` show a ledger that was rolled
-        back; what a notice of loss names is known to be missing. Without the private key, what is encrypted
-        is not opened.
+        Hashes and keys are followed, and the end is compared with what was seen elsewhere. What a notice of
+        loss names is known to be missing. Without the private key, what is encrypted is not opened.
+
+        Args:
+            certificates: certificates of releases, which show a ledger that was rolled back.
+            anchors: heads of the ledger that were noted elsewhere, which show the same.
+            key: the public key that is known from elsewhere, of any time, or several of them. Without it
+                whoever writes a whole new ledger with a new key is believed.
         """
         pinned = [key] if isinstance(key, str) else list(key or ())
         before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on
