@@ -39,6 +39,7 @@ def _entry(home, name: str) -> Iterator[str]:
 
 def public_members(thing: object) -> list[tuple[str, object]]:
     """Returns what a class of ours offers: methods and properties that its own docstrings explain."""
+    thing = thing if inspect.isclass(thing) or not callable(thing) else type(thing)
     if not inspect.isclass(thing) or not thing.__module__.startswith("sfumato"):
         return []
     found = []
@@ -116,11 +117,32 @@ def _doc(thing: object) -> str:
     """Returns the docstring of a name; its examples as a block that says what it is."""
     if not (callable(thing) or inspect.ismodule(thing)):
         return f"`{type(thing).__name__}`: {_cell(_first(thing))}"
-    text = inspect.getdoc(thing) or ""
-    prose, examples = text, ""
-    if found := PROMPT.search(text):
-        prose, examples = text[: found.start()].rstrip(), text[found.start() :].strip()
-    return prose + (f"\n\n```pycon\n{examples}\n```" if examples else "")
+    prose, parameters, examples = _sections(inspect.getdoc(thing) or "")
+    if _is_called(thing):  # an object of ours: its class tells what it is, the call which words it takes
+        parameters = _sections(inspect.getdoc(type(thing).__call__) or "")[1]
+    return "\n\n".join(
+        part
+        for part in (prose, _parameter_list(parameters), f"```pycon\n{examples}\n```" if examples else "")
+        if part
+    )
+
+
+def _is_called(thing: object) -> bool:
+    return not (inspect.isroutine(thing) or inspect.isclass(thing) or inspect.ismodule(thing))
+
+
+def _sections(text: str) -> tuple[str, str, str]:
+    """Returns what a docstring says, its section `Args:` and its examples."""
+    found = PROMPT.search(text)
+    before, examples = (text[: found.start()], text[found.start() :]) if found else (text, "")
+    prose, _, parameters = before.partition("\nArgs:\n")
+    return prose.rstrip(), parameters.rstrip(), examples.strip()
+
+
+def _parameter_list(section: str) -> str:
+    """Returns a section `Args:` as a list of Markdown."""
+    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", section, re.MULTILINE)
+    return "\n".join(f"- `{name}`: {' '.join(meaning.split())}" for name, meaning in entries)
 
 
 def _first(thing: object) -> str:

@@ -103,3 +103,84 @@ def test_the_version_is_the_same_everywhere():
     )
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"version: {dated[0][0]}\n" in cited and f"date-released: {dated[0][1]}\n" in cited
+
+
+# Docstrings: each parameter is described, and an example runs (as a doctest).
+
+ARGUMENT = re.compile(r"^    (\w+): \S", re.MULTILINE)
+CLASSES = {thing for name in sfumato.__all__ if inspect.isclass(thing := getattr(sfumato, name))}
+
+
+def verbs():
+    """Every function that programs may call, by its name."""
+    functions = {name: getattr(sfumato, name) for name in sfumato.__all__}
+    functions |= {f"demo.{name}": getattr(sfumato.demo, name) for name in sfumato.demo.__all__}
+    methods = {f"attack.{name}": method for name, method in vars(type(sfumato.attack)).items()}
+    return {
+        name: verb
+        for name, verb in {**functions, **methods}.items()
+        if inspect.isfunction(verb) and "._" not in name
+    }
+
+
+def returned_classes():
+    """The classes of ours that a verb returns, and those that have a name themselves."""
+    words = {
+        (word, inspect.getmodule(verb))
+        for verb in verbs().values()
+        for word in re.findall(r"\w+", str(inspect.signature(verb).return_annotation))
+    }
+    returned = {getattr(module, word, None) for word, module in words}
+    return CLASSES | {
+        thing for thing in returned if inspect.isclass(thing) and thing.__module__.startswith("sfumato")
+    }
+
+
+def methods():
+    """Every public method that takes something; of a ledger, those that the page names."""
+    of_ledger = {"history", "verify", "rotate"}
+    return {
+        f"{owner.__name__}.{name}": plain
+        for owner in returned_classes()
+        for name, method in vars(owner).items()
+        if inspect.isfunction(plain := getattr(method, "__func__", method)) and not name.startswith("_")
+        if owner is not sfumato.Ledger or name in of_ledger
+    }
+
+
+def parameters(thing):
+    return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+
+
+def described(thing):
+    """The parameters that a docstring describes, in its order."""
+    section = (inspect.getdoc(thing) or "").partition("\nArgs:\n")[2].partition("\n>>> ")[0]
+    return ARGUMENT.findall(section)
+
+
+@pytest.mark.parametrize("name", sorted(verbs()))
+def test_every_parameter_of_a_verb_is_described_and_an_example_shows_it(name):
+    assert described(verbs()[name]) == parameters(verbs()[name])
+    assert ">>> " in verbs()[name].__doc__
+
+
+def test_the_call_of_an_attack_is_described():
+    assert described(type(sfumato.attack).__call__) == parameters(sfumato.attack)
+    assert ">>> " in sfumato.attack.__doc__
+
+
+@pytest.mark.parametrize("name", sorted(methods()))
+def test_every_parameter_of_a_method_is_described(name):
+    assert described(methods()[name]) == parameters(methods()[name])
+
+
+@pytest.mark.parametrize(
+    "owner", sorted(CLASSES, key=lambda owner: owner.__name__), ids=lambda owner: owner.__name__
+)
+def test_every_class_shows_an_example(owner):
+    assert ">>> " in owner.__doc__
+
+
+def test_what_a_program_makes_itself_is_described():
+    for owner in (sfumato.DataFile, sfumato.Ledger):
+        assert described(owner) == parameters(owner)

@@ -157,4 +157,5 @@ def test_an_identifier_that_repeats_without_a_person_is_warned_of(sfumato, tmp_p
     crowd.rename(columns={"who": "surname"}).to_csv(people, index=False)
     drafted = sfumato("declare", people)
     assert "surname: {role: identifier}" in drafted.out and "person:" not in drafted.out
-    assert "column surname" in drafted.err and "Say person: surname" in drafted.err
+    assert "column surname" in drafted.err and "a number for each person" in drafted.err
+    assert "Say person" not in drafted.err

@@ -142,7 +142,11 @@ class Knowledge:
         return first, np.array([i for _, i in pairs], np.int32)
 
     def coded(self, sets: Sequence[Sequence[str]]) -> tuple[Longs, Ints]:
-        """The terms of some sets as numbers, in compressed rows; -1 is a term that no label has."""
+        """Returns the terms of sets as numbers, in compressed rows; -1 is a term that no label has.
+
+        Args:
+            sets: the sets.
+        """
         number = self.number_of
         start = np.concatenate(([0], np.cumsum([len(terms) for terms in sets]))).astype(np.int64)
         return start, np.array([number.get(term, -1) for terms in sets for term in terms], np.int32)
