@@ -24,6 +24,8 @@ from sfumato.cli.options import (
     ReferenceFile,
     ShowValues,
     SpillFolder,
+    argument,
+    option,
     reads_data,
     table_read_by,
     valued,
@@ -51,9 +53,7 @@ Steps = Annotated[int | None, valued("--steps", "N", "How often the search is ru
 Seed = Annotated[int, valued("--seed", "N", "Fixes what is drawn at random.")]
 
 
-AttackName = Annotated[
-    str, typer.Argument(metavar="NAME", help="The adversary.", autocompletion=complete_attack)
-]
+AttackName = Annotated[str, argument("NAME", "The adversary.", complete=complete_attack)]
 
 
 class AttackNameArgument(TyperArgument):
@@ -86,10 +86,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     name: AttackName,
     data: Annotated[
         list[str],
-        typer.Argument(
-            metavar="DATA",
-            help="A published file; several releases, oldest first, for who holds them all.",
-        ),
+        argument("DATA", "A published file; several releases, oldest first, for who holds them all."),
     ],
     policy: PolicyFile,
     against: Against = None,
@@ -168,9 +165,7 @@ def say_cracked(audit: Audit, name: str) -> None:
 # `sfumato knowledge`: a knowledge table from records, a term-document table or labelled text.
 
 
-OutFile = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
-]
+OutFile = Annotated[Path, valued("--out", "FILE", "The knowledge file (CSV) to write.", short="-o")]
 LabelColumn = Annotated[str, valued("--label", "COLUMN", "The column of labels.")]
 TermColumns = Annotated[
     list[str] | None,
@@ -183,9 +178,7 @@ Vocabulary = Annotated[
 DocumentColumn = Annotated[str | None, valued("--document", "COLUMN", "Rows of one document are one record.")]
 CountColumn = Annotated[str | None, valued("--count", "COLUMN", "For how many records a row stands.")]
 Separator = Annotated[str, valued("--separator", "MARK", "What stands between terms in a cell.")]
-Support = Annotated[
-    int, typer.Option("--support", min=1, help="In how many records of a label a term must occur.")
-]
+Support = Annotated[int, option("--support", "In how many records of a label a term must occur.", least=1)]
 Share = Annotated[str, valued("--share", "SHARE", "In what share of them, such as 5%.")]
 PrevalenceOut = Annotated[Path | None, valued("--prevalence", "FILE", "Also write how common labels are.")]
 
@@ -249,9 +242,7 @@ def read_vocabulary(file: Path) -> tuple[str, ...]:
 # `sfumato audit`: is this file safe to publish?
 
 
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
-]
+Strict = Annotated[bool, option("--strict", "Exit 1 also when a promise cannot be decided from the file.")]
 
 
 @reads_data

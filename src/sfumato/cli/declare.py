@@ -8,10 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sfumato.cli.guide_page import complete_preset
-from sfumato.cli.options import AsJson, Data, Engine, HeaderLine, Overwrite, reads_data, table_read_by
+from sfumato.cli.options import (
+    AsJson,
+    Data,
+    Engine,
+    HeaderLine,
+    Overwrite,
+    option,
+    reads_data,
+    table_read_by,
+    valued,
+)
 from sfumato.cli.terminal import document, print_note, print_result, progress_bar, warn
 from sfumato.table.data_file import NO_FORM, SourceForm
 
@@ -39,15 +47,14 @@ def write_draft(policy: Policy, file: Path, data: str) -> str:
 def declare(
     data: Data,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="POLICY", help="The file to write; by default it is printed."),
+        Path | None, valued("--out", "POLICY", "The file to write; by default it is printed.", short="-o")
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--preset",
-            help="Use the promises of a known rule, such as ema or uk-tre-10.",
-            autocompletion=complete_preset,
+            "Use the promises of a known rule, such as ema or uk-tre-10.",
+            complete=complete_preset,
         ),
     ] = None,
     header: HeaderLine = False,

@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from sfumato.cli.options import argument, option
 from sfumato.cli.terminal import print_note, print_result, progress_bar
 
 if TYPE_CHECKING:
@@ -26,11 +25,9 @@ COLUMNS = ("name", "born", "zip", "job", "income", "disease")
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder for the files.")] = Path(
-        "demo-out"
-    ),
-    rows: Annotated[int, typer.Option("--rows", min=1, help="How many patients to make up.")] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another number makes up other patients.")] = 0,
+    folder: Annotated[Path, argument("FOLDER", "The folder for the files.")] = Path("demo-out"),
+    rows: Annotated[int, option("--rows", "How many patients to make up.", least=1)] = 20_000,
+    seed: Annotated[int, option("--seed", "Another number makes up other patients.", least=0)] = 0,
 ) -> None:
     """Make up a hospital, attack it, protect it, attack it again.
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from sfumato.cli.declare import draft_for, write_draft
 from sfumato.cli.guide_page import complete_preset
 from sfumato.cli.options import (
@@ -20,78 +18,55 @@ from sfumato.cli.options import (
     Overwrite,
     SpillFolder,
     draw_charts,
+    option,
     reads_data,
     table_read_by,
     tell_drawn,
+    valued,
 )
 from sfumato.cli.terminal import print_note, print_or_json, progress_bar
 from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
-K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
-Mode = Annotated[
-    str | None, typer.Option("--mode", help="any: one exposed record is enough; all: every one; distinct.")
-]
+K = Annotated[int, option("--k", "A record is exposed if fewer than k share its values.", least=1)]
+Mode = Annotated[str | None, option("--mode", "any: one exposed record is enough; all: every one; distinct.")]
 Share = Annotated[
-    str | None,
-    typer.Option(
-        "--fraction", metavar="P", help="So large a share of the records is exposed, as 5/100 or 0.05."
-    ),
+    str | None, valued("--fraction", "P", "So large a share of the records is exposed, as 5/100 or 0.05.")
 ]
-Count = Annotated[int | None, typer.Option("--count", metavar="T", help="So many records are exposed.")]
-MaxSize = Annotated[
-    int | None, typer.Option("--max-size", min=0, help="Look at sets of at most so many columns.")
-]
-MaxResults = Annotated[int | None, typer.Option("--max-results", min=1, help="Stop after so many sets.")]
-Deadline = Annotated[
-    float | None, typer.Option("--deadline", metavar="S", min=0, help="Stop after S seconds.")
-]
+Count = Annotated[int | None, valued("--count", "T", "So many records are exposed.")]
+MaxSize = Annotated[int | None, option("--max-size", "Look at sets of at most so many columns.", least=0)]
+MaxResults = Annotated[int | None, option("--max-results", "Stop after so many sets.", least=1)]
+Deadline = Annotated[float | None, valued("--deadline", "S", "Stop after S seconds.", least=0)]
 MethodOption = Annotated[
     str,
-    typer.Option(
+    option(
         "--method",
-        help="exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders; "
+        "exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders; "
         "sample: keys from a sample of rows, measured on all.",
     ),
 ]
-Budget = Annotated[
-    int | None, typer.Option("--budget", metavar="STEPS", min=1, help="For exact: stop after so many steps.")
-]
-Orders = Annotated[int, typer.Option("--orders", min=1, help="For --method descend: so many random orders.")]
-Seed = Annotated[
-    int, typer.Option("--seed", help="For --method descend and sample: what chance starts from.")
-]
+Budget = Annotated[int | None, valued("--budget", "STEPS", "For exact: stop after so many steps.", least=1)]
+Orders = Annotated[int, option("--orders", "For --method descend: so many random orders.", least=1)]
+Seed = Annotated[int, option("--seed", "For --method descend and sample: what chance starts from.")]
 Epsilon = Annotated[
-    float,
-    typer.Option(
-        "--epsilon", help="For --method sample: the share of pairs of rows that a set may leave alike."
-    ),
+    float, option("--epsilon", "For --method sample: the share of pairs of rows that a set may leave alike.")
 ]
-Delta = Annotated[
-    float, typer.Option("--delta", help="For --method sample: the chance that a set leaves more alike.")
-]
+Delta = Annotated[float, option("--delta", "For --method sample: the chance that a set leaves more alike.")]
 RecordRisk = Annotated[
     int | None,
-    typer.Option(
-        "--record-risk", metavar="SIZE", min=1, help="Also count records that up to SIZE columns make unique."
-    ),
+    valued("--record-risk", "SIZE", "Also count records that up to SIZE columns make unique.", least=1),
 ]
-Without = Annotated[
-    list[str] | None, typer.Option("--without", metavar="COLUMN", help="Leave a column out; may be repeated.")
-]
+Without = Annotated[list[str] | None, valued("--without", "COLUMN", "Leave a column out; may be repeated.")]
 Sample = Annotated[
-    int | None,
-    typer.Option("--sample", metavar="ROWS", min=1, help="With --engine spark: look at about so many rows."),
+    int | None, valued("--sample", "ROWS", "With --engine spark: look at about so many rows.", least=1)
 ]
-Suggest = Annotated[
-    Path | None, typer.Option("--suggest", metavar="POLICY", help="Write a proposed policy to this file.")
-]
+Suggest = Annotated[Path | None, valued("--suggest", "POLICY", "Write a proposed policy to this file.")]
 PresetName = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--preset",
-        help="For --suggest: the promises of a known rule, such as ema or uk-tre-10.",
-        autocompletion=complete_preset,
+        "For --suggest: the promises of a known rule, such as ema or uk-tre-10.",
+        complete=complete_preset,
     ),
 ]
 

@@ -10,33 +10,30 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.guide_page import complete_policy
-from sfumato.cli.options import AsJson, HeaderLine, ShowValues, SpillFolder, reads_data, table_read_by
+from sfumato.cli.options import (
+    AsJson,
+    HeaderLine,
+    ShowValues,
+    SpillFolder,
+    argument,
+    reads_data,
+    table_read_by,
+    valued,
+)
 from sfumato.cli.terminal import document, print_note, print_or_json, print_result, progress_bar
 from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 LedgerToReach = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="URL",
-        envvar="SFUMATO_LEDGER",
-        help="Also try to reach this ledger.",
-    ),
+    str | None, valued("--ledger", "URL", "Also try to reach this ledger.", variable="SFUMATO_LEDGER")
 ]
 
 
-OptionalData = Annotated[
-    str | None, typer.Argument(metavar="[DATA]", help="A file of rows, or a database, to look at.")
-]
+OptionalData = Annotated[str | None, argument("[DATA]", "A file of rows, or a database, to look at.")]
 PolicyBeside = Annotated[
     Path | None,
-    typer.Option(
-        "--policy",
-        "-p",
-        metavar="POLICY",
-        help="The policy to hold against the file.",
-        autocompletion=complete_policy,
+    valued(
+        "--policy", "POLICY", "The policy to hold against the file.", short="-p", complete=complete_policy
     ),
 ]
 
@@ -46,10 +43,7 @@ def doctor(
     data: OptionalData = None,
     policy: PolicyBeside = None,
     ledger: LedgerToReach = None,
-    store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="ADDRESS", help="Also try to reach this object store."),
-    ] = None,
+    store: Annotated[str | None, valued("--store", "ADDRESS", "Also try to reach this object store.")] = None,
     spill: SpillFolder = None,
     header: HeaderLine = False,
     as_json: AsJson = False,
@@ -91,8 +85,7 @@ def doctor(
 
 def compile_(
     jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", min=1, metavar="N", help="So many processes; by default one per processor."),
+        int | None, valued("--jobs", "N", "So many processes; by default one per processor.", least=1)
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from sfumato.cli.declare import draft_for
 from sfumato.cli.guide_page import complete_column, complete_rule
-from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data, table_read_by
+from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, option, reads_data, table_read_by, valued
 from sfumato.cli.terminal import (
     ask,
     ask_choice,
@@ -202,29 +202,27 @@ def _init_column(flag: str, meaning: str) -> Any:  # as Typer declares its optio
 
 Row = Annotated[
     Literal["person", "event"] | None,
-    typer.Option("--row", help="What a row is: a person, or an event of which somebody may have several."),
+    option("--row", "What a row is: a person, or an event of which somebody may have several."),
 ]
 Person = Annotated[str | None, _init_column("--person", "The column that tells people apart.")]
 Since = Annotated[str | None, _init_column("--since", "The column that says with which delivery a row came.")]
 For = Annotated[
     Literal["public", "partners", "inside"] | None,
-    typer.Option("--audience", help="Who gets it: everybody, known partners, or colleagues."),
+    option("--audience", "Who gets it: everybody, known partners, or colleagues."),
 ]
 Again = Annotated[
-    bool | None,
-    typer.Option("--again/--once", help="Whether a later table will be about the same people."),
+    bool | None, option("--again/--once", "Whether a later table will be about the same people.")
 ]
 Recipients = Annotated[
-    int | None,
-    typer.Option("--recipients", metavar="NUMBER", min=1, help="How many get a version of their own."),
+    int | None, valued("--recipients", "NUMBER", "How many get a version of their own.", least=1)
 ]
 Rule = Annotated[
     str | None,
-    typer.Option(
+    valued(
         "--rule",
-        metavar="NAME",
-        help="The rule that applies: a preset such as ema, a k such as 10, or none.",
-        autocompletion=complete_rule,
+        "NAME",
+        "The rule that applies: a preset such as ema, a k such as 10, or none.",
+        complete=complete_rule,
     ),
 ]
 Exact = Annotated[
@@ -235,9 +233,9 @@ Exact = Annotated[
 @reads_data
 def init(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="POLICY", help="The policy file to write.")
-    ] = Path("policy.yaml"),
+    out: Annotated[Path, valued("--out", "POLICY", "The policy file to write.", short="-o")] = Path(
+        "policy.yaml"
+    ),
     row: Row = None,
     person: Person = None,
     audience: For = None,
@@ -246,9 +244,7 @@ def init(  # noqa: PLR0917  # Typer reads the options from here
     recipients: Recipients = None,
     rule: Rule = None,
     exact: Exact = None,
-    nothing_exact: Annotated[
-        bool, typer.Option("--nothing-exact", help="No column must stay exact.")
-    ] = False,
+    nothing_exact: Annotated[bool, option("--nothing-exact", "No column must stay exact.")] = False,
     header: HeaderLine = False,
     as_json: AsJson = False,
     overwrite: Overwrite = False,

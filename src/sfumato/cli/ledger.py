@@ -10,7 +10,19 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.guide_page import complete_recipient
-from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, OneChain, OpeningKey, PolicyFile, PublicKey
+from sfumato.cli.options import (
+    AsJson,
+    Chain,
+    KeyFile,
+    LedgerUrl,
+    OneChain,
+    OpeningKey,
+    PolicyFile,
+    PublicKey,
+    argument,
+    option,
+    valued,
+)
 from sfumato.cli.streams import carry_interruptions
 from sfumato.cli.terminal import document, print_note, print_or_json, print_result
 from sfumato.system.errors import UsageError
@@ -21,24 +33,17 @@ from sfumato.system.errors import UsageError
 DEFAULT = "sqlite:///ledger.db"
 Certificates = Annotated[
     list[str] | None,
-    typer.Option(
-        "--certificate",
-        metavar="FILE",
-        help="A certificate whose release must be in the ledger; may be repeated.",
-    ),
+    valued("--certificate", "FILE", "A certificate whose release must be in the ledger; may be repeated."),
 ]
 Anchors = Annotated[
-    list[Path] | None,
-    typer.Option("--anchor", metavar="FILE", help="An anchor of the ledger; may be repeated."),
+    list[Path] | None, valued("--anchor", "FILE", "An anchor of the ledger; may be repeated.")
 ]
-NewFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A new file for it.")]
+NewFile = Annotated[Path | None, valued("--out", "FILE", "A new file for it.", short="-o")]
 
 
 def withdraw(
-    release: Annotated[
-        str, typer.Argument(metavar="RELEASE", help="Its number in the chain, or its id (`history --json`).")
-    ],
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; recipients will read it.")],
+    release: Annotated[str, argument("RELEASE", "Its number in the chain, or its id (`history --json`).")],
+    reason: Annotated[str, valued("--reason", "TEXT", "Why; recipients will read it.")],
     chain: Chain = "main",
     url: LedgerUrl = DEFAULT,
     key: KeyFile = None,
@@ -69,10 +74,10 @@ def withdraw(
 
 
 def retire(
-    chain: Annotated[str, typer.Argument(metavar="CHAIN", help="The series of releases that ends.")],
+    chain: Annotated[str, argument("CHAIN", "The series of releases that ends.")],
     url: LedgerUrl = DEFAULT,
     key: KeyFile = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it only say what would be.")] = False,
+    yes: Annotated[bool, option("--yes", "Delete; without it only say what would be.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Close a chain for good, and delete what the ledger remembers of it for later checks.
@@ -119,8 +124,7 @@ def missing(
     certificate: Certificates = None,
     anchor: Anchors = None,
     key: Annotated[
-        Path | None,
-        typer.Option("--key", metavar="FILE", help="The key beside which the last entry seen was noted."),
+        Path | None, valued("--key", "FILE", "The key beside which the last entry seen was noted.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -142,15 +146,12 @@ def missing(
         certificates=[certificate_at(place) for place in certificate or []],
         anchors=[read_anchor(path) for path in anchor or []],
     )
-    if as_json:
-        document(gaps.as_dict())
-    else:
-        print_result(gaps.card())
+    print_or_json(gaps, as_json=as_json)
     raise typer.Exit(1 if gaps else 0)
 
 
 def reading_key(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="A new file for it.")],
+    out: Annotated[Path, valued("--out", "FILE", "A new file for it.", short="-o")],
     url: LedgerUrl = DEFAULT,
     key: KeyFile = None,
 ) -> None:
@@ -249,33 +250,21 @@ def floor(
     from sfumato.workflows.chain_check import ledger_baselines
 
     baselines = ledger_baselines(Ledger(url, key=key, readonly=True), chain)
-    if as_json:
-        document(baselines.as_dict())
-    else:
-        print_result(baselines.card())
+    print_or_json(baselines, as_json=as_json)
     raise typer.Exit(0 if baselines.holds else 1)
 
 
 @ledger.command("import")
 @carry_interruptions
 def import_(
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="What the recipient was handed.")],
-    original: Annotated[str, typer.Option("--original", metavar="DATA", help="The table it was made from.")],
+    version: Annotated[str, argument("VERSION", "What the recipient was handed.")],
+    original: Annotated[str, valued("--original", "DATA", "The table it was made from.")],
     policy: PolicyFile,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="NAME",
-            help="The recipient who holds it.",
-            autocompletion=complete_recipient,
-        ),
-    ],
+    to: Annotated[str, valued("--to", "NAME", "The recipient who holds it.", complete=complete_recipient)],
     url: LedgerUrl = DEFAULT,
     chain: Chain = "main",
     lacking: Annotated[
-        bool,
-        typer.Option("--lacking-rows", help="Rows of the original were left out when it was handed out."),
+        bool, option("--lacking-rows", "Rows of the original were left out when it was handed out.")
     ] = False,
     key: KeyFile = None,
     as_json: AsJson = False,
@@ -294,10 +283,7 @@ def import_(
     receipt = import_version(
         version, policy, original=original, to=to, ledger=url, chain=chain, lacking=lacking, key=key
     )
-    if as_json:
-        document(receipt.as_dict())
-    else:
-        print_result(str(receipt))
+    print_or_json(receipt, as_json=as_json)
 
 
 @ledger.command()
@@ -306,19 +292,14 @@ def recover(
     url: LedgerUrl = DEFAULT,
     key: KeyFile = None,
     host: Annotated[
-        str | None,
-        typer.Option("--host", metavar="NAME", help="Also what this machine, which is gone, left half-done."),
+        str | None, valued("--host", "NAME", "Also what this machine, which is gone, left half-done.")
     ] = None,
     release: Annotated[
-        str | None,
-        typer.Option("--release", metavar="ID", help="Only this one, with --into or --forget."),
+        str | None, valued("--release", "ID", "Only this one, with --into or --forget.")
     ] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option("--into", metavar="FOLDER", help="Put a blocked release here instead."),
-    ] = None,
+    into: Annotated[Path | None, valued("--into", "FOLDER", "Put a blocked release here instead.")] = None,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Look no more for a lost release; it stays in the ledger.")
+        bool, option("--forget", "Look no more for a lost release; it stays in the ledger.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -359,7 +340,7 @@ def recover(
 @ledger.command()
 @carry_interruptions
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new SQLite file.")],
+    file: Annotated[Path, argument("FILE", "A new SQLite file.")],
     url: LedgerUrl = DEFAULT,
     key: OpeningKey = None,
 ) -> None:
@@ -379,14 +360,13 @@ def backup(
 @ledger.command()
 @carry_interruptions
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    file: Annotated[Path, argument("FILE", "A backup.")],
     url: LedgerUrl = DEFAULT,
     certificate: Certificates = None,
     anchor: Anchors = None,
     key: KeyFile = None,
     accept_loss: Annotated[
-        bool,
-        typer.Option("--accept-loss", help="Restore although entries are missing, and close their chains."),
+        bool, option("--accept-loss", "Restore although entries are missing, and close their chains.")
     ] = False,
 ) -> None:
     """Fill an empty database from a backup; also the way from SQLite to PostgreSQL.
@@ -446,11 +426,10 @@ def _certificate() -> None:
 @certificate.command("verify")
 @carry_interruptions
 def verify_certificate(
-    file: Annotated[str, typer.Argument(metavar="CERTIFICATE", help="certificate.json of a release.")],
+    file: Annotated[str, argument("CERTIFICATE", "certificate.json of a release.")],
     key: PublicKey = None,
     withdrawal: Annotated[
-        list[Path] | None,
-        typer.Option("--withdrawal", metavar="FILE", help="A notice of withdrawal; may be repeated."),
+        list[Path] | None, valued("--withdrawal", "FILE", "A notice of withdrawal; may be repeated.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -471,8 +450,5 @@ def verify_certificate(
     keys, notices = None if key is None else public_keys(key), list(map(read_notice, withdrawal or []))
     with local_copy(file, whole=False) as path:
         examination = examine(path, key=keys, notices=notices)
-    if as_json:
-        document(examination.as_dict())
-    else:
-        print_result(examination.card())
+    print_or_json(examination, as_json=as_json)
     raise typer.Exit(0 if examination.holds is True else 1)

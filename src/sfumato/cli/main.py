@@ -23,7 +23,7 @@ from sfumato.cli.doctor import compile_, doctor
 from sfumato.cli.guide_page import complete_page, page_name
 from sfumato.cli.init import init
 from sfumato.cli.ledger import certificate, ledger
-from sfumato.cli.options import AsJson, PlainGroup
+from sfumato.cli.options import AsJson, PlainGroup, argument, valued
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, override, release
@@ -68,15 +68,10 @@ def help_(
     ctx: typer.Context,
     page: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[PAGE]",
-            help="A page, such as files, or the name of a command.",
-            autocompletion=complete_page,
-        ),
+        argument("[PAGE]", "A page, such as files, or the name of a command.", complete=complete_page),
     ] = None,
     find: Annotated[
-        str | None,
-        typer.Option("--find", metavar="WORDS", help="Show the lines of all pages that hold these words."),
+        str | None, valued("--find", "WORDS", "Show the lines of all pages that hold these words.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -25,14 +25,39 @@ if TYPE_CHECKING:
     from sfumato.workflows.patterns import Drawable
 
 
-def valued(flag: str, mark: str, meaning: str) -> Any:  # as Typer declares its options
-    """Returns an option that takes a value, which help pages call `mark`."""
-    return typer.Option(flag, metavar=mark, help=meaning)
+def valued(  # as Typer declares its options
+    flag: str,
+    mark: str | None,
+    meaning: str,
+    *,
+    short: str | None = None,
+    least: int | None = None,
+    variable: str | None = None,
+    complete: Callable[..., Any] | None = None,
+) -> Any:
+    """Returns an option that takes a value, which help pages call `mark`.
+
+    `variable` is read where the option is left out, and `complete` offers values to a shell.
+    """
+    flags = (flag,) if short is None else (flag, short)
+    return typer.Option(
+        *flags, metavar=mark, help=meaning, min=least, envvar=variable, autocompletion=complete
+    )
+
+
+def option(flag: str, meaning: str, **more: Any) -> Any:
+    """Returns a switch, or an option whose value help pages call by its type; `more` is as for `valued`."""
+    return valued(flag, None, meaning, **more)
+
+
+def argument(mark: str, meaning: str, *, complete: Callable[..., Any] | None = None) -> Any:
+    """Returns an argument, which help pages call `mark`."""
+    return typer.Argument(metavar=mark, help=meaning, autocompletion=complete)
 
 
 ROWS = "file of rows (CSV, Parquet, XLSX, SPSS, …) or a database."
 """What every command that reads data takes, in words."""
-Data = Annotated[str, typer.Argument(metavar="DATA", help=f"A {ROWS}")]
+Data = Annotated[str, argument("DATA", f"A {ROWS}")]
 Encoding = Annotated[str | None, valued("--encoding", "NAME", "Of a text file: utf-8, windows-1252, …")]
 Delimiter = Annotated[str | None, valued("--delimiter", "MARK", "What separates cells: , ; | or tab.")]
 Decimal = Annotated[
@@ -42,104 +67,81 @@ DateFormat = Annotated[
     str | None, valued("--date-format", "FORM", "How texts write dates, such as dd.mm.yyyy.")
 ]
 PolicyFile = Annotated[
-    Path,
-    typer.Option(
-        "--policy", "-p", metavar="POLICY", help="The policy file (YAML).", autocompletion=complete_policy
-    ),
+    Path, valued("--policy", "POLICY", "The policy file (YAML).", short="-p", complete=complete_policy)
 ]
-PolicyArgument = Annotated[
-    Path,
-    typer.Argument(metavar="POLICY", help="The policy file (YAML).", autocompletion=complete_policy),
-]
+PolicyArgument = Annotated[Path, argument("POLICY", "The policy file (YAML).", complete=complete_policy)]
 ReferenceFile = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         "--reference",
-        metavar="FILE",
-        help="What `protect` kept of the original table; by default the file beside the data.",
+        "FILE",
+        "What `protect` kept of the original table; by default the file beside the data.",
     ),
 ]
 HeaderLine = Annotated[
-    bool,
-    typer.Option(
-        "--header", help="The first line of a CSV file names the columns, though it may not look so."
-    ),
+    bool, option("--header", "The first line of a CSV file names the columns, though it may not look so.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+AsJson = Annotated[bool, option("--json", "Print one JSON document instead of text.")]
 ShowValues = Annotated[
-    bool,
-    typer.Option(
-        "--show-values", help="Also print the values of your data that a message is about, on stderr."
-    ),
+    bool, option("--show-values", "Also print the values of your data that a message is about, on stderr.")
 ]
-Charts = Annotated[Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")]
+Charts = Annotated[Path | None, valued("--charts", "FOLDER", "Draw charts into a folder.")]
 Dictionary = Annotated[
-    bool, typer.Option("--dictionary", help="Also say what columns and values mean, beside the file.")
+    bool, option("--dictionary", "Also say what columns and values mean, beside the file.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+Overwrite = Annotated[bool, option("--overwrite", "Replace the output if it exists.")]
 LedgerUrl = Annotated[
     str,
-    typer.Option(
-        "--ledger",
-        metavar="URL",
-        envvar="SFUMATO_LEDGER",
-        help="The ledger: sqlite:///FILE or postgresql://HOST/NAME.",
+    valued(
+        "--ledger", "URL", "The ledger: sqlite:///FILE or postgresql://HOST/NAME.", variable="SFUMATO_LEDGER"
     ),
 ]
 Against = Annotated[
     str | None, valued("--against", "URL", "A ledger: also compare with every release of a chain in it.")
 ]
 Chain = Annotated[
-    str,
-    typer.Option(
-        "--chain",
-        help="The series of releases that this one continues.",
-        autocompletion=complete_chain,
-    ),
+    str, option("--chain", "The series of releases that this one continues.", complete=complete_chain)
 ]
-OneChain = Annotated[
-    str | None,
-    typer.Option("--chain", help="Only this series of releases.", autocompletion=complete_chain),
-]
+OneChain = Annotated[str | None, option("--chain", "Only this series of releases.", complete=complete_chain)]
 ReusePlan = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         "--reuse-plan",
-        metavar="PLAN",
-        help="Transform as an earlier plan did: its JSON (`protect --json`), or a release's certificate.",
+        "PLAN",
+        "Transform as an earlier plan did: its JSON (`protect --json`), or a release's certificate.",
     ),
 ]
 MemoryLimit = Annotated[str | None, valued("--memory", "SIZE", "How much memory may be used, such as 4GB.")]
 SpillFolder = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         "--spill",
-        metavar="FOLDER",
-        envvar="SFUMATO_SPILL",
-        help="A folder for rows that do not fit into memory; by default the temporary folder.",
+        "FOLDER",
+        "A folder for rows that do not fit into memory; by default the temporary folder.",
+        variable="SFUMATO_SPILL",
     ),
 ]
 KeyFile = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         "--key",
-        metavar="FILE",
-        envvar="SFUMATO_LEDGER_KEY",
-        help="The signing key; by default beside the SQLite file, and made when first needed.",
+        "FILE",
+        "The signing key; by default beside the SQLite file, and made when first needed.",
+        variable="SFUMATO_LEDGER_KEY",
     ),
 ]
 OpeningKey = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         "--key",
-        metavar="FILE",
-        envvar="SFUMATO_LEDGER_KEY",
-        help="The key that opens what is encrypted; by default beside the SQLite file.",
+        "FILE",
+        "The key that opens what is encrypted; by default beside the SQLite file.",
+        variable="SFUMATO_LEDGER_KEY",
     ),
 ]
 PublicKey = Annotated[Path | None, valued("--key", "FILE", "The public key that the publisher gave you.")]
 
-Compare = Annotated[bool, typer.Option("--compare", help="Say what each search gave (search: best).")]
+Compare = Annotated[bool, option("--compare", "Say what each search gave (search: best).")]
 
 Sheet = Annotated[
     str | None, valued("--sheet", "NAME", "The sheet of a spreadsheet; by default its only one.")
@@ -199,10 +201,7 @@ def reads_data(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 Engine = Annotated[
-    str | None,
-    typer.Option(
-        "--engine", metavar="NAME", help="spark: Spark reads and counts the table, by path or name."
-    ),
+    str | None, valued("--engine", "NAME", "spark: Spark reads and counts the table, by path or name.")
 ]
 
 

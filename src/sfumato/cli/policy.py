@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.guide_page import complete_preset, complete_waiting
-from sfumato.cli.options import ROWS, AsJson, Data, PolicyArgument, ShowValues, reads_data, table_read_by
+from sfumato.cli.options import (
+    ROWS,
+    AsJson,
+    Data,
+    PolicyArgument,
+    ShowValues,
+    argument,
+    option,
+    reads_data,
+    table_read_by,
+    valued,
+)
 from sfumato.cli.streams import carry_interruptions
 from sfumato.cli.terminal import document, print_note, print_or_json, print_result, progress_bar
 from sfumato.table.data_file import NO_FORM, SourceForm
@@ -37,13 +48,13 @@ def schema() -> None:
 @reads_data
 def check(
     file: PolicyArgument,
-    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help=f"A {ROWS}")] = None,
+    data: Annotated[str | None, argument("[DATA]", f"A {ROWS}")] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--preset",
-            help="Also check what a known rule asks for, such as hipaa-safe-harbor.",
-            autocompletion=complete_preset,
+            "Also check what a known rule asks for, such as hipaa-safe-harbor.",
+            complete=complete_preset,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -87,12 +98,9 @@ def check(
 def confirm(
     file: PolicyArgument,
     columns: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[COLUMN]...", help="The columns that you confirm.", autocompletion=complete_waiting
-        ),
+        list[str] | None, argument("[COLUMN]...", "The columns that you confirm.", complete=complete_waiting)
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Confirm every column that waits.")] = False,
+    every: Annotated[bool, option("--all", "Confirm every column that waits.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Confirm that columns may be published unchanged.
@@ -116,9 +124,7 @@ def confirm(
 @policy.command()
 @carry_interruptions
 def ready(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One of them, to print as a hierarchy file.")
-    ] = None,
+    name: Annotated[str | None, argument("[NAME]", "One of them, to print as a hierarchy file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the ready taxonomies, or print one as a hierarchy file.
@@ -140,10 +146,8 @@ def ready(
 @policy.command()
 @carry_interruptions
 def arx(
-    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="A project file of ARX (.deid).")],
-    into: Annotated[
-        Path, typer.Option("--into", metavar="FOLDER", help="Where the policy and its hierarchies go.")
-    ] = Path(),
+    project: Annotated[Path, argument("PROJECT", "A project file of ARX (.deid).")],
+    into: Annotated[Path, valued("--into", "FOLDER", "Where the policy and its hierarchies go.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Write a policy and hierarchy files from a project of ARX.
@@ -167,12 +171,10 @@ def patterns(
     file: PolicyArgument,
     data: Data,
     quality: Annotated[
-        str | None,
-        typer.Option("--quality", metavar="METRIC", help="The measure by which versions are equally good."),
+        str | None, valued("--quality", "METRIC", "The measure by which versions are equally good.")
     ] = None,
     tolerance: Annotated[
-        str | None,
-        typer.Option("--tolerance", metavar="SHARE", help="How much worse a version may be, such as 5%."),
+        str | None, valued("--tolerance", "SHARE", "How much worse a version may be, such as 5%.")
     ] = None,
     as_json: AsJson = False,
     form: SourceForm = NO_FORM,

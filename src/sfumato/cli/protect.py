@@ -6,8 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -22,8 +20,10 @@ from sfumato.cli.options import (
     ReusePlan,
     ShowValues,
     SpillFolder,
+    option,
     reads_data,
     table_read_by,
+    valued,
 )
 from sfumato.cli.terminal import (
     document,
@@ -42,11 +42,8 @@ if TYPE_CHECKING:
 
 SafeFile = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="OUT",
-        help=f"The safe file: {', '.join(f'.{name}' for name in written_formats())}.",
+    valued(
+        "--out", "OUT", f"The safe file: {', '.join(f'.{name}' for name in written_formats())}.", short="-o"
     ),
 ]
 
@@ -59,8 +56,8 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     against: Against = None,
     chain: Chain = "main",
     as_json: AsJson = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
+    dry_run: Annotated[bool, option("--dry-run", "Only plan; write nothing.")] = False,
+    explain: Annotated[bool, option("--explain", "Say why no column could stay finer.")] = False,
     compare: Compare = False,
     reuse_plan: ReusePlan = None,
     dictionary: Dictionary = False,

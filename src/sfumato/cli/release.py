@@ -7,8 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from sfumato.cli.guide_page import complete_chain, complete_recipient
 from sfumato.cli.options import (
     AsJson,
@@ -24,35 +22,33 @@ from sfumato.cli.options import (
     ReusePlan,
     ShowValues,
     SpillFolder,
+    option,
     reads_data,
     table_read_by,
+    valued,
 )
 from sfumato.cli.terminal import document, print_note, print_result, progress_bar, warn
 from sfumato.table.data_file import NO_FORM, SourceForm, in_words, written_formats
 
-Overrides = Annotated[
-    list[Path] | None,
-    typer.Option("--override", metavar="FILE", help="A signed override; may be repeated."),
-]
+Overrides = Annotated[list[Path] | None, valued("--override", "FILE", "A signed override; may be repeated.")]
 To = Annotated[
     list[str] | None,
-    typer.Option(
+    valued(
         "--to",
-        metavar="NAME",
-        help="A recipient; several, each with --to, get a version each.",
-        autocompletion=complete_recipient,
+        "NAME",
+        "A recipient; several, each with --to, get a version each.",
+        complete=complete_recipient,
     ),
 ]
 Format = Annotated[
-    str | None,
-    typer.Option("--format", help=f"{in_words(list(written_formats()))}; by default as the data is."),
+    str | None, option("--format", f"{in_words(list(written_formats()))}; by default as the data is.")
 ]
 IgnoreChains = Annotated[
     list[str] | None,
-    typer.Option(
+    valued(
         "--ignore-chain",
-        metavar="CHAIN",
-        help="Release although CHAIN has the same people; nothing is promised of both together.",
+        "CHAIN",
+        "Release although CHAIN has the same people; nothing is promised of both together.",
     ),
 ]
 
@@ -63,8 +59,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     policy: PolicyFile,
     ledger: LedgerUrl = "sqlite:///ledger.db",
     into: Annotated[
-        str | None,
-        typer.Option("--into", metavar="FOLDER", help="The release: a new folder, or s3://bucket/folder."),
+        str | None, valued("--into", "FOLDER", "The release: a new folder, or s3://bucket/folder.")
     ] = None,
     to: To = None,
     chain: Chain = "main",
@@ -72,7 +67,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     override: Overrides = None,
     ignore_chains: IgnoreChains = None,
     key: KeyFile = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
+    dry_run: Annotated[bool, option("--dry-run", "Only plan and compare; write nothing.")] = False,
     reuse_plan: ReusePlan = None,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -156,32 +151,18 @@ def history(
 
 def override(
     policy: PolicyFile,
-    reason: Annotated[str, typer.Option("--reason", help="Why it is allowed.")],
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who takes the responsibility.")],
-    until: Annotated[
-        str, typer.Option("--until", metavar="DAY", help="The last day it holds, such as 2026-12-31.")
-    ],
-    key: Annotated[
-        Path,
-        typer.Option("--key", metavar="FILE", help="Your own signing key; made if it is not there yet."),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; it must not exist yet.")
-    ],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="NAME", help="The recipient.", autocompletion=complete_recipient),
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", min=1, help="The smaller k that they may have.")] = None,
+    reason: Annotated[str, option("--reason", "Why it is allowed.")],
+    by: Annotated[str, valued("--by", "NAME", "Who takes the responsibility.")],
+    until: Annotated[str, valued("--until", "DAY", "The last day it holds, such as 2026-12-31.")],
+    key: Annotated[Path, valued("--key", "FILE", "Your own signing key; made if it is not there yet.")],
+    out: Annotated[Path, valued("--out", "FILE", "The file to write; it must not exist yet.", short="-o")],
+    to: Annotated[str | None, valued("--to", "NAME", "The recipient.", complete=complete_recipient)] = None,
+    k: Annotated[int | None, option("--k", "The smaller k that they may have.", least=1)] = None,
     weaker: Annotated[
-        bool,
-        typer.Option(
-            "--weaker", help="In place of --to and --k: the policy may promise less than the first."
-        ),
+        bool, option("--weaker", "In place of --to and --k: the policy may promise less than the first.")
     ] = False,
     chain: Annotated[
-        str,
-        typer.Option("--chain", help="The series of releases it is for.", autocompletion=complete_chain),
+        str, option("--chain", "The series of releases it is for.", complete=complete_chain)
     ] = "main",
     as_json: AsJson = False,
 ) -> None:

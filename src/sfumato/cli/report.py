@@ -7,8 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from sfumato.cli.options import (
     ROWS,
     AsJson,
@@ -18,48 +16,48 @@ from sfumato.cli.options import (
     PublicKey,
     ShowValues,
     SpillFolder,
+    argument,
     draw_charts,
+    option,
     reads_data,
     table_read_by,
     tell_drawn,
+    valued,
 )
 from sfumato.cli.terminal import print_note, print_or_json, print_result, progress_bar
 from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 OptionalPolicy = Annotated[
-    Path | None,
-    typer.Option("--policy", "-p", metavar="POLICY", help="The policy that it was published under."),
+    Path | None, valued("--policy", "POLICY", "The policy that it was published under.", short="-p")
 ]
 
 Original = Annotated[
-    str | None,
-    typer.Option("--original", metavar="DATA", help="Also attack the original, and show what was lost."),
+    str | None, valued("--original", "DATA", "Also attack the original, and show what was lost.")
 ]
 
 
 def report(
     of: Annotated[
         str,
-        typer.Argument(
-            metavar="WHAT",
-            help="A published file, the folder of a release, a plan (protect --json), or an entry's number.",
+        argument(
+            "WHAT",
+            "A published file, the folder of a release, a plan (protect --json), or an entry's number.",
         ),
     ],
     policy: OptionalPolicy = None,
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="OUT", help="OUT.html and OUT.pdf, or the one that is named."),
+        Path, valued("--out", "OUT", "OUT.html and OUT.pdf, or the one that is named.", short="-o")
     ] = Path("report"),
     original: Original = None,
     public: Annotated[
-        bool, typer.Option("--public/--internal", help="For everybody, or for the owner of the data.")
+        bool, option("--public/--internal", "For everybody, or for the owner of the data.")
     ] = False,
     criteria: Annotated[
-        Literal["iso27559", "wp29"], typer.Option("--criteria", help="The order of the sections.")
+        Literal["iso27559", "wp29"], option("--criteria", "The order of the sections.")
     ] = "iso27559",
     ledger: Annotated[
-        str | None, typer.Option("--ledger", metavar="URL", help="The ledger, for an entry by its number.")
+        str | None, valued("--ledger", "URL", "The ledger, for an entry by its number.")
     ] = None,
     key: PublicKey = None,
     overwrite: Overwrite = False,
@@ -110,22 +108,19 @@ def report(
 # `sfumato utility`: what a safe table still tells of the original.
 
 
-Raw = Annotated[str, typer.Argument(metavar="RAW", help=f"The original: a {ROWS}")]
-Safe = Annotated[str, typer.Argument(metavar="SAFE", help="What was published of it.")]
+Raw = Annotated[str, argument("RAW", f"The original: a {ROWS}")]
+Safe = Annotated[str, argument("SAFE", "What was published of it.")]
 PolicyOfSafe = Annotated[
     Path | None,
-    typer.Option(
-        "--policy", "-p", metavar="POLICY", help="The policy it was published under; its taxonomies are read."
-    ),
+    valued("--policy", "POLICY", "The policy it was published under; its taxonomies are read.", short="-p"),
 ]
 Target = Annotated[
-    str | None,
-    typer.Option("--target", metavar="COLUMN", help="What a model is to tell; else a sensitive column."),
+    str | None, valued("--target", "COLUMN", "What a model is to tell; else a sensitive column.")
 ]
 Prices = Annotated[
-    bool, typer.Option("--prices", help="Plan again without each promise and with k + 1; needs the policy.")
+    bool, option("--prices", "Plan again without each promise and with k + 1; needs the policy.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Which range queries are asked.")]
+Seed = Annotated[int, option("--seed", "Which range queries are asked.", least=0)]
 
 
 @reads_data

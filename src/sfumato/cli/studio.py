@@ -9,19 +9,18 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.options import argument, option
 from sfumato.cli.terminal import print_note, print_result
 from sfumato.system.errors import UsageError
 
 
 def studio(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The folder with the tables and the policy.")
-    ] = Path(),
+    folder: Annotated[Path, argument("FOLDER", "The folder with the tables and the policy.")] = Path(),
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="The port to listen on; by default a free one.")
     ] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the browser, or print the address alone.")
+        bool, option("--browser/--no-browser", "Open the browser, or print the address alone.")
     ] = True,
 ) -> None:
     """Work in the browser: from a file to a safe release, page by page.

@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from sfumato.cli.streams import takes_every_letter, write
 from sfumato.system.errors import Interrupted, UsageError
-from sfumato.system.presentation.cards import Card, Printable
+from sfumato.system.presentation.cards import Card
 from sfumato.system.presentation.visible_text import escaped_json, visible
 from sfumato.system.progress import Progress, silent
 
@@ -29,7 +29,14 @@ class JsonResult(Protocol):
     def as_dict(self) -> Mapping[str, object]: ...
 
 
-def print_result(result: str | Card | Printable) -> None:
+@runtime_checkable
+class HasCard(Protocol):
+    """A result that is shown by its card."""
+
+    def card(self) -> Card: ...
+
+
+def print_result(result: str | Card | HasCard) -> None:
     """Print a result on stdout; where somebody looks, its card with colours (unless NO_COLOR is set)."""
     if isinstance(result, str) or not sys.stdout.isatty():
         text = visible(str(result), keep="\n\t")
@@ -50,7 +57,7 @@ def print_or_json(result: JsonResult, *, as_json: bool) -> None:
     if as_json:
         document(result.as_dict())
     else:
-        print_result(result if isinstance(result, Printable) else str(result))
+        print_result(result.card() if isinstance(result, HasCard) else str(result))
 
 
 def warn(diagnosis: object) -> None:

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from sfumato.cli.guide_page import complete_policy
 from sfumato.cli.options import (
     AsJson,
@@ -21,38 +19,26 @@ from sfumato.cli.options import (
     OneChain,
     OpeningKey,
     ShowValues,
+    argument,
     draw_charts,
+    option,
     reads_data,
     table_read_by,
     tell_drawn,
+    valued,
 )
 from sfumato.cli.terminal import print_note, print_or_json, progress_bar
 from sfumato.system.errors import BadData, UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
-LeakFile = Annotated[
-    str, typer.Argument(metavar="LEAK", help="A CSV, Parquet or JSON file: a table or a record.")
-]
-Original = Annotated[
-    str | None, typer.Option("--original", metavar="FILE", help="The table that the releases were made from.")
-]
-PolicyOf = Annotated[
-    Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy of the original.")
-]
+LeakFile = Annotated[str, argument("LEAK", "A CSV, Parquet or JSON file: a table or a record.")]
+Original = Annotated[str | None, valued("--original", "FILE", "The table that the releases were made from.")]
+PolicyOf = Annotated[Path | None, valued("--policy", "POLICY", "The policy of the original.", short="-p")]
 MaxCoalitionSize = Annotated[
-    int,
-    typer.Option(
-        "--max-coalition-size",
-        min=1,
-        metavar="N",
-        help="Look for coalitions of at most so many recipients.",
-    ),
+    int, valued("--max-coalition-size", "N", "Look for coalitions of at most so many recipients.", least=1)
 ]
 Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column", metavar="THEIRS=OURS", help="Our name of a column of the leak; may be repeated."
-    ),
+    list[str] | None, valued("--column", "THEIRS=OURS", "Our name of a column of the leak; may be repeated.")
 ]
 
 
@@ -112,41 +98,27 @@ MOST_DIGITS = 15
 
 def erase(
     data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="The table, their rows still in it; needed where batches tell."),
+        str | None, argument("DATA", "The table, their rows still in it; needed where batches tell.")
     ] = None,
     policy: Annotated[
-        Path | None,
-        typer.Option(
-            "--policy", "-p", metavar="POLICY", help="Its policy file.", autocompletion=complete_policy
-        ),
+        Path | None, valued("--policy", "POLICY", "Its policy file.", short="-p", complete=complete_policy)
     ] = None,
     person: Annotated[
-        list[str] | None,
-        typer.Option("--person", metavar="KEY", help="The key of somebody; may be repeated."),
+        list[str] | None, valued("--person", "KEY", "The key of somebody; may be repeated.")
     ] = None,
     person_file: Annotated[
-        str | None,
-        typer.Option(
-            "--person-file", metavar="FILE", help="Keys, one in a line; - reads standard input instead."
-        ),
+        str | None, valued("--person-file", "FILE", "Keys, one in a line; - reads standard input instead.")
     ] = None,
     rows: Annotated[
-        str | None,
-        typer.Option(
-            "--rows", metavar="FILE", help="Numbers of rows of the table, from 1, one in a line; or -."
-        ),
+        str | None, valued("--rows", "FILE", "Numbers of rows of the table, from 1, one in a line; or -.")
     ] = None,
     column: Annotated[
-        str | None,
-        typer.Option(
-            "--column", metavar="NAME", help="The column of keys, where the policy does not say it."
-        ),
+        str | None, valued("--column", "NAME", "The column of keys, where the policy does not say it.")
     ] = None,
     ledger: LedgerUrl = "sqlite:///ledger.db",
     chain: Chain = "main",
     key: KeyFile = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Erase; without it nothing is done.")] = False,
+    yes: Annotated[bool, option("--yes", "Erase; without it nothing is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Take people out of everything that the ledger keeps, and say what is left to delete.

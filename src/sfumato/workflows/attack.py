@@ -24,7 +24,7 @@ from sfumato.models.contract import Promise, Promises
 from sfumato.models.quasi_sensitive.attack import KnownRemoval, Rows, TermMinimality
 from sfumato.models.registry import definitions
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import Reference, with_reference
+from sfumato.policy.reference import with_reference
 from sfumato.policy.searches import BEST, BUILT_IN, GLOBAL_SEARCHES, LOCAL_SEARCHES
 from sfumato.reports.report import chance
 from sfumato.search.best import strictest_rungs
@@ -130,8 +130,9 @@ class AttackVerb:
         >>> [finding.breach for finding in audit.findings]
         [False]
         """
-
-        return attack_keys(data, policy, steps=steps, seed=seed, progress=progress)
+        rules = load_policy(policy)
+        adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
+        return _audit(Downcoding(adversary), adversary, data, rules, progress or silent)
 
     def minimality(
         self,
@@ -160,8 +161,18 @@ class AttackVerb:
         >>> [finding.breach for finding in sf.attack.minimality(safe, policy, people[["age"]]).findings]
         [False]
         """
-
-        return attack_values(data, policy, register, steps=steps, seed=seed, progress=progress)
+        rules, show = load_policy(policy), progress or silent
+        adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
+        source = open_table(register, policy=rules)
+        codings = [coding for coding in rules.codings if coding.role.is_key]
+        if absent := [coding.name for coding in codings if coding.name not in source.columns]:
+            raise UsageError(
+                f"the register has no column {', '.join(absent)}",
+                where="register",
+                remedy="It must have every key column of the policy, as it was before it was published.",
+            )
+        people = source.count(codings, missing=rules.missing, progress=show)
+        return _audit(ValueMinimality(adversary, people), adversary, data, rules, show)
 
     def term_removal(
         self,
@@ -193,8 +204,24 @@ class AttackVerb:
         >>> [f.breach for f in sf.attack.term_removal(safe, policy, reference=plan.reference).findings]
         [False]
         """
-
-        return attack_terms(data, policy, reference=reference, steps=steps, progress=progress)
+        rules = with_reference(load_policy(policy), data, reference)
+        if any(promise.needs_original for promise in rules.promises.of_terms):
+            raise UsageError(
+                "worlds cannot be listed without what was kept of the original table",
+                where="reference",
+                remedy="Name it with --reference, or store the prior in the policy.",
+            )
+        adversary = known_removal(rules, steps=STEPS if steps is None else steps)
+        source = open_table(data, policy=rules)
+        audit = audit_source(source, rules, attacks=(TermMinimality(adversary),), progress=progress or silent)
+        if audit.failed:
+            raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
+        if not any(finding.details["classes looked at"] for finding in audit.findings):
+            raise UsageError(
+                "term-removal has nothing to strike: every class has more worlds than may be listed",
+                remedy="Allow more --steps, or try it on a part of the table.",
+            )
+        return audit
 
     @overload
     def correspondence(
@@ -391,6 +418,24 @@ def _list_and_policy(
             remedy="Put every release into the list, or give them one by one.",
         )
     return tuple(releases), after[0] if after else policy
+
+
+TOO_MANY = "there are more worlds than may be listed, and single classes tell nothing: "
+
+
+def _audit(
+    attack: Attack, adversary: KnownSearch, data: AnyTable, policy: Policy, progress: Progress
+) -> Audit:
+    audit = audit_source(open_table(data, policy=policy), policy, attacks=(attack,), progress=progress)
+    if audit.failed:
+        raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
+    if not audit.findings:
+        what = TOO_MANY + adversary.classes_silent if audit.rows else "the table has no rows"
+        raise UsageError(
+            f"{attack.name} cannot strike: {what}",
+            remedy="Allow more `--steps`, or attack a part of the table.",
+        )
+    return audit
 
 
 attack = AttackVerb()
@@ -702,94 +747,3 @@ def _silent(policy: Policy) -> str:
     if policy.protect.search not in BUILT_IN:
         return f"of the search {policy.protect.search} nothing is known but what it publishes"
     return ""
-
-
-# The verb `attack` for adversaries who know the search, and what it would have published in other worlds.
-
-TOO_MANY = "there are more worlds than may be listed, and single classes tell nothing: "
-
-
-def attack_keys(
-    data: AnyTable,
-    policy: AnyPolicy,
-    *,
-    steps: int | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Audit:
-    """Attack what the key columns of a published table hide, knowing the policy's search."""
-    rules = load_policy(policy)
-    adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
-    return _audit(Downcoding(adversary), adversary, data, rules, progress or silent)
-
-
-def attack_values(
-    data: AnyTable,
-    policy: AnyPolicy,
-    register: AnyTable,
-    *,
-    steps: int | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Audit:
-    """Attack the sensitive values of a published table, knowing the policy's search and everybody's keys.
-
-    The `register` is a table with the key columns of everybody in the published one, and of whoever was
-    suppressed; whatever else it holds is not looked at.
-    """
-    rules, show = load_policy(policy), progress or silent
-    adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
-    source = open_table(register, policy=rules)
-    codings = [coding for coding in rules.codings if coding.role.is_key]
-    if absent := [coding.name for coding in codings if coding.name not in source.columns]:
-        raise UsageError(
-            f"the register has no column {', '.join(absent)}",
-            where="register",
-            remedy="It must have every key column of the policy, as it was before it was published.",
-        )
-    people = source.count(codings, missing=rules.missing, progress=show)
-    return _audit(ValueMinimality(adversary, people), adversary, data, rules, show)
-
-
-def attack_terms(
-    data: AnyTable,
-    policy: AnyPolicy,
-    *,
-    reference: Reference | str | Path | None = None,
-    steps: int | None = None,
-    progress: Progress | None = None,
-) -> Audit:
-    """Attack what terms that are gone would have given away, knowing how the policy removes them."""
-    rules = with_reference(load_policy(policy), data, reference)
-    if any(promise.needs_original for promise in rules.promises.of_terms):
-        raise UsageError(
-            "worlds cannot be listed without what was kept of the original table",
-            where="reference",
-            remedy="Name it with --reference, or store the prior in the policy.",
-        )
-    adversary = known_removal(rules, steps=STEPS if steps is None else steps)
-    source = open_table(data, policy=rules)
-    audit = audit_source(source, rules, attacks=(TermMinimality(adversary),), progress=progress or silent)
-    if audit.failed:
-        raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
-    if not any(finding.details["classes looked at"] for finding in audit.findings):
-        raise UsageError(
-            "term-removal has nothing to strike: every class has more worlds than may be listed",
-            remedy="Allow more --steps, or try it on a part of the table.",
-        )
-    return audit
-
-
-def _audit(
-    attack: Attack, adversary: KnownSearch, data: AnyTable, policy: Policy, progress: Progress
-) -> Audit:
-    audit = audit_source(open_table(data, policy=policy), policy, attacks=(attack,), progress=progress)
-    if audit.failed:
-        raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
-    if not audit.findings:
-        what = TOO_MANY + adversary.classes_silent if audit.rows else "the table has no rows"
-        raise UsageError(
-            f"{attack.name} cannot strike: {what}",
-            remedy="Allow more `--steps`, or attack a part of the table.",
-        )
-    return audit
