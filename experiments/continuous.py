@@ -28,7 +28,7 @@ from sfumato.system.presentation.charts import Lines
 from sfumato.table.microdata import Microdata
 from sfumato.table.recoding import Recoding
 from sfumato.table.release_summary import Imprint
-from sfumato.testing.exhaustive import exhaustive
+from sfumato.testing.searches import exhaustive
 
 KS = (40, 80, 120, 160, 200)
 SCOPES = ("literal", "feasible", "realized")

@@ -11,7 +11,7 @@ from sfumato.policy.searches import BUILT_IN
 from sfumato.search import optimum
 from sfumato.search.contract import Aim
 from sfumato.system.errors import BadPolicy, Infeasible
-from sfumato.testing.exhaustive import exhaustive
+from sfumato.testing.searches import exhaustive
 from strategies import tables
 
 LOSSES = BUILT_IN["optimum"].losses

@@ -376,11 +376,7 @@ class Audit(Printable):
 
 
 def audit(
-    source: Any,
-    policy: Policy,
-    *,
-    attacks: Sequence[str | Attack] | None = None,
-    progress: Progress = silent,
+    source: Any, policy: Policy, *, attacks: Sequence[str | Attack] | None = None, progress: Progress = silent
 ) -> Audit:
     """Judge a published table, and attack it; nothing else is looked at.
 

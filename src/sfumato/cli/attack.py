@@ -125,13 +125,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
             audit = attack_.minimality(tables[0], policy, register, steps=steps, seed=seed, progress=progress)
         else:
             audit = attack_(
-                name,
-                tables,
-                policy,
-                reference=reference,
-                against=against,
-                chain=chain,
-                progress=progress,
+                name, tables, policy, reference=reference, against=against, chain=chain, progress=progress
             )
     if as_json:
         whole = audit.as_dict()

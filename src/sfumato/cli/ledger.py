@@ -234,10 +234,7 @@ def verify(
 @ledger.command()
 @carry_interruptions
 def floor(
-    url: LedgerUrl = DEFAULT,
-    chain: OneChain = None,
-    key: OpeningKey = None,
-    as_json: AsJson = False,
+    url: LedgerUrl = DEFAULT, chain: OneChain = None, key: OpeningKey = None, as_json: AsJson = False
 ) -> None:
     """Show what each chain promised first, and attack the releases that promise less.
 

@@ -140,14 +140,7 @@ def erase(
             remedy="Say --yes to do it.",
         )
     erasure = erase_(
-        people,
-        rows=numbers,
-        ledger=ledger,
-        data=data,
-        policy=policy,
-        column=column,
-        chain=chain,
-        key=key,
+        people, rows=numbers, ledger=ledger, data=data, policy=policy, column=column, chain=chain, key=key
     )
     print_or_json(erasure, as_json=as_json)
 

@@ -38,10 +38,7 @@ JOBS: dict[str, dict[str, tuple[str, ...]]] = {
         "Law": ("Lawyer", "Notary"),
         "Leading": ("Manager", "Director"),
     },
-    "Not employed": {
-        "Learning": ("Pupil", "Student"),
-        "At home": ("Retired", "Homemaker", "Seeking work"),
-    },
+    "Not employed": {"Learning": ("Pupil", "Student"), "At home": ("Retired", "Homemaker", "Seeking work")},
 }
 """Sector -> field -> jobs."""
 

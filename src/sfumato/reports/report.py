@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,11 +15,10 @@ from typing import Literal
 
 from sfumato.attacks.audit import Audit
 from sfumato.models.attack_contract import Attack, Criterion, criterion_of
-from sfumato.models.contract import Promise
 from sfumato.policy.policy import Policy
 from sfumato.policy.published_forms import PublishedForm, PublishedForms, ValueForm
 from sfumato.reports.usefulness import Usefulness
-from sfumato.system.disk import NO_LINK, to_disk
+from sfumato.system.disk import replace_file
 from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonMapping
 from sfumato.system.presentation.article import (
@@ -83,24 +81,8 @@ class Report:
             check_pdf()
         contents = [self.pdf() if file.suffix == ".pdf" else self.html.encode() for file in wanted]
         for file, content in zip(wanted, contents, strict=True):
-            self._write(file, content)
+            replace_file(file, content, mode=0o600 if self.audience == "internal" else 0o666)
         return tuple(wanted)
-
-    def _write(self, file: Path, content: bytes) -> None:
-        """Writes one file aside, and names it when it is whole."""
-        staged = file.with_name(f".{file.name}.{secrets.token_hex(4)}.staged")
-        mode = 0o600 if self.audience == "internal" else 0o666
-        handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            staged.replace(file)
-        except BaseException:
-            staged.unlink(missing_ok=True)
-            raise
-        to_disk(file.parent)
 
     def _repr_html_(self) -> str:
         """Returns the page in a frame of its own, so that its style and a notebook's stay apart."""
@@ -440,15 +422,6 @@ class ReportWords(StrEnum):
     GENERALIZED = "made less exact"
     GENERALIZED_SO = "made less exact; {how}"
     DROPPED = "not published"
-
-
-# The three criteria of the Article 29 Working Party, and which attacks test each of them.
-
-
-def concerns(promise: Promise, criterion: Criterion) -> bool:
-    """Whether a promise is threatened by an attack on this criterion, or bounds numbers of people."""
-    threats: Iterable[str] = promise.threats
-    return any(criterion_of(attack) is criterion for attack in threats)
 
 
 # Parts that internal and public reports share: listings of promises, attacks and columns, and limits.

@@ -28,7 +28,7 @@ from starlette.staticfiles import StaticFiles
 
 from sfumato.studio.jobs import Jobs, WorkerProcess
 from sfumato.studio.page import SentForm, action, fragment, on_error, render, studio_of, templates, to
-from sfumato.studio.pages import attack, data, declare, discover, hierarchies, protect, release, trace
+from sfumato.studio.pages import attack, declare, discover, hierarchies, protect, release, trace
 from sfumato.studio.security import Gate, GateMiddleware, Studio, TokenUsed, connections_of
 from sfumato.studio.state import NAME, OpenedFolder, PolicyFile
 from sfumato.system.disk import PREFIX, private_folder, remove_abandoned
@@ -55,7 +55,6 @@ def make_app(studio: Studio) -> Starlette:
         Route("/history/{number:int}", action(restore), methods=["POST"]),
         Route("/jobs/{number:int}", job_progress),
         Route("/jobs/{number:int}/stop", action(stop_job), methods=["POST"]),
-        *data.routes,
         *hierarchies.routes,
         *(route for page in PAGES for route in page.routes),
         Mount("/static", StaticFiles(directory=static)),

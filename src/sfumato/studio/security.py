@@ -218,10 +218,7 @@ def bounded_receive(receive: Receive, most: int) -> Receive:
         message = await receive()
         came += len(message.get("body", b""))
         if came > most:
-            raise RequestTooLarge(
-                f"more than {most >> 20} MB were sent",
-                remedy=TOO_LARGE,
-            )
+            raise RequestTooLarge(f"more than {most >> 20} MB were sent", remedy=TOO_LARGE)
         return message
 
     return receiving

@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from sfumato.policy.policy import Policy
 from sfumato.policy.yaml import MOST_FILE_BYTES
-from sfumato.system.disk import FolderLock, read_document, to_disk
+from sfumato.system.disk import FolderLock, read_document, replace_file
 from sfumato.system.errors import BadData, BadPolicy, LedgerConflict, SfumatoError, UsageError, short
 from sfumato.system.json_object import read_json
 from sfumato.system.presentation.visible_text import visible
@@ -290,7 +290,8 @@ class PolicyFile:
 
     def _add(self, content: _Content, *, before: int | None, undone: int | None = None) -> None:
         self._keep(content, before=before, undone=undone)
-        replace_file(self.path, content.text.encode())
+        mode = self.path.stat().st_mode & 0o777 if self.path.exists() else 0o644
+        replace_file(self.path, content.text.encode(), mode=mode)
 
     def _keep(self, content: _Content, *, before: int | None, undone: int | None = None) -> None:
         numbers = self._numbers()
@@ -327,23 +328,6 @@ class PolicyFile:
 def version_of(text: str | None) -> str:
     """Returns the fingerprint of a policy's text."""
     return NOTHING if text is None else hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def replace_file(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Writes a file whole or not at all, to disk; one that is there keeps who may read it."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
-    with suppress(FileNotFoundError):
-        mode = path.stat().st_mode & 0o777
-    try:
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
-    to_disk(path.parent)
 
 
 def _lock_on(folder: Path) -> FolderLock | None:

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import select
 import shutil
 import stat
@@ -128,6 +129,21 @@ def write_to_disk(path: Path, content: bytes) -> None:
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
+
+
+def replace_file(path: Path, content: bytes, *, mode: int) -> None:
+    """Writes a file whole or not at all, to disk, in place of the one that may be there."""
+    staged = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    try:
+        handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)
+    to_disk(path.parent)
 
 
 def remove_folder(folder: Path) -> None:

@@ -52,10 +52,7 @@ def by_length(values: Sequence[Label]) -> Taxonomy:
 
 
 def codings(
-    keys: Sequence[str],
-    sensitive: Sequence[str] = (),
-    *,
-    build: Callable[[Sequence[Label]], Taxonomy] = flat,
+    keys: Sequence[str], sensitive: Sequence[str] = (), *, build: Callable[[Sequence[Label]], Taxonomy] = flat
 ) -> list[Coding]:
     """Returns codings with flat taxonomies, or others, for these columns."""
     return [Coding(name, Role.QUASI, build) for name in keys] + [

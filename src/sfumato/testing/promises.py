@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from sfumato.table.classes import Classes, Histogram, WeightedClass
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import ROOT, Label, Taxonomy
-from sfumato.testing.exhaustive import every_cut
 
 # Claims that every promise makes of itself: words, limits, and the data for its second judge.
 
@@ -468,3 +468,30 @@ def _table_promises_tree(rng: np.random.Generator) -> Taxonomy:
     size = int(rng.integers(2, 9))
     parent = [-1, *(int(rng.integers(ROOT, v)) for v in range(1, size))]
     return Taxonomy.grow(["*", *(f"v{i}" for i in range(1, size))], parent)
+
+
+# Every recoding of a small table.
+
+
+def cuts_of(tree: Taxonomy, node: int = 0) -> int:
+    """Returns how many cuts the tree below a node has.
+
+    >>> cuts_of(Taxonomy.grow(["*", "A", "a", "b", "c"], [-1, 0, 1, 1, 0]))
+    3
+    """
+    children = tree.children(node)
+    return 1 + prod(cuts_of(tree, child) for child in children) if children else 1
+
+
+def every_cut(tree: Taxonomy) -> Iterator[Cut]:
+    """Yields every cut, the root first."""
+    for nodes in _below(tree, 0):
+        yield Cut.of_nodes(tree, nodes)
+
+
+def _below(tree: Taxonomy, node: int) -> list[list[int]]:
+    children = tree.children(node)
+    if not children:
+        return [[node]]
+    parts = product(*(_below(tree, child) for child in children))
+    return [[node], *([n for part in chosen for n in part] for chosen in parts)]

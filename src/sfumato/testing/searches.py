@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from itertools import product
+from math import isfinite, prod
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sfumato.models.contract import (
     Answer,
     ClassPromise,
     Cuts,
+    Deliberate,
     IncrementalChecker,
     Promises,
     TablePromise,
@@ -24,15 +26,17 @@ from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.search.contract import Aim, Outcome, Search
-from sfumato.search.loss import UNPRICED, MeasuredRecoding, column_weights, measure
-from sfumato.system.errors import Infeasible
+from sfumato.search.loss import UNPRICED, MeasuredRecoding, column_weights, find_measure, measure
+from sfumato.search.suppression import keep
+from sfumato.system.errors import Infeasible, UsageError
+from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Codes, Column, Microdata, Role
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
 from sfumato.table.taxonomy import Taxonomy
-from sfumato.testing.promises import require
+from sfumato.testing.promises import cuts_of, every_cut, require
 
 SHARE = Fraction(1, 4)
 """The share of rows that may be suppressed, where the search makes use of one."""
@@ -347,3 +351,38 @@ def _raised(cut: Cut, node: int) -> Cut:
     tree, node_of = cut.taxonomy, cut.node_of.copy()
     node_of[tree.low[node] : tree.high[node]] = node
     return Cut(tree, node_of)
+
+
+# The exhaustive search: every recoding of a small table, to know what other searches miss.
+
+MOST_RECODINGS = 200_000
+"""So many recodings are tried at most."""
+
+
+def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Returns the best global recoding that suppresses nothing and keeps every promise; the first of ties."""
+    find_measure(aim.loss)
+    columns = table.keys
+    total = prod(cuts_of(c.taxonomy) for c in columns)
+    if total > MOST_RECODINGS:
+        raise UsageError(
+            f"there are {total:,} recodings; at most {MOST_RECODINGS:,} can be tried", remedy="Search."
+        )
+    watches = [p.watch(table) for p in promises.of_table]
+    for watch in watches:
+        if isinstance(watch, Deliberate):
+            watch.deliberate()
+    best: tuple[float, Recoding] | None = None
+    for checked, chosen in enumerate(product(*(every_cut(c.taxonomy) for c in columns)), 1):
+        cuts: Cuts = {c.name: cut for c, cut in zip(columns, chosen, strict=True)}
+        recoding = Recoding.of_cuts(table, cuts)
+        loss = measure(aim.loss, recoding, weights=aim.weights, price=aim.price)
+        progress("exhaustive", checked, total)
+        if best is not None and loss >= best[0]:
+            continue
+        classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)
+        if keep(classes, promises).all() and all(w.ask(cuts)[0] is Answer.YES for w in watches):
+            best = loss, recoding
+    if best is None:
+        raise Infeasible("no recoding keeps the promises", remedy="Relax one of them.")
+    return Outcome(best[1], best[0], optimal=True, checked=total)

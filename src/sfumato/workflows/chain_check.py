@@ -374,9 +374,7 @@ def judge_beside_earlier(
 
 
 def _chain_check_attacked(
-    imprints: Sequence[Imprint],
-    policy: Policy,
-    settled: Sequence[ProvedReleases | None],
+    imprints: Sequence[Imprint], policy: Policy, settled: Sequence[ProvedReleases | None]
 ) -> tuple[Correspondence, AttackFigures]:
     """Returns the attack, from the last release on that settles who came until then, and its figures of all.
 

@@ -39,14 +39,7 @@ from sfumato.workflows.trace import EarlierReleases
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
 
-__all__ = [
-    "CountedChoices",
-    "CountedLattice",
-    "LatticeAnswer",
-    "LatticeMap",
-    "Solutions",
-    "counted_choices",
-]
+__all__ = ["CountedChoices", "CountedLattice", "LatticeAnswer", "LatticeMap", "Solutions", "counted_choices"]
 
 
 @dataclass(frozen=True)

@@ -253,10 +253,7 @@ def _file_names(project: ArxProject) -> Iterator[tuple[str, str]]:
 
 def _policy_text(project: ArxProject, files: dict[str, str]) -> str:
     """Returns the policy as a file, a line per column."""
-    lines = [
-        "# From a project of ARX: read the roles once more, and promise what is missing.",
-        "columns:",
-    ]
+    lines = ["# From a project of ARX: read the roles once more, and promise what is missing.", "columns:"]
     for column in project.columns:
         words: dict[str, object] = {"role": column.role}
         if column.name in files:

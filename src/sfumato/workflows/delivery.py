@@ -189,9 +189,7 @@ class Delivery:
         """What the second judge says of the tables that one person may hold, this one among them."""
         tables = [
             KnownTable(
-                document,
-                None if earlier.override is None else int(earlier.override["k"]),
-                earlier.recipient,
+                document, None if earlier.override is None else int(earlier.override["k"]), earlier.recipient
             )
             for earlier, document in zip(history, self._remembered.documents(history), strict=True)
         ]
@@ -271,13 +269,7 @@ class Delivery:
         def judge(path: Path, private: Path) -> tuple[Verdict, ...]:
             witness, memory = witness_path(policy, path, private), self.source.memory
             return judged(
-                path,
-                plan,
-                policy,
-                witness=witness,
-                form=self._form,
-                memory=memory,
-                progress=self._progress,
+                path, plan, policy, witness=witness, form=self._form, memory=memory, progress=self._progress
             )
 
         record = ReleaseRecord(

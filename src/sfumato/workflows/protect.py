@@ -120,11 +120,7 @@ def protect(
 
 
 def _rules(
-    source: Source,
-    rules: Policy | None,
-    names: RoleNames,
-    numbers: Mapping[str, object],
-    progress: Progress,
+    source: Source, rules: Policy | None, names: RoleNames, numbers: Mapping[str, object], progress: Progress
 ) -> Policy:
     """Returns the policy that a caller hands in, changed as they say, or that their roles make."""
     if rules is None:

@@ -303,14 +303,7 @@ def sign_override(
 
 
 def sign_weaker(
-    policy: AnyPolicy,
-    *,
-    reason: str,
-    by: str,
-    until: str,
-    key: Path,
-    out: Path,
-    chain: str = "main",
+    policy: AnyPolicy, *, reason: str, by: str, until: str, key: Path, out: Path, chain: str = "main"
 ) -> SignedOverride:
     """Sign that releases of a chain may follow this policy, though it promises less than the first one did.
 

@@ -9,7 +9,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -60,6 +60,10 @@ if TYPE_CHECKING:
 # What a report is made from: a plan, a published file, the folder of a release, or a ledger's entry.
 
 
+ATTESTED = tuple(field.name for field in fields(Certified))
+"""What a certificate, and the entry of a release, say under the same names."""
+
+
 def software() -> str:
     """Returns the versions that a report was made with."""
     names = ("sfumato", "numpy", "polars", "pyarrow")
@@ -97,19 +101,8 @@ def certified_beside(file: Path, policy: Policy, key: Sequence[DatedKey] | None)
             where=beside.name,
             remedy="Name the policy that the table was released under.",
         )
-    return Certified(
-        entry["chain"],
-        entry["sequence"],
-        entry["number"],
-        examined.content["hash"],
-        entry["signer"],
-        body["at"],
-        body["recipient"],
-        body["manifest"],
-        body["policy"],
-        body["versions"],
-        body["verdicts"],
-    )
+    words = {**entry, **body, "hash": examined.content["hash"]}
+    return Certified(**{name: words[name] for name in ATTESTED})
 
 
 def published_evidence(
@@ -241,19 +234,8 @@ def of_record(record: ReleaseRecord, policy: Policy | None, signer: str) -> Inte
             "the entry of the ledger is about another policy",
             remedy="Name the policy that the table was released under, or none.",
         )
-    certified = Certified(
-        record.chain,
-        record.sequence,
-        record.number,
-        record.hash,
-        signer,
-        record.at,
-        record.recipient,
-        record.manifest,
-        record.policy,
-        record.versions,
-        record.verdicts,
-    )
+    attested = {name: getattr(record, name) for name in ATTESTED if name != "signer"}
+    certified = Certified(**attested, signer=signer)
     figures = {name: record.figures[name] for name in ("rows", "suppressed", "classes", "loss")}
     numbers = {
         name: format_number(value) for name, value in figures.items() if isinstance(value, int | float)

@@ -17,7 +17,7 @@ from sfumato.search.contract import Aim
 from sfumato.search.top_down import top_down
 from sfumato.system.errors import RefusedByHistory
 from sfumato.table.cut import Cut
-from sfumato.testing.exhaustive import exhaustive
+from sfumato.testing.searches import exhaustive
 from strategies import all_cuts
 
 

@@ -314,7 +314,7 @@ def test_an_imprint_survives_json_and_holds_no_label():
 
 @given(chains(count=2, rows=8), st.integers(1, 3))
 def test_the_best_of_all_recodings_is_at_most_the_search(chain, k):
-    from sfumato.testing.exhaustive import exhaustive
+    from sfumato.testing.searches import exhaustive
 
     trees, people, cuts = chain
     try:
@@ -336,7 +336,7 @@ def test_the_best_of_all_recodings_is_at_most_the_search(chain, k):
 @given(chains(count=2, rows=7), st.integers(1, 3), st.sampled_from(BUILT_IN["optimum"].losses))
 def test_the_exact_search_beside_an_earlier_release_is_the_best_of_all_recodings(chain, k, loss):
     from sfumato.search.optimum import search
-    from sfumato.testing.exhaustive import exhaustive
+    from sfumato.testing.searches import exhaustive
 
     trees, people, cuts = chain
     try:

@@ -392,14 +392,7 @@ class Downcoding:
         return self._finding(boxes, j, best=sums["after"], sure=newly, breach=breach, figures=figures)
 
     def _finding(
-        self,
-        boxes: PublishedBoxes,
-        j: int,
-        *,
-        best: Fraction,
-        sure: int,
-        breach: bool,
-        figures: Figures,
+        self, boxes: PublishedBoxes, j: int, *, best: Fraction, sure: int, breach: bool, figures: Figures
     ) -> Finding:
         before, after = float(figures["before"]), float(figures["after"])
         about = f" (± {float(figures['error']):.3f})" if "error" in figures else ""

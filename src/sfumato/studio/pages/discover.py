@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,7 +16,7 @@ from sfumato.policy.presets import PRESETS, preset
 from sfumato.studio.jobs import BackgroundJob
 from sfumato.studio.page import SameStep, SentForm, action, command, python_call, render, studio_of, to
 from sfumato.studio.security import Studio
-from sfumato.studio.state import DataChoice
+from sfumato.studio.state import DROPPED, DataChoice, receive_file
 from sfumato.studio.table_view import LookSettings, TableView, look_at
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress
@@ -143,9 +144,43 @@ def _same(data: DataChoice | None, settings: LookSettings, view: TableView | Non
     return SameStep("" if view is None else view.draft, f"import sfumato as sf\n\n{call}", command(*words))
 
 
+# The table that is looked at: choose one of the folder, or drop one into the browser.
+
+
+def choose(request: Request, form: SentForm) -> Response:
+    """Looks at another table, and begins to discover it."""
+    studio = studio_of(request)
+    studio.choose(form.text("table"))
+    begin(studio)
+    return to("/discover")
+
+
+def forget(request: Request, form: SentForm) -> Response:
+    """Wipes a dropped table."""
+    studio = studio_of(request)
+    studio.folder.wipe(studio.folder.table(form.text("table")))
+    return to("/discover")
+
+
+async def upload(request: Request) -> Response:
+    """Takes a dropped table, and begins to discover it."""
+    studio = studio_of(request)
+    place = await receive_file(request, studio.folder)
+
+    def chosen() -> None:
+        studio.choose(f"{DROPPED}/{place.name}")
+        begin(studio)
+
+    await run_in_threadpool(chosen)
+    return to("/discover")
+
+
 routes = [
     Route("/discover", show),
     Route("/discover/look", action(look), methods=["POST"]),
     Route("/discover/propose", action(propose), methods=["POST"]),
     Route("/discover/charts/{name:str}.svg", chart),
+    Route("/data/choose", action(choose), methods=["POST"]),
+    Route("/data/forget", action(forget), methods=["POST"]),
+    Route("/data/upload", upload, methods=["POST"]),
 ]
