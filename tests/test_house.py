@@ -195,12 +195,20 @@ def _imports_without_reason(path: Path) -> set[int]:
     }
 
 
+def _length(function):
+    """The lines of a function but for its docstring, which describes every parameter of a public one."""
+    first = function.body[0]
+    is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    described = first.end_lineno - first.lineno + 1 if is_docstring else 0
+    return function.end_lineno - function.lineno + 1 - described
+
+
 def test_functions_fit_a_screen():
     long = {
         path: [
-            f"{node.name} ({node.end_lineno - node.lineno + 1})"
+            f"{node.name} ({_length(node)})"
             for node in _nodes(path)
-            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno + 1 > 70
+            if isinstance(node, ast.FunctionDef) and _length(node) > 70
         ]
         for path in SOURCES
         if "kernels" not in path.as_posix()
