@@ -310,7 +310,11 @@ class Discovery(Printable):
         return self.measured(most)
 
     def measured(self, most: int) -> tuple[Measures, ...]:
-        """How strong each of the first sets is."""
+        """Returns how strongly each of the first sets singles people out.
+
+        Args:
+            most: how many sets are looked at.
+        """
         done: list[Measures] = []
         for columns in self.found.sets[:most]:
             if len(done) >= FEWEST_IN_TIME and self.limits is not None and self.limits.late:
@@ -319,7 +323,11 @@ class Discovery(Printable):
         return tuple(done)
 
     def under(self, columns: Sequence[str]) -> Measures:
-        """How strongly some of the searched columns single people out, minimal or not."""
+        """Returns how strongly searched columns single people out together, minimal or not.
+
+        Args:
+            columns: the names of the columns.
+        """
         return measure(self.table, columns, k=self.k)
 
     @cached_property
@@ -346,7 +354,12 @@ class Discovery(Printable):
         return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
     def record_risk(self, max_size: int, *, progress: Progress = silent) -> RecordRisk:
-        """Which records stand out by how few of their values, up to so many."""
+        """Returns which records stand out by how few of their values.
+
+        Args:
+            max_size: the most values that are looked at together.
+            progress: receives the phase, how much is done, and out of how much.
+        """
         return record_risk(self.table, max_size=max_size, progress=progress)
 
     def suggest(self, preset: str | None = None) -> Policy:
