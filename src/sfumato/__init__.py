@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.table.data_file import DataFile
     from sfumato.workflows.attack import attack
     from sfumato.workflows.audit import audit
+    from sfumato.workflows.audit_chain import audit_chain
     from sfumato.workflows.compare import as_numbers, compare
     from sfumato.workflows.declare import declare
     from sfumato.workflows.discover import discover
@@ -58,6 +59,7 @@ __all__ = [
     "as_numbers",
     "attack",
     "audit",
+    "audit_chain",
     "capacity",
     "compare",
     "declare",
@@ -90,6 +92,7 @@ _HOMES = {
     "as_numbers": "sfumato.workflows.compare",
     "attack": "sfumato.workflows.attack",
     "audit": "sfumato.workflows.audit",
+    "audit_chain": "sfumato.workflows.audit_chain",
     "capacity": "sfumato.workflows.patterns",
     "compare": "sfumato.workflows.compare",
     "declare": "sfumato.workflows.declare",

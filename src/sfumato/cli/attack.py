@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperArgument, TyperCommand
@@ -36,7 +36,12 @@ from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
     from sfumato.attacks.audit import Audit
+    from sfumato.system.memory import Memory
 
+
+Later = Annotated[
+    list[str] | None, argument("[LATER]...", "Later files of the same chain, to be judged with the first.")
+]
 
 MOST_PRINTED = 10
 """So many classes are printed in which rows are ruled out."""
@@ -239,10 +244,21 @@ def read_vocabulary(file: Path) -> tuple[str, ...]:
 Strict = Annotated[bool, option("--strict", "Exit 1 also when a promise cannot be decided from the file.")]
 
 
+def audit_files(files: list[str], policy: Path, memory: Memory, *, as_json: bool, strict: bool) -> NoReturn:
+    """Judges the files of a chain, oldest first."""
+    from sfumato.workflows.audit_chain import audit_chain
+
+    with progress_bar() as progress:
+        result = audit_chain(files, policy, memory=memory, progress=progress)
+    print_or_json(result, as_json=as_json)
+    raise typer.Exit(1 if result.holds is False or (strict and result.holds is None) else 0)
+
+
 @reads_data
 def audit(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
+    later: Later = None,
     against: Against = None,
     chain: Chain = "main",
     reference: ReferenceFile = None,
@@ -258,6 +274,8 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
     """Judge a published file from its bytes, and attack it.
 
     DATA may be the address of a release in a store, such as s3://bucket/2026-11.
+    With several files, oldest first, they are judged as a chain of groups: rows once published stay, and what
+    is new keeps every promise by itself.
     Exits 1 if a promise is broken, 70 if an attack broke down.
 
     Example:  sfumato audit safe.csv --policy policy.yaml --against sqlite:///ledger.db
@@ -265,6 +283,8 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.system.memory import Memory
     from sfumato.workflows.audit import audit as audit_
 
+    if later:
+        audit_files([data, *later], policy, Memory.of(memory, spill=spill), as_json=as_json, strict=strict)
     with progress_bar() as progress:
         result = audit_(
             table_read_by(engine, data, form),

@@ -30,7 +30,7 @@ def boxes_for_bare_rows(
     one tuple per class, and `owner` whose they are: a row is not placed among its `own`. What is chosen
     depends on boxes and quasi-identifiers alone, never on values.
     """
-    from sfumato.kernels.covering import narrowest_cover  # noqa: PLC0415  # compiled when first needed
+    from sfumato.kernels.covers import narrowest_cover  # noqa: PLC0415  # compiled when first needed
 
     count, keys = len(boxes), table.keys
     if not count or table.person is None:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
 from sfumato.system.verdict import Verdict
+from sfumato.verify.policy_data import JudgedPolicy
+from sfumato.verify.registry import judge_of
 from sfumato.verify.tables import FileForm, Relation, header, number, strictly
+from sfumato.verify.tally import TallyRequest, count
 
 if TYPE_CHECKING:
     import duckdb
 
 GROWTH = "earlier rows stay as they were published"
 """The sentence of the rule that anybody can repeat with a difference of two files."""
+KEY_ROLES = ("quasi", "free")
+BARE = "bare_row"
+"""The column that names bare rows; the writer of releases has the same word."""
 
 
 def check_growth(
@@ -29,20 +37,90 @@ def check_growth(
 
     Rows are compared as text, as often as they occur. `earlier` lacks the rows of groups that were withheld.
     """
-    read, allowed = FileForm.of(form), memory or Memory()
+    read = FileForm.of(form)
     names = header(path, form=read)
 
     def ask(db: duckdb.DuckDBPyConnection) -> int:
-        whole = Relation.of_file(db, path, names, read).as_text(names)
-        parts = [
-            Relation.of_file(db, part, header(part, form=read), read).as_text(names)
-            for part in (earlier, added)
-            if part is not None
-        ]
-        union = " UNION ALL ".join(f"({part})" for part in parts)
+        whole = _as_text(db, path, names, read)
+        union = " UNION ALL ".join(
+            f"({_as_text(db, part, names, read)})" for part in (earlier, added) if part is not None
+        )
         either = f"(({whole}) EXCEPT ALL ({union})) UNION ALL (({union}) EXCEPT ALL ({whole}))"
         return number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
 
-    differing = strictly(path.name, ask, allowed)
+    differing = strictly(path.name, ask, memory or Memory())
     reason = "" if not differing else f"{differing} rows differ"
     return Verdict(GROWTH, holds=differing == 0, measured=differing, limit=0, reason=reason)
+
+
+def _as_text(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm) -> str:
+    return Relation.of_file(db, path, header(path, form=form), form).as_text(names)
+
+
+def judge_step(
+    earlier: Path,
+    later: Path,
+    policy: Mapping[str, Any],
+    *,
+    form: Mapping[str, str] | None = None,
+    memory: Memory | None = None,
+) -> tuple[Verdict, ...]:
+    """Returns what two files of a chain show, one after the other, of the rule that its publisher follows.
+
+    Rows of the earlier file are all in the later one, or all rows of a box are gone; rows that are new keep
+    every promise by themselves. A box of which some rows are gone and others are not may be that of two
+    groups: then the files do not decide it, if at least as many rows are gone as a group has people.
+    """
+    meant, read = JudgedPolicy.of(policy), FileForm.of(form)
+    published = meant.published
+    for path in (earlier, later):
+        if lacking := [name for name in published if name not in header(path, form=read)]:
+            raise BadData(f"columns are missing: {', '.join(lacking)}", where=path.name)
+
+    def ask(db: duckdb.DuckDBPyConnection) -> tuple[Verdict, ...]:
+        before, after = (_first_rows(db, path, published, read) for path in (earlier, later))
+        growth = _growth(db, before, after, meant)
+        fresh = f"(SELECT * FROM {after.query} EXCEPT ALL SELECT * FROM {before.query})"  # noqa: S608
+        if not number(db, f"SELECT count(*) FROM {fresh}"):  # noqa: S608
+            return (growth,)
+        tally = count(db, replace(after, query=fresh), TallyRequest.of(meant, published), where=later.name)
+        return (growth, *(judge_of(promise)(tally, promise) for promise in meant.promises))
+
+    return strictly(later.name, ask, memory or Memory())
+
+
+def _first_rows(
+    db: duckdb.DuckDBPyConnection, path: Path, published: Sequence[str], form: FileForm
+) -> Relation:
+    """Returns the published columns of a file, without bare rows."""
+    names = header(path, form=form)
+    whole = Relation.of_file(db, path, names, form)
+    cells = ", ".join(f"{whole.place(name)} AS c{i}" for i, name in enumerate(published))
+    shown = f"WHERE {whole.place(BARE)} <> 'yes'" if BARE in names else ""
+    kinds = tuple(whole.kind(name) for name in published)
+    return Relation(f"(SELECT {cells} FROM {whole.query} {shown})", tuple(published), kinds)  # noqa: S608
+
+
+def _growth(
+    db: duckdb.DuckDBPyConnection, before: Relation, after: Relation, policy: JudgedPolicy
+) -> Verdict:
+    """Returns whether what is gone are whole boxes."""
+    keys = [after.place(name) for name in after.names if policy.columns[name].role in KEY_ROLES]
+    box = ", ".join(keys) or "1"
+    gone = f"SELECT * FROM {before.query} EXCEPT ALL SELECT * FROM {after.query}"  # noqa: S608
+    stayed = f"SELECT * FROM {before.query} INTERSECT ALL SELECT * FROM {after.query}"  # noqa: S608
+    torn = (
+        f"SELECT n FROM (SELECT {box}, count(*) AS n FROM ({gone}) GROUP BY ALL)"  # noqa: S608
+        f" SEMI JOIN (SELECT DISTINCT {box} FROM ({stayed})) USING ({', '.join(keys)})"
+    )
+    rows = db.execute(torn).fetchall() if keys else []
+    least = max((int(promise.least_people) for promise in policy.promises), default=0)
+    few = sum(int(n) for (n,) in rows if int(n) < max(1, least))
+    left = number(db, f"SELECT count(*) FROM ({gone})")  # noqa: S608
+    if few:
+        return Verdict(GROWTH, holds=False, measured=few, limit=0, reason=f"{few} rows are gone or changed")
+    if rows:
+        reason = "groups with equal boxes: the files do not tell whether whole groups are gone"
+        return Verdict(GROWTH, holds=None, measured=None, limit=0, reason=reason)
+    reason = f"{left} rows are gone, with all that show the same" if left else ""
+    return Verdict(GROWTH, holds=True, measured=0, limit=0, reason=reason)
