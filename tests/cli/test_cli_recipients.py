@@ -13,7 +13,7 @@ from sfumato.releases.ledger.keys import public_key
 def home(clinic, monkeypatch, sfumato):
     """Two hundred people in a tree of three levels; the key of a second person is listed."""
     lines = ["name,zip,age,disease"]
-    lines += [f"N{i},{i % 8:02d}{i % 3},{20 + i % 5},{'flu' if i % 4 else 'cough'}" for i in range(240)]
+    lines += [f"N{i},{i % 8:02d}{i % 3},{20 + i % 7},{'flu' if i % 4 else 'cough'}" for i in range(240)]
     folder = clinic("\n".join(lines) + "\n")
     monkeypatch.chdir(folder)
     monkeypatch.delenv("SFUMATO_LEDGER", raising=False)

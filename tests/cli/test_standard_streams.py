@@ -21,6 +21,7 @@ columns:
   Größe: {role: quasi, taxonomy: {flat: true}}
 promises:
   - k-anonymity: {k: 2}
+protect: {search: top-down}  # whose plan names the column in JSON, too
 """
 
 

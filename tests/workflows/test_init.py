@@ -23,7 +23,7 @@ PUBLIC = ("--row", "person", "--audience", "public", "--once", "--rule", "small-
 def lines(people=120, visits=1):
     return [
         f"{CANARY}{i},8{i % 4}3{i % 3}1,{'fm'[i % 2]},{60 + i * 7 % 30}.5,"
-        f"{('flu', 'measles', 'asthma')[i // 2 % 3]},Q{1 + i // (people // 2)}"
+        f"{('flu', 'measles', 'asthma')[i // 2 % 3]},Q{1 + i // (people // 2)},{20 + i * 7 % 13}"
         for i in range(people)
         for _ in range(visits)
     ]
@@ -32,7 +32,7 @@ def lines(people=120, visits=1):
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    header = "patient_id,zip,sex,tension,disease,quarter"
+    header = "patient_id,zip,sex,tension,disease,quarter,age"
     (tmp_path / "people.csv").write_text("\n".join([header, *lines()]) + "\n")
     (tmp_path / "visits.csv").write_text("\n".join([header, *lines(80, 3)]) + "\n")
 

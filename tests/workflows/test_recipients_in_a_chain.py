@@ -42,7 +42,7 @@ def policy(*, adversary="target", **rule):
             },
             "promises": [{"k-anonymity": {"k": 3}}, {"continuous": beside}],
             "protect": {"search": "top-down", "suppress": 0},
-            "recipients": {"quality": "entropy", "tolerance": "100%", "adversary": adversary, **rule},
+            "recipients": {"quality": "entropy", "tolerance": "200%", "adversary": adversary, **rule},
         }
     )
 

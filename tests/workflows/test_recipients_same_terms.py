@@ -48,7 +48,7 @@ def test_all_versions_lose_the_same_terms_and_keep_the_promise(tmp_path):
 
 
 def test_whoever_comes_later_gets_a_version_of_the_same_shortened_table(tmp_path):
-    rows = people(60).with_columns(symptoms=pl.lit("fever;cough"))
+    rows = people(300).with_columns(symptoms=pl.lit("fever;cough"))
     first, _ = released(tmp_path, rows, policy(l=2, c=1))
     (late,) = released(tmp_path, rows, policy(l=2, c=1), names=["ministry"])
     assert Counter(map(terms, late["symptoms"])) == Counter(map(terms, first["symptoms"]))

@@ -157,7 +157,7 @@ def test_a_stopped_program_leaves_nothing(tmp_path, number):
 SLOW = """
 import signal, time  # a shell that runs the tests in the background makes them ignore interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from sfumato.journey import judgement
+from sfumato.workflows import audit as judgement
 from sfumato.cli.main import main
 judgement.recheck = lambda *_, **__: time.sleep(600)
 main()

@@ -24,14 +24,11 @@ from sfumato.cli.terminal import (
     progress_bar,
     warn,
 )
-from sfumato.draft.draft import MOST_RECIPIENTS, NO_RULE, USUAL_RULE, Audience, rule_of
-from sfumato.policy.presets import PRESETS
 from sfumato.system.errors import UsageError, did_you_mean, short
 from sfumato.table.data_file import NO_FORM, SourceForm
-from sfumato.table.microdata import Role
 
 if TYPE_CHECKING:
-    from sfumato.draft.draft import Intent
+    from sfumato.draft.draft import Audience, Intent
     from sfumato.policy.policy import Policy
     from sfumato.workflows.declare import DraftEvidence
     from sfumato.workflows.init import FirstPolicy
@@ -56,6 +53,8 @@ FREQUENCIES = {
 
 def complete_answers(answers: GivenAnswers, evidence: DraftEvidence) -> None:
     """Asks for every answer that is missing, and fills it in; questions that were answered are not asked."""
+    from sfumato.draft.draft import Audience
+
     draft, names = evidence.draft(), list(evidence.survey.columns)
     if answers.row is None:
         usual = "event" if draft.person else "person"
@@ -82,6 +81,8 @@ def complete_answers(answers: GivenAnswers, evidence: DraftEvidence) -> None:
 
 def _ask_who_was_there(answers: GivenAnswers, names: Sequence[str], draft: Policy) -> None:
     """Asks which column tells who was in earlier tables: people by their numbers, or rows by deliveries."""
+    from sfumato.table.microdata import Role
+
     which = ask_choice(
         "Next time, how can old rows be told from new ones?",
         {
@@ -100,6 +101,9 @@ def _ask_who_was_there(answers: GivenAnswers, names: Sequence[str], draft: Polic
 
 def _rule(audience: Audience) -> str:
     """Asks which rule applies; what it says is listed."""
+    from sfumato.draft.draft import NO_RULE, USUAL_RULE, rule_of
+    from sfumato.policy.presets import PRESETS
+
     listed = "\n".join(f"  {name}: k = {preset.k}. {preset.source}" for name, preset in PRESETS.items())
     question = (
         "5 of 6. Which rule applies? A preset, a number (the smallest group), or none: then"
@@ -144,6 +148,8 @@ def _known(name: str, names: Sequence[str]) -> str:
 
 
 def _number(text: str) -> int:
+    from sfumato.draft.draft import MOST_RECIPIENTS
+
     if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= MOST_RECIPIENTS):
         raise UsageError(f"say a number from 1 to {MOST_RECIPIENTS:,}")
     return int(text)

@@ -10,8 +10,6 @@ from html import escape
 from itertools import groupby, zip_longest
 from typing import Any, Literal
 
-import numpy as np
-
 from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.visible_text import visible
@@ -244,9 +242,12 @@ def json_ready(value: object) -> Any:  # what JSON holds: the caller knows which
 
     Of a dataclass, the fields that its repr shows.
 
+    >>> import numpy as np
     >>> json_ready({"t": Fraction(1, 5), "worst": np.int64(3), "columns": ("zip", None)})
     {'t': '1/5', 'worst': 3, 'columns': ['zip', None]}
     """
+    import numpy as np  # noqa: PLC0415  # every command shows cards, and few have numbers
+
     if isinstance(value, Enum | np.generic):
         return value.value if isinstance(value, Enum) else value.item()
     if value is None or isinstance(value, bool | int | float | str | Fraction):
