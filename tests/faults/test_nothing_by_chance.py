@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from faults.conftest import SOAK
 from faults.made_up import release, release_to_three
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
+
+pytestmark = pytest.mark.slow
 
 ROWS = 24
 POLICY = {

@@ -16,6 +16,8 @@ from sfumato.workflows.chain_check import closing_release
 from workflows.test_recipients_in_a_chain import NAMES, batches
 from workflows.test_recipients_in_a_chain import policy as versions
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {
     "who": {"role": "identifier"},
     "batch": {"role": "identifier"},

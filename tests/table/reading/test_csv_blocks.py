@@ -103,6 +103,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zipped", [False, True])
 @pytest.mark.parametrize("case", BAD)
 def test_large_bad_files_end_the_program_with_a_message(tmp_path, case, zipped):
