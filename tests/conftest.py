@@ -42,7 +42,7 @@ def pytest_collection():
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads groups in the same hook
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark tests by what they need and share; but in `make soak`, try fewer random cases."""
     for item in items:
         if _shares(item) and item.get_closest_marker("xdist_group") is None:
@@ -56,6 +56,15 @@ def pytest_collection_modifyitems(items):
         test = getattr(item, "obj", None)
         if PROFILE in FEW and test is not None and is_hypothesis_test(test):
             _try_few(test, FEW[PROFILE])
+        if config.getoption("loadgroup", default=False) and item.get_closest_marker("xdist_group"):
+            _name_group(item)
+
+
+def _name_group(item):
+    """pytest-xdist 3.8 finds the group of a test in its id, and cannot write it there since pytest 9.2."""
+    group = item.get_closest_marker("xdist_group").args[0]
+    if hasattr(item, "_id"):
+        item._id = type(item._id).parse(f"{item.nodeid}@{group}")
 
 
 def _shares(item):

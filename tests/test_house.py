@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from guide.rooms import circles, rooms
 
 ROOT = Path(__file__).parent.parent
@@ -242,6 +243,19 @@ def test_slow_tests_say_so_themselves():
     }
     assert _by_file(names) == {}
     assert any("pytest.mark.slow" in _text(path) for path in folder.rglob("test_*.py"))
+
+
+@pytest.fixture(scope="module")
+def something_shared():
+    """What `make test` must not make once per process."""
+    return object()
+
+
+def test_tests_that_share_something_run_in_one_process(something_shared, request):
+    """pytest-xdist looks for groups in ids. It says nothing where it finds none, and all is made twice."""
+    del something_shared
+    (group,) = request.node.get_closest_marker("xdist_group").args
+    assert request.node.nodeid.endswith(f"@{group}") == request.config.getoption("loadgroup", default=False)
 
 
 TESTS_OF_NO_ROOM = {
