@@ -105,7 +105,7 @@ THREADS = ("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "RAYON_
 
 def test_one_thread_and_two_write_the_same_bytes(tmp_path):
     """On one core with one thread, and on all with two: the same plan, bytes, verdicts and findings."""
-    sf.demo.write(tmp_path, 600)
+    sf.demo.write(tmp_path, 200)
     told = []
     for threads in ("1", "2"):
         place = tmp_path / threads
