@@ -9,6 +9,8 @@ BIN      := $(VENV)/bin
 DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
+# Hundreds of tests start the program: each would compile all of it anew where bytecode must not be kept.
+PYTEST   := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .PHONY: demo check test lint soak soak-part reference pictures trial docs mutants signatures compiled benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
@@ -92,12 +94,12 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests on $(JOBS) processes"
-	@$(BIN)/pytest -n $(JOBS) --dist loadgroup
+	@$(PYTEST) -n $(JOBS) --dist loadgroup
 
 # What needs neither PostgreSQL nor Java nor other programs, without what is slow, and with few random cases.
 check: lint compiled
 	@echo "== the quick tests on $(JOBS) processes"
-	@SFUMATO_HYPOTHESIS=check $(BIN)/pytest -n $(JOBS) --dist worksteal -m 'not postgresql and not spark and not peers and not pages and not slow'
+	@SFUMATO_HYPOTHESIS=check $(PYTEST) -n $(JOBS) --dist worksteal -m 'not postgresql and not spark and not peers and not pages and not slow'
 
 lint: $(VENV)/.ready
 	@echo "== style"
@@ -112,7 +114,7 @@ lint: $(VENV)/.ready
 soak: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests with many more random cases"
 	@mkdir -p build && rm -f build/soaked_tests.txt
-	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/build/soaked_tests.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
+	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/build/soaked_tests.txt $(PYTEST) -n $(JOBS) --dist loadgroup
 
 # Damaged inputs, kills, signals, full disks and writers at once, 30 minutes at a time: run it until it says that it is done.
 MINUTES ?= 30

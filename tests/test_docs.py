@@ -42,6 +42,7 @@ def having(kind):
     return [page for page in PAGES if kind in dict(blocks(text_of(page)))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", having("python"), ids=name_of)
 def test_python_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -59,6 +60,7 @@ def test_python_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
     check_pictures(page, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", having("console"), ids=name_of)
 def test_console_blocks_print_what_they_say(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -149,6 +151,7 @@ def test_every_block_runs_or_is_held_to_something(page):
         assert HELD[kind](text) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_console_blocks_begin_with_a_command(page):
     """What stands before the first command would be compared with nothing."""

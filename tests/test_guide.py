@@ -13,6 +13,8 @@ import sfumato
 import sfumato as sf
 import sfumato.extend
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from guide.rooms import circles, rooms
 
 ROOT = Path(__file__).parent.parent
@@ -229,16 +230,53 @@ def _ours() -> Iterator[Path]:
         yield from (Path(folder, name) for name in files)
 
 
-def test_tests_that_are_called_slow_are_there():
-    tree = ast.parse((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
-    (slow,) = (n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "SLOW")
-    starts = [start.partition("::") for start in ast.literal_eval(slow)]
-    tests = sorted((ROOT / "tests").rglob("*.py"))
-    names = {path.relative_to(ROOT / "tests").as_posix(): path for path in tests}
-    found = {start: [names[name] for name in names if name.startswith(start)] for start, _, _ in starts}
-    assert [start for start, paths in found.items() if not paths] == []
-    for start, _, name in starts:
-        assert f"def {name}" in found[start][0].read_text(encoding="utf-8")
+def test_slow_tests_say_so_themselves():
+    """By `@pytest.mark.slow`, or by `pytestmark` for a whole file: a list elsewhere goes stale."""
+    folder = ROOT / "tests"
+    conftests = sorted(folder.rglob("conftest.py"))
+    assert folder / "conftest.py" in conftests
+    names = {
+        path: [node.id for node in _nodes(path) if isinstance(node, ast.Name) and node.id == "SLOW"]
+        + [node.value for node in _nodes(path) if isinstance(node, ast.Constant) and node.value == "slow"]
+        + [node.attr for node in _nodes(path) if isinstance(node, ast.Attribute) and node.attr == "slow"]
+        for path in conftests
+    }
+    assert _by_file(names) == {}
+    assert any("pytest.mark.slow" in _text(path) for path in folder.rglob("test_*.py"))
+
+
+@pytest.fixture(scope="module")
+def something_shared():
+    """What `make test` must not make once per process."""
+    return object()
+
+
+def test_tests_that_share_something_run_in_one_process(something_shared, request):
+    """pytest-xdist looks for groups in ids. It says nothing where it finds none, and all is made twice."""
+    del something_shared
+    (group,) = request.node.get_closest_marker("xdist_group").args
+    assert request.node.nodeid.endswith(f"@{group}") == request.config.getoption("loadgroup", default=False)
+
+
+TESTS_OF_NO_ROOM = {
+    "faults": "crashes, full disks and damaged files, whatever room they reach",
+    "golden": "files that tests compare with",
+    "oracles": "slow implementations that tests compare with",
+    "papers": "what papers report",
+    "peers": "what other programs answer",
+}
+"""Folders of tests that no folder of the program has the name of."""
+
+
+def test_folders_of_tests_mirror_the_rooms():
+    """Whoever changes a room finds its tests below the same name."""
+    tests, ours = ROOT / "tests", ROOT / "src" / "sfumato"
+    homes = {path.relative_to(ours).with_suffix("") for path in ours.rglob("*") if path.suffix in {"", ".py"}}
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("*.py")} - {Path()}
+    mirroring = {folder for folder in folders if folder.parts[0] not in TESTS_OF_NO_ROOM}
+    assert len(mirroring) > 10
+    assert sorted(map(str, mirroring - homes)) == []
+    assert [name for name in TESTS_OF_NO_ROOM if Path(name) in homes or not (tests / name).is_dir()] == []
 
 
 def test_benchmarks_and_experiments_import_what_there_is():

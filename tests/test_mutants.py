@@ -17,6 +17,8 @@ from mutants.rooms import ROOMS, STAGES, folder_of
 from mutants.touch_map import TouchMap
 from mutants.worker import Worker
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 SOURCE = '''\

@@ -12,6 +12,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from sfumato.cli.guide_page import guide_pages
 
 HERE = Path(__file__).parent.parent
@@ -47,6 +49,7 @@ def test_the_workflow_audits_libraries_and_lists_them():
     assert "pip-audit" in text and "cyclonedx" in text and "--require-hashes" in text
 
 
+@pytest.mark.slow
 def test_a_wheel_is_the_same_bytes_again(tmp_path):
     """Python and data; machine code is made for a processor, and may differ."""
     without_machine_code = {**os.environ, "SFUMATO_WITHOUT_MACHINE_CODE": "1"}

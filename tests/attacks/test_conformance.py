@@ -14,6 +14,8 @@ from sfumato.system.errors import UsageError
 from sfumato.system.verdict import Finding
 from sfumato.testing.attacks import CANARY, check_attack
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", known())
 def test_registered_attacks_conform(name):

@@ -27,6 +27,8 @@ from sfumato.attacks.correspondence import correspondence
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 
 def judged(trees, people, cuts, scope="feasible", method="exact"):
     data = table(trees, people) if scope == "realized" else None

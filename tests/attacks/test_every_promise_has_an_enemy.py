@@ -21,6 +21,8 @@ from sfumato.system.errors import BadPolicy
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Role
 
+pytestmark = pytest.mark.slow
+
 TRIES = 25
 GUESSES = (Fraction(1, 2), 2, "s", {"Flu": ["fever", "cough"], "Cold": ["cough"], "Gout": ["ache"]})
 """Values of parameters that small tables may keep or break."""

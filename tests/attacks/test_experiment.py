@@ -14,6 +14,8 @@ import sfumato as sf
 from sfumato.table.source import open_source
 from sfumato.workflows.attack import known_search
 
+pytestmark = pytest.mark.slow
+
 TABLES = 210 if os.environ.get("SFUMATO_HYPOTHESIS") == "soak" else 3
 
 

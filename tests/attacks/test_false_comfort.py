@@ -17,6 +17,8 @@ from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 from sfumato.verify import file_bytes as parquet_surplus
 
+pytestmark = pytest.mark.slow
+
 OLD = Path(__file__).parent.parent / "golden" / "false_comfort"
 NOT_A_NUMBER = float(np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0])
 RULE = Policy.load(OLD / "policy.yaml")

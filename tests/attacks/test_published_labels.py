@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from sfumato.attacks.published_labels import KnownLabels
 from sfumato.policy.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 DAYS = st.dates(date(1900, 1, 1), date(2099, 12, 31)).map(date.isoformat)
 WHOLE = st.integers(0, 119).map(str)
 DECIMALS = st.decimals(0, 99, places=2).map(str)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from sfumato.attacks.known_search import NOWHERE, _place
 from sfumato.system.errors import BadData
 
+pytestmark = pytest.mark.slow
+
 
 def placements(fits, often, sizes):
     """All ways to give every key a class that it fits, with as many people as each class has rows."""

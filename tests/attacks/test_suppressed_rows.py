@@ -18,6 +18,8 @@ from sfumato.system.errors import Infeasible, UsageError
 from sfumato.workflows.attack import attack
 from sfumato.workflows.protect import protect
 
+pytestmark = pytest.mark.slow
+
 BELOW = {"A": ("a1", "a2"), "B": ("b1", "b2"), "*": ("a1", "a2", "b1", "b2")}
 SIZES = {"k-anonymity": {"k": 2}}
 VALUES = {"l-diversity": {"of": "s", "l": 2, "kind": "distinct"}}

@@ -22,6 +22,8 @@ from sfumato.system.errors import Infeasible, UsageError
 from sfumato.table.source import open_source
 from sfumato.workflows.attack import known_search
 
+pytestmark = pytest.mark.slow
+
 SEARCHES = ["top-down", "lattice", "optimum", "mondrian", "local", "best"]
 TREES = {
     "q": {"tree": {"A": ["a1", "a2"], "B": ["b1", "b2"]}},

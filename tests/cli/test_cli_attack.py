@@ -11,6 +11,8 @@ from attacks.adversaries.test_table_chain import FIRST, SECOND, WORDS
 from sfumato.models.attack_contract import built_in
 from sfumato.system.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 HOLDERS = ("correspondence", "differencing", "composition", "minimality")
 PLAIN = {
     "columns": {"place": {"role": "quasi"}},

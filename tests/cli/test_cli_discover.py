@@ -8,6 +8,8 @@ import pytest
 
 from sfumato.policy.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 ECHOED = {"rows", "columns", "k", "t", "reading", "null_rule", "max_size"}
 ANSWERS = {
     "k_anonymous",

@@ -8,6 +8,8 @@ import pytest
 
 from sfumato.policy.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def safe(sfumato, clinic):

@@ -11,6 +11,8 @@ from sfumato.workflows import protect_file as protect_file_module
 from sfumato.workflows.protect import protect
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
     "levels", "cuts", "verdicts", "outlook", "published",

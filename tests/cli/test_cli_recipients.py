@@ -8,6 +8,8 @@ import pytest
 
 from sfumato.releases.ledger.keys import public_key
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(clinic, monkeypatch, sfumato):

@@ -10,6 +10,8 @@ import pytest
 import sfumato as sf
 from sfumato.system.errors import RefusedByHistory, UsageError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(clinic, monkeypatch):

@@ -15,6 +15,8 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadInput, UsageError
 from workflows.conftest import Said
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory):

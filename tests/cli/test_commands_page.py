@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "commands.md").read_text(
     encoding="utf-8"
 )

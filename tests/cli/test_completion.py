@@ -9,6 +9,8 @@ import pytest
 import sfumato as sf
 from sfumato.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 CANARY = "Zuleika"
 POLICY = """\
 columns: {town: {role: quasi}, disease: {role: insensitive}, weight: {role: insensitive}}

@@ -15,6 +15,8 @@ from sfumato.attacks.published_labels import Objection
 from sfumato.reports.report import side_by_side, values_of
 from sfumato.system.verdict import Finding, Verdict
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parent.parent / "golden"
 
 

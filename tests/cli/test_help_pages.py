@@ -10,6 +10,8 @@ from sfumato.cli.guide_page import GuidePage, guide_pages, page_name
 from sfumato.cli.main import HELP_PAGES, help_page
 from sfumato.system import errors
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 

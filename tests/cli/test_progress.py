@@ -18,6 +18,8 @@ from sfumato.table.counting import expected_rows, rows_by_size
 from sfumato.table.form_of_source import open_file
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 
 class Recorder:
     """Remembers what progress was told."""

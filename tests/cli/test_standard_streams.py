@@ -15,6 +15,8 @@ from sfumato.studio.jobs import WorkOrder, perform
 from sfumato.system.errors import SfumatoError
 from sfumato.system.progress import as_shown, stop_request
 
+pytestmark = pytest.mark.slow
+
 CALL = [sys.executable, "-m", "sfumato"]
 POLICY = """
 columns:

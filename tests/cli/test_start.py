@@ -10,6 +10,8 @@ import pytest
 
 import sfumato as sf
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ["numba", "polars", "pyarrow", "pandas", "duckdb", "pydantic", "numpy", "narwhals", "rich"]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 MODULES = ("json", "multiprocessing", "numba", "numpy", "polars", "socket", "typer", "typing", "yaml")
 """What is loaded by the program, by numba, and by Python where it starts a worker."""
 ASKED = ("--k", "2", "--mode", "any")

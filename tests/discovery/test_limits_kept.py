@@ -17,6 +17,8 @@ from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.discovery.quasi_identifiers.minimum import search
 from sfumato.system.memory import Memory
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CALLS = int(os.environ.get("SFUMATO_DISCOVER_CALLS", "6"))
 """Random calls; `python -m benchmarks.discover_limits` makes 200."""

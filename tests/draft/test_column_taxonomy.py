@@ -16,6 +16,8 @@ from sfumato.policy.taxonomies.files import NestedTree
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.policy.taxonomies.texts import Flat, Prefix
 
+pytestmark = pytest.mark.slow
+
 
 def drafted(header, cells):
     return taxonomy_of(ColumnProfile.of(header, column(cells), len(cells), NO_FINDING))[0]

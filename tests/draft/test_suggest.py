@@ -13,6 +13,8 @@ from sfumato.policy.presets import PRESETS
 from sfumato.system.errors import Infeasible, Origin, UsageError
 from sfumato.table.microdata import Role
 
+pytestmark = pytest.mark.slow
+
 KINDS = cells()
 VALUES = {
     "age": st.integers(0, 110),

@@ -21,6 +21,8 @@ from sfumato.system.errors import BadPolicy, BrokenPromise, UsageError
 from sfumato.testing.searches import check_loss
 from verify.both import recheck
 
+pytestmark = pytest.mark.slow
+
 PROMISE = """
 from dataclasses import dataclass
 from typing import ClassVar

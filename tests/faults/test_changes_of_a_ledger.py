@@ -15,6 +15,8 @@ from faults.made_up import release
 from sfumato.cli.main import run
 from sfumato.releases.ledger.ledger import Ledger
 
+pytestmark = pytest.mark.slow
+
 CHANGES = ("withdraw", "retire", "rotate", "restore", "erase")
 
 

@@ -13,6 +13,8 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.staging import STEPS
 from sfumato.system.errors import SfumatoError
 
+pytestmark = pytest.mark.slow
+
 COMMIT = STEPS.index("committed")
 
 

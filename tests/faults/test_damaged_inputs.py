@@ -16,6 +16,8 @@ from sfumato.system.disk import read_document
 from sfumato.system.errors import BadData, SfumatoError
 from sfumato.system.json_object import read_json
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 10.0
 """Seconds of the processor for one input."""
 

@@ -14,6 +14,8 @@ from sfumato.releases.ledger.erasure import ERASURE_STEPS
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import LedgerConflict, Unfinished
 
+pytestmark = pytest.mark.slow
+
 COMMITTED = ERASURE_STEPS.index("committed")
 ALL_OR_NOTHING = {step: int(i >= COMMITTED) for i, step in enumerate(ERASURE_STEPS)}
 NOTES = "out"

@@ -18,6 +18,8 @@ from sfumato.verify.policy_data import JudgedPolicy
 from sfumato.verify.tables import RELEASED, Database
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 RUN = [
     "=1+1",
     "+1+1",

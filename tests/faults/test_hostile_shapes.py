@@ -15,6 +15,8 @@ import pytest
 import sfumato as sf
 from sfumato.system.errors import SfumatoError
 
+pytestmark = pytest.mark.slow
+
 PROMISE = [{"k-anonymity": {"k": 2}}]
 
 

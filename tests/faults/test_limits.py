@@ -26,6 +26,8 @@ from sfumato.system.errors import LONGEST_MESSAGE, BadData, BadInput, BadPolicy,
 from sfumato.system.memory import address_space_left, is_out_of_memory
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent.parent / "golden"
 
 

@@ -15,6 +15,8 @@ from sfumato.system import disk
 from sfumato.system import disk as private_folder
 from sfumato.system.memory import machine_memory
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):

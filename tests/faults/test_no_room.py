@@ -13,6 +13,8 @@ from faults.made_up import check_all, release
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import LedgerConflict, Unfinished, UsageError
 
+pytestmark = pytest.mark.slow
+
 
 def test_files_must_not_grow(stage):
     told = stage("small_files")

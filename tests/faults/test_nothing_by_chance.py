@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from faults.conftest import SOAK
 from faults.made_up import release, release_to_three
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
+
+pytestmark = pytest.mark.slow
 
 ROWS = 24
 POLICY = {
@@ -102,7 +105,7 @@ THREADS = ("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "RAYON_
 
 def test_one_thread_and_two_write_the_same_bytes(tmp_path):
     """On one core with one thread, and on all with two: the same plan, bytes, verdicts and findings."""
-    sf.demo.write(tmp_path, 600)
+    sf.demo.write(tmp_path, 200)
     told = []
     for threads in ("1", "2"):
         place = tmp_path / threads

@@ -14,6 +14,8 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.staging import staged_in
 from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, UsageError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ledger(tmp_path):

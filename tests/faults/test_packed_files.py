@@ -14,6 +14,8 @@ from sfumato.system.memory import PROGRAM_BYTES, Memory, resident
 from sfumato.table.reader import ROWS_AT_A_TIME
 from sfumato.table.reading.parquet import ParquetReader
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 columns: {zip: {role: quasi}, note: {role: insensitive}}
 promises: [{k-anonymity: {k: 2}}]

@@ -17,6 +17,8 @@ from faults.made_up import check_all, visible
 from quick_demo import write_quick_demo
 from sfumato.releases.staging import STEPS
 
+pytestmark = pytest.mark.slow
+
 COMMIT = STEPS.index("committed")
 
 TOUCHED = """

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from faults.made_up import check_all, release_to_three
 from sfumato.releases.ledger.ledger import Ledger
+
+pytestmark = pytest.mark.slow
 
 
 def read_while_releasing(url, key, out, events):

@@ -15,6 +15,8 @@ from faults.conftest import report
 from faults.made_up import check_all
 from quick_demo import write_quick_demo
 
+pytestmark = pytest.mark.slow
+
 STOPPED = """
 import logging, os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,6 +13,8 @@ from faults.soak_studio import Studio
 from faults.soak_tasks import Kind, Parsers
 from faults.soak_verbs import CANARY, Verb, Verbs
 
+pytestmark = pytest.mark.slow
+
 
 class Counting(Task):
     """Units that note their numbers; unit 4 fails as often as it is told to."""

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import os, signal, sys
 from sfumato.table import publication

@@ -13,6 +13,8 @@ from faults.conftest import HERE, report
 from faults.made_up import CANARY
 from sfumato.releases.staging import STEPS, STORE_STEPS
 
+pytestmark = pytest.mark.slow
+
 COMMIT = STEPS.index("committed")
 ONE_OF_FOUR = {"published": 1, "refused": 3, "seen": 1}
 

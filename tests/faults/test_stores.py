@@ -26,6 +26,8 @@ from sfumato.system.errors import (
     UsageError,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class Place:
     """A bucket, a ledger, and a folder to stage in."""

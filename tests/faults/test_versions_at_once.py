@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from multiprocessing import get_context
 
+import pytest
+
 from faults.made_up import NAMES, check_all, release_to_three
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import LedgerConflict
+
+pytestmark = pytest.mark.slow
 
 WRITERS = 3
 

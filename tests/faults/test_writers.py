@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_four_writers_on_sqlite(stage, times):
     count = times(4, 200)

@@ -13,6 +13,8 @@ import pytest
 from sfumato.kernels import compiled, machine_code, signatures
 from sfumato.kernels.compiled import Kernel, Subroutine, njit
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(machine_code.__file__).parent
 PACKAGE = ROOT.parent
 

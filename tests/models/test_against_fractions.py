@@ -16,6 +16,8 @@ from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiver
 from sfumato.models.t_closeness import promise as module
 from sfumato.models.t_closeness.promise import TCloseness
 
+pytestmark = pytest.mark.slow
+
 DISTANCES = ("equal", "ordered", "hierarchical")
 shares = st.fractions(0, 1, max_denominator=40)
 

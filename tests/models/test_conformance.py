@@ -18,6 +18,8 @@ from sfumato.models.quasi_sensitive.promise import QuasiSensitiveCloseness, Quas
 from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.testing.promises import check_promise
 
+pytestmark = pytest.mark.slow
+
 KNOWN = {"A": ["v0", "v1"], "B": ["v1", "v2", "v3"], "C": ["v3", "v4"], "D": ["v0", "v5"], "E": ["v6"]}
 
 OURS = [

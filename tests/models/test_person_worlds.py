@@ -21,6 +21,8 @@ from sfumato.table.classes import Classes, positions
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 CASES = int(os.environ.get("SFUMATO_CASES", "2500" if SOAK else "40"))
 HALF, THIRD = Fraction(1, 2), Fraction(2, 3)

@@ -30,6 +30,8 @@ from sfumato.table.classes import Classes
 from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables
 
+pytestmark = pytest.mark.slow
+
 HALF, THIRD, QUARTER = Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
 TREE = Taxonomy.grow(["*", "ab", "v0", "v1", "v2"], [-1, 0, 1, 1, 0], ordered=True)
 KNOWN = {"A": ["v0", "v1"], "B": ["v1", "v2"], "C": ["v2"]}

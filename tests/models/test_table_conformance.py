@@ -19,6 +19,8 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.release_summary import Imprint
 from sfumato.testing.promises import check_table_promise
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("threat", [Fraction(0), Fraction(1, 3), Fraction(1, 2)])
 def test_freeform_keeps_to_the_seam(threat):

@@ -10,6 +10,8 @@ from experiments.nested_trees import nested_tree, nested_trees
 from papers.adult_like import write_adult_like
 from sfumato.system.errors import BadTaxonomy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):

@@ -71,6 +71,7 @@ def test_costs_and_losses_of_term_removal_are_drawn(name):
     assert dict(cost.series["removal only"]) == {0.1: 0.1, 0.2: 0.2}
 
 
+@pytest.mark.slow
 def test_what_defences_buy_against_who_knows_how_terms_are_removed():
     """A stricter promise and removal from whole classes help; figures are shares."""
     found = term_removal.measured(2)

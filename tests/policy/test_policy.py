@@ -21,6 +21,8 @@ from sfumato.table.microdata import Missing, Role
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path):

@@ -18,6 +18,8 @@ from sfumato.system.disk import Address
 from sfumato.system.errors import BadData, BrokenPromise, Unfinished
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 KNOWLEDGE = {"Flu": ["fever", "cough"], "Cold": ["cough", "sneeze"], "Allergy": ["sneeze", "rash"]}
 PEOPLE = {"age": [22, 24, 31, 35], "symptoms": ["fever;cough", "fever", "sneeze", "cough"]}
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from sfumato.search.contract import Aim
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
+
+pytestmark = pytest.mark.slow
 
 SMALL = tables(rows=8, keys=3, leaves=4, min_rows=3)
 RULES = st.builds(

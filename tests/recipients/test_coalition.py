@@ -14,6 +14,8 @@ from sfumato.recipients.collusion import Coalitions, Explanations, SmallestCoali
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("A", "B", "C", "D", "E")
 
 

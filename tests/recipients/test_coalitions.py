@@ -16,6 +16,8 @@ from sfumato.system.errors import Infeasible, RefusedByHistory
 from sfumato.table.cut import Cut
 from sfumato.table.source import open_source
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def go(tmp_path):

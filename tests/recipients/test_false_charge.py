@@ -17,6 +17,8 @@ from sfumato.recipients.traced_versions import IssuedVersions
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 LEAKS = 500
 
 

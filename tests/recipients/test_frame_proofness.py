@@ -3,6 +3,7 @@
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from sfumato.models.continuous.people import meet_of
 from sfumato.recipients.versions import FrameProofFamily, ShownDetail, covers
 from sfumato.table.cut import Cut
 from strategies import all_recodings, tables
+
+pytestmark = pytest.mark.slow
 
 PATTERNS = st.lists(
     st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6, unique_by=tuple

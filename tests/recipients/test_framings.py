@@ -18,6 +18,8 @@ from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 FRAMINGS = 4000 if SOAK else 60
 TREES = (

@@ -7,6 +7,8 @@ import pytest
 
 from recipients.simulated import antichain, people, shown_nodes, traced
 
+pytestmark = pytest.mark.slow
+
 PATTERNS = antichain()
 LEAKS = 60
 

@@ -17,6 +17,8 @@ from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 TREE = Taxonomy.grow(["*", "ab", "a", "b", "cd", "c", "d"], [-1, 0, 1, 1, 0, 4, 4])
 
 

@@ -10,6 +10,8 @@ import sfumato as sf
 from recipients.clinic import PATTERNS, hand_out, people
 from recipients.toy_ledger import found
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory):

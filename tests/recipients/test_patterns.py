@@ -25,6 +25,8 @@ from sfumato.table.recoding import classes_under
 from sfumato.table.taxonomy import ROOT, Taxonomy
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 MEASURED = {**{name: name for name in METRICS}, "sweeney": "precision"}
 del MEASURED["precision"]
 

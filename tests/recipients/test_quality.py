@@ -25,6 +25,8 @@ from sfumato.search.contract import Aim
 from sfumato.system.errors import UsageError
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 some_tables = tables(rows=12, keys=3, leaves=4, min_rows=1)
 tolerances = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 3), Fraction(2)])
 

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from recipients.test_coalition import as_nodes, issued, worlds
 from recipients.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 from sfumato.system.errors import BadData
 from sfumato.table.taxonomy import Taxonomy
+
+pytestmark = pytest.mark.slow
 
 ZIP = Taxonomy.grow(["*", "1*", "2*", "11", "12", "21", "22"], [-1, 0, 0, 1, 1, 2, 2])
 JOB = Taxonomy.flat(["nurse", "mason"])

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from recipients.simulated import antichain, as_leak, issued, shown_nodes, traced
 from sfumato.recipients.evidence import OutsiderChance, chance_of_at_least, rows_by_detail
 
+pytestmark = pytest.mark.slow
+
 PATTERNS = antichain()
 
 

@@ -27,6 +27,8 @@ from sfumato.system.presentation.charts import Chart, Diagram, draw
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 TWO = Promises((KAnonymity(2),))
 PEOPLE = pl.DataFrame(
     [(gender, "-".join(reversed(day.split(".")))) for gender, day in ROWS_I],

@@ -10,6 +10,8 @@ import pytest
 import sfumato as sf
 from recipients.clinic import PATTERNS, hand_out
 
+pytestmark = pytest.mark.slow
+
 KEYS = ("age", "zip", "job", "sex")
 
 

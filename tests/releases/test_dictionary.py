@@ -29,6 +29,8 @@ from sfumato.system.errors import BadData, UsageError
 from sfumato.verify.file import dictionary_faults
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 CANARY = "Zebra-4711"
 
 POLICY = {

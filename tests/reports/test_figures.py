@@ -28,6 +28,8 @@ from sfumato.table.published_texts import numeric_ends
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 POLICY = {
     "columns": {
         "age": {"role": "quasi", "taxonomy": {"intervals": [2, 4], "from": 0, "to": 8}},

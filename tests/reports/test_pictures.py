@@ -20,7 +20,7 @@ import sfumato as sf
 from reports.test_report import NOON
 from studio.served import browser
 
-pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages of reports")]
+pytestmark = [pytest.mark.slow, pytest.mark.pages, pytest.mark.xdist_group("pages of reports")]
 
 KEPT = Path(__file__).parents[2] / "docs" / "pictures"
 

@@ -23,6 +23,8 @@ from sfumato.system.progress import silent
 from sfumato.workflows.protect_file import protect_file
 from sfumato.workflows.report import published_evidence
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def report(clinic):

@@ -19,6 +19,8 @@ from sfumato.policy.policy import Policy
 from sfumato.reports.report import Criterion, criterion_of
 from sfumato.system.errors import BadData, UsageError
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 

@@ -30,6 +30,8 @@ from sfumato.search.contract import Aim, Preparations, find
 from sfumato.system.errors import Infeasible, UsageError
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 
 def single(name, table, promises, aim):
     """The loss of one search, `None` where it finds nothing or cannot keep the promises."""

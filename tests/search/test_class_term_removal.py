@@ -21,6 +21,8 @@ from sfumato.search.class_term_removal import (
     solve_class,
 )
 
+pytestmark = pytest.mark.slow
+
 TERMS = "abcde"
 ROWS = st.lists(st.sets(st.sampled_from(TERMS), max_size=4).map(sorted).map(tuple), min_size=1, max_size=3)
 KNOWN = st.lists(

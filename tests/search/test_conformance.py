@@ -20,6 +20,8 @@ from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from sfumato.testing.searches import check_search
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_built_in_searches(name):

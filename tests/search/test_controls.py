@@ -35,6 +35,8 @@ from sfumato.table.cut import Cut
 from sfumato.table.recoding import Recoding
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 SEARCHES = [name for name in BUILT_IN if name != "best"]
 WEIGHTS = st.sampled_from([Fraction(0), Fraction(1, 3), Fraction(1), Fraction(3)])
 

@@ -26,6 +26,8 @@ from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 from strategies import cases, tables
 
+pytestmark = pytest.mark.slow
+
 SHARES = (Fraction(0), Fraction(1, 9), Fraction(1, 4), Fraction(1, 2))
 KS = range(1, 6)
 

@@ -23,6 +23,8 @@ from sfumato.system.errors import Infeasible
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 SOAKED = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 TABLES = int(os.environ.get("SFUMATO_LADDER_TABLES", "500" if SOAKED else "5"))
 

@@ -24,6 +24,8 @@ from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 
 @st.composite
 def promises(draw):

@@ -21,6 +21,8 @@ from sfumato.search.node_cost import node_cost
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 PROMISES = {
     "k": Promises((KAnonymity(4),)),
     "k and distinct l": KAnonymity(4) & DistinctLDiversity("illness", 3),

@@ -30,6 +30,8 @@ from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.searches import _Coarse
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 
 def recode(table, promises, **aim):
     return local(table, promises, Aim(**aim))

@@ -25,6 +25,8 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 
 @st.composite
 def ranged_tables(draw, **shape):

@@ -26,6 +26,8 @@ from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.searches import check_search
 from strategies import all_cuts
 
+pytestmark = pytest.mark.slow
+
 
 def random_table(rng):
     rows, m = int(rng.integers(4, 25)), int(rng.integers(1, 4))

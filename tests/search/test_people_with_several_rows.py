@@ -33,6 +33,8 @@ from sfumato.table.recoding import classes_under
 from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, taxonomies
 
+pytestmark = pytest.mark.slow
+
 
 @st.composite
 def visits(draw, *, people=6, keys=2, leaves=3, one_value=True):

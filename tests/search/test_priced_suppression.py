@@ -31,6 +31,8 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.taxonomy import Taxonomy
 from strategies import all_recodings, tables
 
+pytestmark = pytest.mark.slow
+
 SEARCHES = ("top-down", "lattice", "mondrian", "optimum", "local")
 FAMILIES = {"top-down": global_recodings, "optimum": global_recodings, "local": local_recodings}
 SHARES = st.sampled_from([Fraction(1, 10), Fraction(1, 4), Fraction(1, 2)])

@@ -15,6 +15,8 @@ from sfumato.search.term_removal import STATUS
 from sfumato.system.errors import BadPolicy, Infeasible
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 E = {
     "Flu": ["fever", "cough", "headache"],
     "Cold": ["cough", "sneeze", "headache"],

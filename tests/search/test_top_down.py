@@ -31,6 +31,8 @@ from sfumato.table.recoding import Recoding, classes_under
 from sfumato.table.taxonomy import ROOT, Taxonomy
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 SHARES = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1)])
 LOSSES = st.sampled_from(["loss", "discernibility"])
 

@@ -32,6 +32,8 @@ from sfumato.table.recoding import classes_under
 from sfumato.table.taxonomy import Taxonomy
 from strategies import tables
 
+pytestmark = pytest.mark.slow
+
 WANTED = (
     KAnonymity(2) & DistinctLDiversity("s0", 2),
     KAnonymity(3) & EntropyLDiversity("s0", Fraction(3, 2)),

@@ -9,6 +9,8 @@ import pytest
 
 from studio.stage import CANARY, POLICY, StudioClient, open_studio, post
 
+pytestmark = pytest.mark.slow
+
 CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "")
 
 

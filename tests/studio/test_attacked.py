@@ -21,6 +21,8 @@ from sfumato.studio.state import PolicyFile
 from studio.served import PATIENCE, served
 from studio.stage import BASE, CANARY, OURS, POLICY, StudioClient, open_studio, post, table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("place", ["../outside.csv", "/etc/hostname", "inside/../../outside.csv", "link.csv"])
 def test_no_policy_leads_to_a_file_outside_of_the_folder(studio, client, tmp_path, place):

@@ -19,6 +19,8 @@ from sfumato.studio.security import MOST_CONNECTIONS
 from studio.served import PATIENCE, served
 from studio.stage import table
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_address_opens_once_and_nothing_stays(tmp_path):
     """Killed, it leaves a private folder, which the next start removes."""

@@ -9,6 +9,8 @@ import pytest
 import sfumato as sf
 from studio.stage import CANARY, StudioClient, open_studio, post, refusal
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_role_changes_and_comments_stay(studio, client):
     answer = post(client, "/declare/roles", studio.policy.version, column=["sex"], role=["quasi"])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import sfumato as sf
 from sfumato.studio.table_view import LookSettings, look_at
 from sfumato.system.progress import silent
 from studio.stage import CANARY, StudioClient, open_studio, post, table
+
+pytestmark = pytest.mark.slow
 
 
 def test_what_is_shown_is_what_the_verb_finds(tmp_path):

@@ -20,6 +20,8 @@ from sfumato.studio.app import make_app
 from sfumato.system.errors import SfumatoError
 from studio.stage import BASE, CANARY, OURS, PORT, StudioClient, open_studio, post, refusal
 
+pytestmark = pytest.mark.slow
+
 PAGES = ("/", "/discover", "/declare", "/history", "/declare/text", "/jobs/1", "/discover/charts/x.svg")
 
 

@@ -14,6 +14,8 @@ from sfumato.system.disk import private_folder
 from sfumato.system.errors import BadData
 from studio.stage import Held, StudioClient, open_studio, post
 
+pytestmark = pytest.mark.slow
+
 LONG = 300.0
 """Seconds after which a test gives up; no test comes near it."""
 

@@ -6,6 +6,8 @@ import pytest
 
 from studio.stage import CANARY, POLICY, StudioClient, open_studio, post, table
 
+pytestmark = pytest.mark.slow
+
 CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "protect: {search: top-down}\n")
 STEPS = ("discover", "declare", "protect", "attack", "release", "trace")
 FEW, MANY = 6_216, 93_240

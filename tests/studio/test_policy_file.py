@@ -19,6 +19,8 @@ from sfumato.studio.state import NOTHING, PolicyConflict, PolicyFile
 from sfumato.system.errors import UsageError
 from studio.stage import POLICY, StudioClient, post
 
+pytestmark = pytest.mark.slow
+
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 ROUNDS, CASES = (200, 500) if SOAK else (3, 12)
 

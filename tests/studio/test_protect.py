@@ -10,6 +10,8 @@ import pytest
 import sfumato as sf
 from studio.stage import CANARY, POLICY, Held, StudioClient, open_studio, post, refusal
 
+pytestmark = pytest.mark.slow
+
 CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "protect: {search: best, suppress: 5%}\n")
 
 

@@ -9,6 +9,8 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.workflows.release import sign_override
 from studio.stage import CANARY, POLICY, StudioClient, open_studio, post, refusal
 
+pytestmark = pytest.mark.slow
+
 CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "protect: {search: top-down}\n")
 
 

@@ -13,6 +13,8 @@ from sfumato.cli.main import app
 from sfumato.policy.policy import policy_of_text
 from studio.stage import POLICY, StudioClient, open_studio, post
 
+pytestmark = pytest.mark.slow
+
 CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "")
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from studio.stage import CANARY, OURS, POLICY, open_studio, post, refusal
 
+pytestmark = pytest.mark.slow
+
 CONFIRMED = POLICY.replace(
     "confirm:\n  sex: harmless, it seems\n", "protect: {search: top-down}\nrecipients: {tolerance: 50%}\n"
 )

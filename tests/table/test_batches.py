@@ -16,6 +16,8 @@ from sfumato.table.reading import parquet
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 from table.kinds import MAKERS, make_source, read
 
+pytestmark = pytest.mark.slow
+
 WHOLE = st.one_of(st.none(), st.integers(0, 100))
 
 

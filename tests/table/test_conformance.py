@@ -23,6 +23,8 @@ from sfumato.testing.engines import (
 )
 from table.kinds import MAKERS, make_source, read
 
+pytestmark = pytest.mark.slow
+
 TEXT = st.one_of(
     st.none(),
     st.sampled_from(

@@ -20,6 +20,8 @@ from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 from table.kinds import MAKERS, make_source, read
 
+pytestmark = pytest.mark.slow
+
 CORNERS = {
     "no rows": {"a": [], "b": [], "s": []},
     "one row": {"a": ["x"], "b": ["y"], "s": ["z"]},

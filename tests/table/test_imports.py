@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAVY = {"pandas", "polars", "duckdb", "pyarrow", "numba", "narwhals"}
 USES = {
     "import sfumato.table, sfumato.table.source": set(),

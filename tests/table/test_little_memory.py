@@ -29,6 +29,8 @@ from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.engines import check_engine, codings, recodings
 from table.kinds import MAKERS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def tight(monkeypatch):

@@ -21,6 +21,8 @@ from sfumato.table.source import open_source
 from sfumato.workflows.protect import protect
 from verify.both import recheck
 
+pytestmark = pytest.mark.slow
+
 KINDS = {
     "pyarrow": lambda table, _: table,
     "polars": lambda table, _: pl.DataFrame([pl.Series(n, table.column(n)) for n in table.column_names]),

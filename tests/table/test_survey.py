@@ -68,6 +68,7 @@ def test_values_counts_and_missing(kind):
     assert (b.values, b.counts.tolist(), b.missing) == (("z", "é"), [3, 1], 0)
 
 
+@pytest.mark.slow
 def test_too_many_values():
     late = [str(i) for i in range(600_000)] + ["not a number"]
     column = open_source(pa.table({"a": late})).survey(limit=1000).columns["a"]

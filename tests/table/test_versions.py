@@ -20,6 +20,8 @@ from sfumato.testing.engines import codings, recodings
 from table.test_little_memory import many_rows
 from table.test_term_sets import BITS, TEXT, planned
 
+pytestmark = pytest.mark.slow
+
 
 class CountingReader:
     """Counts how often its rows are asked for."""

@@ -11,6 +11,8 @@ from sfumato.system.errors import BadData
 from sfumato.verify.file import recheck
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 ROWS = [(f"0{i % 4}{i % 3}", str(20 + i % 30), "1953-02-11" if i % 2 else "1971-08-03") for i in range(60)]
 COLUMNS = {
     "zip": {"role": "quasi", "taxonomy": {"prefix": [2, 1]}},

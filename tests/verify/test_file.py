@@ -19,6 +19,8 @@ from sfumato.verify.registry import BY_ROWS
 from verify.both import first_verdicts, recheck
 from verify.published_tables import KEYS, PATHS, policy, promises, rows, write
 
+pytestmark = pytest.mark.slow
+
 
 def expected(made, table, person=None):
     """Per promise: does it hold, how many people and classes break it; from the definitions alone."""

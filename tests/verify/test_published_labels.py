@@ -12,6 +12,8 @@ from sfumato.policy.taxonomies import rule_from
 from sfumato.system.errors import BadPolicy, BadTaxonomy
 from sfumato.verify.policy_data import JudgedColumn, label_reader
 
+pytestmark = pytest.mark.slow
+
 WHOLE = {"intervals": [5, 10], "from": 0, "to": 60}
 DAYS = st.integers(0, 20000).map(lambda n: (date(1950, 1, 1) + timedelta(days=n)).isoformat())
 NUMBERS = st.integers(-900, 900).map(lambda n: str(n / 10))

@@ -13,6 +13,8 @@ from sfumato.system.errors import BadTaxonomy
 from sfumato.verify.policy_data import JudgedColumn, label_reader
 from sfumato.verify.trees import value_tree
 
+pytestmark = pytest.mark.slow
+
 LISTS = [entry.name for entry in CATALOGUE.values() if entry.file]
 DETAIL = st.sampled_from(["", "", "1", "12", ".1", ".2", ".12", "1.", "x", ".-", "-"])
 

@@ -14,6 +14,8 @@ from sfumato.system.errors import Infeasible
 from sfumato.workflows.audit import audit
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 PROMISES = [
     {"k-anonymity": {"k": 2}},
     {"l-diversity": {"of": "age", "l": 2}},

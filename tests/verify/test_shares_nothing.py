@@ -27,6 +27,8 @@ from sfumato.verify.chain import ruling
 from sfumato.workflows.protect_file import protect_file
 from verify.executed_modules import ALLOWED, is_below, recorded
 
+pytestmark = pytest.mark.slow
+
 POLICY = {
     "columns": {
         "who": {"role": "identifier"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ import sfumato as sf
 from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 from verify.both import first_verdicts, recheck
+
+pytestmark = pytest.mark.slow
 
 VALUES = ["HIV", "hiv", "H.I.V.", "flu", "Flu ", "cold", "n/a", "?", None]
 PROMISES = [

@@ -15,6 +15,8 @@ from verify.both import recheck
 from verify.published_tables import KEYS, policy, write
 from verify.test_file import MADE, TABLE
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = (*KEYS, "disease", "visits")
 CANARY = "canary-5d1f"
 

@@ -13,6 +13,8 @@ from sfumato.policy.taxonomies import BUILDERS, rule_from
 from sfumato.system.errors import BadInput, BadTaxonomy
 from sfumato.verify.trees import KINDS, value_tree
 
+pytestmark = pytest.mark.slow
+
 MANY = settings(max_examples=4 * settings.default.max_examples)
 
 LABELS = st.sampled_from(["*", "a", "b", "c", "A", "B", "C", "7", "0x", "Ä", "a b", "~"])

@@ -21,6 +21,8 @@ from sfumato.verify.formats import whole_table
 from sfumato.workflows.protect_file import protect_file
 from table.kinds import FOLDER
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("xlsx", "sav", "dta", "arrow", "jsonl")
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"),

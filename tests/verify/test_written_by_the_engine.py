@@ -15,6 +15,8 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.source import open_source
 from verify.both import first_verdicts, recheck
 
+pytestmark = pytest.mark.slow
+
 KEYS = ["021", "021", None, "", "x\ny", 'say "q"', "a,b"] * 3
 COLUMNS = {
     "text": pa.array(["a", "", None] * 7),

@@ -16,6 +16,8 @@ from sfumato.verify.policy_data import label_reader
 from sfumato.verify.trees import is_moment, written_number
 from verify.test_taxonomies import compare
 
+pytestmark = pytest.mark.slow
+
 MANY = settings(max_examples=5 * settings.default.max_examples)
 NUMBER_TEXTS = st.one_of(
     st.text("0123456789.,' +-\u00a0\u202f\u2019", max_size=10),

@@ -13,6 +13,8 @@ from sfumato.workflows import protect_file as protect_file_module
 from sfumato.workflows.protect_file import protect_file
 from workflows.test_chain import ALONE, FIRST, PEOPLE, POLICY
 
+pytestmark = pytest.mark.slow
+
 LEDGER = "sqlite:///l.db"
 AGAINST = ("--against", LEDGER)
 

@@ -7,6 +7,8 @@ from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadPolicy, SfumatoError
 from sfumato.workflows.attack import rehearse_attacks
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def hospital(tmp_path_factory):

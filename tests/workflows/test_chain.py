@@ -12,6 +12,8 @@ import sfumato as sf
 from sfumato.system.errors import BadData, RefusedByHistory
 from sfumato.workflows import delivery
 
+pytestmark = pytest.mark.slow
+
 POLICY = {
     "columns": {
         "quarter": {"role": "identifier"},

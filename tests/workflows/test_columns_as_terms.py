@@ -12,6 +12,8 @@ from oracles import beliefs as plain
 from sfumato.system.errors import BadData, BadPolicy
 from strategies import cases
 
+pytestmark = pytest.mark.slow
+
 KNOWN = {
     "Flu": ["blood=A", "blood=B", "fever", "dose=1"],
     "Gout": ["blood=A", "dose=1", "dose=2"],

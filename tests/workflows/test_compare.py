@@ -12,6 +12,8 @@ import pytest
 import sfumato as sf
 from sfumato.system.errors import BadPolicy, UsageError
 
+pytestmark = pytest.mark.slow
+
 POLICY = {
     "columns": {
         "age": {"role": "quasi", "taxonomy": {"intervals": [5, 10, 20], "from": 0, "to": 100}},

@@ -20,6 +20,8 @@ from sfumato.table.microdata import Role
 from sfumato.workflows.confirm import check_policy, confirm_file
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 POLICY = """\
 # my policy
 # a policy

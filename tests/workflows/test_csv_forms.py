@@ -8,6 +8,8 @@ import pytest
 
 import sfumato as sf
 
+pytestmark = pytest.mark.slow
+
 NAMES = "Name;PLZ;Geburtsdatum;Geschlecht;Gewicht;Blutdruck;Diagnose"
 
 

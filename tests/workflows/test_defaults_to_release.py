@@ -10,6 +10,8 @@ import sfumato as sf
 from sfumato.system.errors import BadPolicy, RefusedByHistory
 from sfumato.workflows.chain_check import stands_beside_others
 
+pytestmark = pytest.mark.slow
+
 
 def people(rows=1000, seed=3, first=0):
     rng = np.random.default_rng(seed)

@@ -19,6 +19,8 @@ from sfumato.table.published_texts import rounded_number
 from sfumato.workflows.confirm import check_policy
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 ZIPS = ["021", "021", "021", "022", "022", "022", "023", "023"]
 DOSES = [1 / 3, 33.333333333333336, 2.449, 2.51, -0.04, 7.0, 0.25, 0.35]
 SCORES = [1249, 7, 99, 1351, 1250, 50, 150, 3]

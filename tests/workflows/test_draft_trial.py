@@ -12,6 +12,8 @@ from sfumato.cli.main import run
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.search.loss import LostCells
 
+pytestmark = pytest.mark.slow
+
 ROWS = 300
 
 

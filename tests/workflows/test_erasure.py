@@ -26,6 +26,8 @@ from sfumato.table.source import open_source
 from sfumato.workflows.erase import erase
 from workflows.test_people_of_a_chain import BY_BATCH, BY_KEY, JUNE, MAY, policy, table
 
+pytestmark = pytest.mark.slow
+
 WHO = "UK3HIV"
 TOLD = {**policy(**BY_BATCH), "person": "who"}
 """Batches tell which rows were released, and a key whose they are."""

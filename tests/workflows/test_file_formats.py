@@ -16,6 +16,8 @@ from sfumato.system.errors import BadData, UsageError
 from table.reading.files_of_rows import QUERY, write
 from workflows.canaries import everything_in, files_with
 
+pytestmark = pytest.mark.slow
+
 CANARY = "Zuleika"
 ROWS = [
     {

@@ -15,6 +15,8 @@ from sfumato.releases.overrides import WeakerOverride, read_override
 from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.workflows.chain_check import ledger_baselines
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent.parent / "golden"
 SURVEY = pl.read_csv(GOLDEN / "people" / "survey.csv", infer_schema=False)
 QUARTERS = pl.read_csv(GOLDEN / "people" / "quarters.csv", infer_schema=False)

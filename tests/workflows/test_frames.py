@@ -13,6 +13,8 @@ from sfumato.cli.demo import examples
 from sfumato.system.errors import BadData
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 ROWS = 900
 POLICY = sf.demo.policy().with_(search="lattice")
 

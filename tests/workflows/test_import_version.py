@@ -11,6 +11,8 @@ from sfumato.cli.main import app
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadData, RefusedByHistory
 
+pytestmark = pytest.mark.slow
+
 BIRTHS = {"03.1970": ["18.03.1970", "19.03.1970"], "04.1970": ["20.04.1970", "21.04.1970"]}
 POLICY = {
     "columns": {

@@ -12,6 +12,8 @@ from sfumato.system.errors import BadData, BadPolicy, DeferredRelease, RefusedBy
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows import chain_check
 
+pytestmark = pytest.mark.slow
+
 WORDS = {
     "columns": {
         "id": {"role": "identifier"},

@@ -16,6 +16,8 @@ from sfumato.system.errors import Infeasible, UsageError
 from sfumato.workflows.declare import DraftEvidence
 from sfumato.workflows.init import init
 
+pytestmark = pytest.mark.slow
+
 CANARY = "Zuleika"
 PUBLIC = ("--row", "person", "--audience", "public", "--once", "--rule", "small-cells-5", "--nothing-exact")
 

@@ -20,6 +20,8 @@ from sfumato.verify.cells import folded
 from sfumato.workflows.confirm import check_policy
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 CITIES = ["Köln", "ko\u0308ln ", "KÖLN", "Bonn", "bonn", "Bonn ", "Aachen", "aachen"]
 TABLE = pl.DataFrame({"city": CITIES, "sick": ["flu", "cold"] * 4})
 TREE = {"Rhine": ["Köln", "Bonn"], "West": ["Aachen"]}

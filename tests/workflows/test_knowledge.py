@@ -17,6 +17,8 @@ from sfumato.models.quasi_sensitive.knowledge import load
 from sfumato.system.errors import BadData, UsageError
 from strategies import cases
 
+pytestmark = pytest.mark.slow
+
 RECORDS = st.lists(
     st.tuples(st.sampled_from("XYZ"), st.sets(st.sampled_from("abc")), st.integers(0, 3)),
     min_size=1,

@@ -10,6 +10,8 @@ import pytest
 import sfumato as sf
 from sfumato.system.errors import BadPolicy, RefusedByHistory
 
+pytestmark = pytest.mark.slow
+
 TREES = {
     "zip": {"prefix": [2, 1]},
     "job": {"tree": {"Service": ["Cook", "Waiter"], "Care": ["Nurse", "Physician"]}},

@@ -11,6 +11,8 @@ from sfumato.cli.main import app
 from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, UsageError
 from workflows.test_import_version import PEOPLE, POLICY
 
+pytestmark = pytest.mark.slow
+
 YEARS, MONTHS = {"gender": 0, "birthdate": 2, "zip": 2}, {"gender": 1, "birthdate": 1, "zip": 2}
 
 

@@ -13,6 +13,8 @@ import sfumato as sf
 from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.table.microdata import Role
 
+pytestmark = pytest.mark.slow
+
 
 def people(rows=60):
     return pd.DataFrame(

@@ -11,6 +11,8 @@ import sfumato as sf
 from sfumato.system.errors import RefusedByHistory
 from sfumato.verify.chain.ruling import judge_chain
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {
     "who": {"role": "identifier"},
     "age": {"role": "quasi", "taxonomy": {"tree": {"All": ["young", "old"]}}},

@@ -13,6 +13,8 @@ from sfumato.table.source import open_source
 from sfumato.workflows.confirm import check_policy
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 POLICY = {
     "columns": {
         "id": {"role": "identifier"},

@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import combinations, product
 
 import polars as pl
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from oracles.tiny_chains import exact, least
 from sfumato.system.errors import Infeasible, RefusedByHistory
 from sfumato.table.cut import Cut
 from strategies import cases
+
+pytestmark = pytest.mark.slow
 
 KEYS = ("q0", "q1")
 LEAVES = {"q0": ("a1", "a2", "b1", "b2"), "q1": ("c1", "c2", "d1", "d2")}

@@ -21,6 +21,8 @@ from sfumato.table.recoding import classes_under
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import open_source
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["registry", "university", "Ärzte"]
 TREE = {"flu": ["viral", "*"], "cold": ["viral", "*"], "ulcer": ["other", "*"], "cut": ["other", "*"]}
 

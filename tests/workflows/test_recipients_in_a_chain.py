@@ -22,6 +22,8 @@ from sfumato.table.source import open_source
 from sfumato.workflows.recipient_versions import RecipientVersions
 from workflows.test_recipients import people
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["registry", "university"]
 EVERY = {format(number, "03b"): 1 for number in range(8)}
 """All combinations of three bits."""

@@ -22,6 +22,8 @@ from sfumato.table.source import open_source
 from strategies import cases
 from workflows.test_recipients_term_sets import KNOWLEDGE, NAMES, people, policy
 
+pytestmark = pytest.mark.slow
+
 KNOWN = list(KNOWLEDGE.items())
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from sfumato.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 BAD_DATA, BY_HISTORY = 3, 5
 HEAD = "who,month,place,disease"
 MAY = [

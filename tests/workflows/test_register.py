@@ -11,6 +11,8 @@ from sfumato.models.continuous import people as pooling
 from sfumato.models.continuous.people import RegisterRule
 from sfumato.system.errors import RefusedByHistory
 
+pytestmark = pytest.mark.slow
+
 HALF = {"confidence-bounding": {"of": "ill", "confidence": "1/2"}}
 
 

@@ -19,6 +19,8 @@ from sfumato.search.reuse_plan import Transformation, search_reusing
 from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from strategies import all_cuts, taxonomies
 
+pytestmark = pytest.mark.slow
+
 POLICY = {
     "columns": {
         "zip": {"role": "quasi", "taxonomy": {"prefix": [2, 1]}},

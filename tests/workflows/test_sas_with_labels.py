@@ -13,6 +13,8 @@ from sfumato.system.errors import SfumatoError, UsageError
 from table.reading.sas_files import lay_out, write_spss
 from workflows.test_file_formats import run_all
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

@@ -159,6 +159,7 @@ def audited(place, records, policies, chain="main"):
     assert {v.promise: v.measured for v in found.verdicts} == said
 
 
+@pytest.mark.slow
 def test_two_chains_in_turn_in_one_ledger_are_what_each_is_alone(tmp_path, starts):
     other = {**POLICY, "columns": {n: POLICY["columns"][n] for n in ("batch", "zip", "age", "disease")}}
     policies, made_alone, together = {"main": POLICY, "second": other}, {}, {"main": [], "second": []}
@@ -192,6 +193,7 @@ def test_two_chains_in_turn_in_one_ledger_are_what_each_is_alone(tmp_path, start
         assert ledger.verify().holds
 
 
+@pytest.mark.slow
 def test_a_release_that_promises_less_by_override_is_not_taken_over_by_others(tmp_path, starts):
     """Releases 3 and 4 promise k = 2, somebody signed for it; 5 promises k = 3 again, where that is left."""
     key = Key.make(tmp_path / "berg.key")

@@ -20,6 +20,8 @@ from sfumato.workflows import audit as judgement
 from sfumato.workflows import protect_file
 from sfumato.workflows.protect import protect
 
+pytestmark = pytest.mark.slow
+
 CANARY = "canary7421"
 HEADER = "name,zip,disease\n"
 ROWS = "".join(f"N{i},01{i % 2},flu\n" for i in range(6))

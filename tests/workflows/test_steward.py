@@ -15,6 +15,8 @@ import pytest
 
 from workflows.canaries import everything_in, files_with, handed_out
 
+pytestmark = pytest.mark.slow
+
 CANARY = "Zuleika"
 NAMES = ("Name", "PLZ", "Geburtsdatum", "Geschlecht", "Gewicht", "Diagnose")
 

@@ -17,6 +17,8 @@ from sfumato.system.errors import BadData, StoreUnavailable, UsageError
 from sfumato.workflows.doctor import doctor
 from sfumato.workflows.protect_file import protect_file
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def place(buckets, tmp_path, monkeypatch):

@@ -9,6 +9,8 @@ import pytest
 
 from sfumato import demo
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("registry", "university", "insurer")
 
 

@@ -28,6 +28,8 @@ from sfumato.workflows.recipient_versions import HandedOutVersion, completed_cut
 from strategies import all_cuts, cases, taxonomies
 from workflows.test_random_versions import KEYS, LEVELS, ROWS, at, frame, fresh, policy
 
+pytestmark = pytest.mark.slow
+
 OWN = {
     "q0": Taxonomy.grow(["R", "A", "a1", "a2", "B", "b1", "b2"], [-1, 0, 1, 1, 0, 4, 4]),
     "q1": Taxonomy.grow(["S", "C", "c1", "c2", "D", "d1", "d2"], [-1, 0, 1, 1, 0, 4, 4]),

@@ -4,6 +4,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from attacks.adversaries.strikes import strike_across
@@ -15,6 +16,8 @@ from sfumato.policy.policy import Policy
 from sfumato.system.verdict import WITHSTOOD, WITHSTOOD_IN_PART, AttackLimits
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
+
+pytestmark = pytest.mark.slow
 
 POLICY = Policy.from_dict(
     {

@@ -12,6 +12,8 @@ import pytest
 import sfumato as sf
 from sfumato.system.errors import Infeasible, SfumatoError, UsageError
 
+pytestmark = pytest.mark.slow
+
 OLD = Path(__file__).parents[2] / "golden" / "colluders"
 HALF = {"confidence-bounding": {"of": "disease", "confidence": "1/2"}}
 

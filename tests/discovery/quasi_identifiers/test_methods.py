@@ -17,6 +17,8 @@ from sfumato.discovery.quasi_identifiers.coded import Limits, Reading, usual_bud
 from sfumato.discovery.quasi_identifiers.minimum import SearchMethod, search, search_by
 from sfumato.system.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 KEYS = Reading.of(k=2, mode="all")
 METHODS = ("exact", "greedy", "descend", "sample")
 WORDS = [{"mode": "any"}, {"mode": "all"}, {"fraction": "1/3"}, {"count": 3}, {"mode": "distinct"}]

@@ -12,6 +12,8 @@ from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded, Reading
 from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.system.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 
 def readings(draw, k):
     return [

@@ -13,6 +13,8 @@ from sfumato.discovery.discovery import record_risk
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.system.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(5))
 def test_uniques_scores_and_contributions(seed):

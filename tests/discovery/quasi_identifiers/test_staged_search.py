@@ -67,9 +67,9 @@ def test_all_stages_are_gone_through_and_agree_with_all_subsets():
 
 def test_small_sets_of_a_wide_table_are_listed_though_the_tree_does_not_end():
     draw = np.random.default_rng(5)
-    table = {f"c{j:02d}": draw.integers(0, 2 + j % 5, 400).tolist() for j in range(40)}
+    table = {f"c{j:02d}": draw.integers(0, 2 + j % 5, 400).tolist() for j in range(28)}
     reading = Reading.of(k=2, mode="any")
-    found = minimal(coded(table), reading, limits=Limits(budget=1 << 26))
+    found = minimal(coded(table), reading, limits=Limits(budget=1 << 25))
     assert not found.complete and found.complete_to >= 2
     small = [columns for columns in found.sets if len(columns) <= found.complete_to]
     assert small == minimal_sets(table, reading, found.complete_to)

@@ -19,6 +19,8 @@ from sfumato.table.classes import GainLimit, WeightedClass, WeightedHistogram, i
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.promises import check_promise
 
+pytestmark = pytest.mark.slow
+
 KINDS = (BasicBetaLikeness, EnhancedBetaLikeness)
 FLAT = Taxonomy.flat(["a", "b", "c"])
 HUGE = 10**40

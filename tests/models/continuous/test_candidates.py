@@ -20,6 +20,8 @@ from sfumato.table.cut import Cut
 from sfumato.testing.searches import exhaustive
 from strategies import all_cuts
 
+pytestmark = pytest.mark.slow
+
 
 def history_and_side(trees, people, cuts):
     """Everything but the last cuts was published before."""

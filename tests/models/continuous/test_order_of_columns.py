@@ -1,5 +1,6 @@
 """The same key columns in another order are the same columns: everything is as in a chain with one order."""
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from sfumato.table.release_summary import in_key_order, in_order_of_newest
 from sfumato.verify.chain.releases import RememberedRelease, on_newest_trees
 from sfumato.verify.chain.releases import in_order_of_newest as in_order
 from sfumato.verify.chain.ruling import judge_chain
+
+pytestmark = pytest.mark.slow
 
 AIM = Aim(loss="discernibility")
 

@@ -10,6 +10,8 @@ from sfumato.models.continuous import overlap
 from sfumato.models.continuous.chain import Chain
 from sfumato.models.continuous.overlap import Overlap
 
+pytestmark = pytest.mark.slow
+
 CHAINS = st.integers(2, 5).flatmap(lambda n: chains(count=n, rows=7))
 
 

@@ -23,6 +23,8 @@ from sfumato.table.release_summary import Imprint
 from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts
 
+pytestmark = pytest.mark.slow
+
 AIM = Aim(loss="discernibility")
 
 

@@ -44,6 +44,8 @@ from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.system.errors import UsageError
 from sfumato.table.cut import Cut
 
+pytestmark = pytest.mark.slow
+
 TREES = [two("a0", "a1"), two("b0", "b1")]
 ROWS = [Cut.leaves(TREES[0]), Cut.root(TREES[1])]
 COLUMNS = [Cut.root(TREES[0]), Cut.leaves(TREES[1])]

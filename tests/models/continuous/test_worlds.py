@@ -28,6 +28,8 @@ from sfumato.models.continuous.worlds import Worlds
 from sfumato.system.errors import BadData
 from sfumato.table.cut import Cut
 
+pytestmark = pytest.mark.slow
+
 LONG = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=6, values=1))
 K2 = {
     "columns": {"q0": {"role": "quasi"}, "q1": {"role": "quasi"}, "s": {"role": "sensitive"}},

@@ -9,6 +9,8 @@ from models.freeform.node_tables import local_node_table, random_case
 from oracles import freeform as definition
 from sfumato.models.freeform.inference import breach, breach_of_step, breaches, worst
 
+pytestmark = pytest.mark.slow
+
 PARTS = range(4)
 CASES = 500
 """Per part; each case is judged with both definitions, so 4,000 comparisons of every kind."""

@@ -18,6 +18,8 @@ from sfumato.search.best import best
 from sfumato.search.contract import Aim
 from sfumato.search.top_down import top_down
 
+pytestmark = pytest.mark.slow
+
 TABLES = 500 if os.environ.get("SFUMATO_HYPOTHESIS") == "soak" else 12
 AIM = Aim(compared=("optimum", "top-down"))
 

@@ -23,6 +23,8 @@ from sfumato.table.classes import Classes
 from sfumato.table.recoding import classes_under
 from strategies import all_cuts
 
+pytestmark = pytest.mark.slow
+
 
 def safe(table, promise, cuts, others=()):
     if definition.breaches(promise.node_table(table, cuts), promise.threat):

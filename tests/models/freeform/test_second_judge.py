@@ -20,6 +20,8 @@ from sfumato.policy.taxonomies import rule_from
 from sfumato.workflows.protect_file import protect_file
 from verify.both import recheck
 
+pytestmark = pytest.mark.slow
+
 
 def policies(table, promise):
     rules = {c.name: ColumnRule(c.role, rule_from(c.taxonomy)) for c in table.columns}

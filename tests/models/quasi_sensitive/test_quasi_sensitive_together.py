@@ -31,6 +31,8 @@ from sfumato.table.taxonomy import Taxonomy
 from sfumato.workflows.protect_file import protect_file
 from verify.both import recheck
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("SFUMATO_CASES", "60"))
 OLD = Path(__file__).parents[2] / "golden" / "quasi_sensitive_together"
 F = Fraction

@@ -19,6 +19,8 @@ from sfumato.system.errors import UsageError
 from sfumato.workflows.attack import known_removal
 from strategies import cases
 
+pytestmark = pytest.mark.slow
+
 KNOWN = {
     "Flu": ["fever", "cough"],
     "Cold": ["cough", "sneeze"],

@@ -14,6 +14,8 @@ from sfumato.policy.taxonomies.texts import Flat, Mask, Prefix, in_natural_order
 from sfumato.system.errors import BadInput, BadPolicy, BadTaxonomy
 from sfumato.table.taxonomy import Taxonomy
 
+pytestmark = pytest.mark.slow
+
 
 def path_of(tree, value):
     return [tree.labels[v] for v in tree.levels[:, tree.rank(value)]]

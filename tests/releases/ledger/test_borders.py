@@ -31,6 +31,8 @@ from sfumato.releases.ledger.records import Entry
 from sfumato.releases.ledger.tables import ENTRIES
 from sfumato.system.errors import BadLedger, LedgerConflict, RefusedByHistory, UsageError
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_copy_that_lacks_something_is_no_backup(filled, tmp_path, monkeypatch):
     honest = copying._copy

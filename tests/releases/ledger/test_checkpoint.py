@@ -21,6 +21,8 @@ from sfumato.releases.ledger.records import Entry
 from sfumato.releases.ledger.tables import ENTRIES
 from sfumato.system.errors import BadLedger
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def noted(tmp_path, monkeypatch):

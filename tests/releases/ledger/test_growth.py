@@ -13,6 +13,8 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.system.errors import RefusedByHistory
 
+pytestmark = pytest.mark.slow
+
 
 def fill(ledger, count, *, chains):
     """Enter releases; the hash that the next one follows."""

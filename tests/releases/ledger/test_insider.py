@@ -21,6 +21,8 @@ from sfumato.system.errors import BadLedger, RefusedByHistory
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows.erase import erase
 
+pytestmark = pytest.mark.slow
+
 WHO = [f"person-{number:03d}" for number in range(24)]
 VISITORS = [f"visitor-{number:03d}" for number in range(24)]
 OTHERS = [f"person-{number:03d}" for number in range(500, 700)]

@@ -23,6 +23,8 @@ from sfumato.releases.ledger.records import Entry
 from sfumato.releases.ledger.tables import METADATA
 from sfumato.system.errors import BadLedger, LedgerConflict
 
+pytestmark = pytest.mark.slow
+
 
 def test_releases_in_order_with_what_was_remembered(filled):
     assert [(r.chain, r.sequence, r.number, r.memory) for r in filled.history()] == [

@@ -14,6 +14,8 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import ReleaseRecord, memory_bytes
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, UsageError
 
+pytestmark = pytest.mark.slow
+
 # -- one writer ---------------------------------------------------------------------------------------------
 
 

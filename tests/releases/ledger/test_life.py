@@ -28,6 +28,8 @@ from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, UsageError
 from sfumato.system.json_object import document_bytes
 
+pytestmark = pytest.mark.slow
+
 SOMEBODY = bytes(range(16))
 """The mark of a person."""
 

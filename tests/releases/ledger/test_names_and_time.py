@@ -23,6 +23,8 @@ from sfumato.releases.overrides import recipients_of
 from sfumato.system.errors import BadLedger, RefusedByHistory, UsageError
 from sfumato.table.keyed_hashes import label_marks
 
+pytestmark = pytest.mark.slow
+
 
 class TestNames:
     @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadData, BadLedger, RefusedByHistory
 
+pytestmark = pytest.mark.slow
+
 
 def certificate_of(folder):
     return read_certificate(Path(folder) / "certificate.json")

@@ -16,6 +16,8 @@ from sfumato.attacks.audit import attack_card
 from sfumato.system.presentation.cards import Card, verdict_lines, verdict_of
 from sfumato.system.verdict import Finding, Verdict
 
+pytestmark = pytest.mark.slow
+
 POLICY = {
     "columns": {
         "name": {"role": "identifier"},

@@ -17,6 +17,8 @@ from sfumato.system.presentation.charts import Chart, save
 from sfumato.system.presentation.pages import article_page
 from sfumato.system.presentation.visible_text import INVISIBLE, escaped_json, visible
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "ag\x1b[31me\u202e\x07\u2066\U000e0041"
 
 

@@ -17,6 +17,8 @@ from sfumato.table.reading import loaded_file as extras
 from sfumato.table.source import open_source
 from table.reading.files_of_rows import KINDS, QUERY, write
 
+pytestmark = pytest.mark.slow
+
 SECRET = "Xq7-canary"
 ROWS = [
     {

@@ -13,6 +13,8 @@ from sfumato.system.memory import Memory
 from sfumato.table.source import open_source
 from table.reading.files_of_rows import KINDS, QUERY, write
 
+pytestmark = pytest.mark.slow
+
 CANARY = "Zuleika"
 WHOLE = [kind for kind in KINDS if kind not in ("csv", "latin-1", "parquet")]
 LIMIT = Memory(10**15)

@@ -20,6 +20,8 @@ from sfumato.table.source import open_source
 from sfumato.verify.chain.source import FilesQuestion, files_verdict
 from sfumato.workflows.collusion import KnownTable, asked_of, judge_together
 
+pytestmark = pytest.mark.slow
+
 PROMISES = (
     {"k-anonymity": {"k": 2}},
     {"l-diversity": {"kind": "distinct", "of": "s", "l": 2}},

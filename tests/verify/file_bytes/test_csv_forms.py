@@ -16,6 +16,8 @@ from sfumato.verify.file import judge_file
 from sfumato.verify.file_bytes import SEPARATORS, csv_surplus, is_shortest, written_rows
 from sfumato.workflows.protect import protect
 
+pytestmark = pytest.mark.slow
+
 cells = st.none() | st.text(st.sampled_from('ab,"\n\r \ufeff\u00e9;|'), max_size=4)
 tables = st.lists(st.tuples(cells, cells), min_size=1, max_size=5)
 RULE = Policy.from_dict(

@@ -26,6 +26,8 @@ from verify.file_bytes.parquet_files import (
     with_stray_bytes,
 )
 
+pytestmark = pytest.mark.slow
+
 PINNED = {"compression": "zstd", "store_schema": False, "version": "2.6"}
 """How releases are written, but for the note of their schema and the order of their dictionaries."""
 

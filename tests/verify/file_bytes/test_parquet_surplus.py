@@ -27,6 +27,8 @@ from verify.file_bytes.parquet_files import (
     with_stray_bytes,
 )
 
+pytestmark = pytest.mark.slow
+
 OPEN = ("bytes of the file that readers pass over were not looked at", (), False)
 
 
