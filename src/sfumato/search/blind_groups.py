@@ -36,6 +36,10 @@ Numbers = NDArray[np.int64]
 
 BLOCK_UNITS = 4
 """Units that may be joined with each other before whole blocks are."""
+MORE_UNITS = 12
+"""Units that a block has beyond those that do not fall into blocks of four. No other block has as many, so it
+is joined with none, and breaks a promise all the seldomer.
+"""
 DECOY_BLOCKS = 20
 """In one block of so many a unit is joined although it keeps every promise: nobody learns from a join who
 failed.
@@ -272,8 +276,8 @@ class _KindBuilder:
         """Brings every kind to a number of units that falls into blocks; whether at most `spare` people are
         left out.
 
-        Who is left over where nobody may be left out goes to units of one size, though their kinds then have
-        a block of more units than others.
+        Who is left over where nobody may be left out goes to units of one size, whose kinds then have a block
+        of more units than others.
         """
         homeless = {zone: self._shrink(zone) for zone in sorted({zone for zone, _ in self._kinds})}
         shown = self._unit_of >= 0
@@ -451,22 +455,24 @@ def _join_costs(
 
 
 def _fours(costs: NDArray[np.float64]) -> list[Numbers]:
-    """Returns units by fours, the last block with up to three more: first those that are far from everybody
-    else.
+    """Returns units by fours: first those that are far from everybody else.
+
+    Where four does not divide their number, the last block has `MORE_UNITS` more than are left over, or all.
     """
     blocks = []
-    taken = np.zeros(len(costs), dtype=bool)
-    left = len(costs)
+    count = len(costs)
+    odd = count % BLOCK_UNITS
+    last = BLOCK_UNITS if not odd else odd + MORE_UNITS if count >= odd + 2 * MORE_UNITS else count
+    taken = np.zeros(count, dtype=bool)
     for unit in np.argsort(-costs.sum(axis=1), kind="stable").tolist():
+        if BLOCK_UNITS * len(blocks) == count - last:
+            break
         if taken[unit]:
             continue
-        if left < 2 * BLOCK_UNITS:
-            break
         cost = np.where(taken, np.inf, costs[unit])
         cost[unit] = -1.0
         near = np.argsort(cost, kind="stable")[:BLOCK_UNITS]
         taken[near] = True
-        left -= BLOCK_UNITS
         blocks.append(near)
     return [*blocks, np.flatnonzero(~taken)]
 
