@@ -22,6 +22,7 @@ from sfumato.models.contract import Promises, Truth
 from sfumato.models.registry import make
 from sfumato.policy.searches import BUILT_IN
 from sfumato.search.contract import Aim, Outcome, find
+from sfumato.search.loss import column_weights
 from sfumato.search.suppression import distinct_rows
 from sfumato.system.coins import Coins
 from sfumato.system.errors import Infeasible
@@ -35,6 +36,10 @@ Numbers = NDArray[np.int64]
 
 BLOCK_UNITS = 4
 """Units that may be joined with each other before whole blocks are."""
+MORE_UNITS = 12
+"""Units that a block has beyond those that do not fall into blocks of four. No other block has as many, so it
+is joined with none, and breaks a promise all the seldomer.
+"""
 DECOY_BLOCKS = 20
 """In one block of so many a unit is joined although it keeps every promise: nobody learns from a join who
 failed.
@@ -94,16 +99,33 @@ def covers(tree: Taxonomy, low: Codes, high: Codes, *, ranges: bool) -> tuple[Co
 def group_boxes(table: Microdata, group_of: Codes, count: int, *, ranges: bool) -> tuple[Codes, Codes]:
     """Returns the intervals of leaf ranks that each group publishes in every key column."""
     shown = group_of >= 0
-    low = np.empty((count, len(table.keys)), np.int32)
-    high = np.empty_like(low)
+    codes = _key_codes(table)[shown]
+    return _published(table, *_hulls(group_of[shown], codes, codes, count), ranges=ranges)
+
+
+def _key_codes(table: Microdata) -> Codes:
+    return np.stack([table.codes(column.name) for column in table.keys], axis=1)
+
+
+def _hulls(owner: NDArray[np.integer], first: Codes, last: Codes, count: int) -> tuple[Codes, Codes]:
+    """Returns the least and the greatest leaf rank of each of `count` owners, all of whom own something."""
+    order = np.argsort(owner, kind="stable")
+    start = np.searchsorted(owner[order], np.arange(count))
+    return np.minimum.reduceat(first[order], start), np.maximum.reduceat(last[order], start)
+
+
+def _published(table: Microdata, first: Codes, last: Codes, *, ranges: bool) -> tuple[Codes, Codes]:
+    """Returns what is published over the leaf ranks `first .. last`, both included, of every key column."""
+    low, high = np.empty_like(first), np.empty_like(last)
     for j, column in enumerate(table.keys):
-        codes = table.codes(column.name)[shown]
-        first = np.full(count, np.iinfo(np.int32).max, np.int32)
-        last = np.zeros(count, np.int32)
-        np.minimum.at(first, group_of[shown], codes)
-        np.maximum.at(last, group_of[shown], codes)
-        low[:, j], high[:, j] = covers(column.taxonomy, first, last + 1, ranges=ranges)
+        low[:, j], high[:, j] = covers(column.taxonomy, first[:, j], last[:, j] + 1, ranges=ranges)
     return low, high
+
+
+def _scales(table: Microdata, aim: Aim) -> NDArray[np.float64]:
+    """Returns what a leaf costs in every key column: the weight of the column over its leaves."""
+    leaves = np.array([max(1, len(column.taxonomy.leaves)) for column in table.keys], np.float64)
+    return column_weights(table.keys, aim.weights) / leaves
 
 
 # Units: people with similar quasi-identifiers, before anybody's values are read.
@@ -113,12 +135,15 @@ def group_boxes(table: Microdata, group_of: Codes, count: int, *, ranges: bool) 
 class Units:
     """People in units of one size each, and units in blocks: all from quasi-identifiers and coins.
 
-    `unit_of` gives the unit of every row, or SUPPRESSED. `size` counts the people of a unit, `kind` numbers
-    the units that may stand for each other, `block` the blocks. `can_join` says which blocks have exactly as
-    many units as the others of their kind.
+    `unit_of` gives the unit of every row, or SUPPRESSED, `first` and `last` the leaf ranks that a unit holds
+    in every key column. `size` counts the people of a unit, `kind` numbers the units that may stand for each
+    other, `block` the blocks. `can_join` says which blocks have exactly as many units as the others of their
+    kind.
     """
 
     unit_of: Codes
+    first: Codes
+    last: Codes
     size: Counts
     kind: Numbers
     block: Numbers
@@ -135,6 +160,22 @@ class Units:
         kinds[self.block] = self.kind
         return kinds
 
+    @cached_property
+    def in_order(self) -> Numbers:
+        """All rows, those that are not shown first, then unit by unit."""
+        return np.argsort(self.unit_of, kind="stable")
+
+    @cached_property
+    def _start(self) -> Numbers:
+        return len(self.unit_of) - int(self.size.sum()) + np.concatenate(([0], np.cumsum(self.size)))
+
+    def rows_of(self, units: Numbers) -> tuple[Numbers, Numbers]:
+        """Returns the rows of some units, and the place of each row's unit among these."""
+        lengths = self.size[units]
+        place = np.repeat(np.arange(len(units)), lengths)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return self.in_order[self._start[units][place] + within], place
+
 
 def make_units(
     table: Microdata, people: int, aim: Aim, coins: Coins, *, progress: Progress = silent
@@ -146,26 +187,25 @@ def make_units(
     allows, because of their quasi-identifiers or for want of units of one size.
     """
     place, outcome = classes_of_keys(table, people, aim, progress)
-    class_of = outcome.recoding.class_of[place]
-    coin = coins.draw("people", table.people)[_identities(table)]
-    unit_of, size = _split(class_of, place, coin, people)
-    spare = aim.allowed(table) - table.dropped - int((unit_of == SUPPRESSED).sum())
-    zone = _zones(table)
-    builder = _KindBuilder(table, unit_of, size, zone, people, coins)
-    if not builder.level(spare):
+    unit_of, size = _split(
+        outcome.recoding.class_of[place], place, _coin_of_rows(table, coins, "people"), people
+    )
+    if not len(size):
         return None
-    return builder.units(ranges=publishes_ranges(aim))
+    spare = aim.allowed(table) - table.dropped - int((unit_of == SUPPRESSED).sum())
+    builder = _KindBuilder(table, unit_of, size, people, aim, coins)
+    return builder.units() if builder.level(spare) else None
 
 
-def _identities(table: Microdata) -> Codes:
-    person = table.person
-    return np.arange(table.distinct, dtype=np.int32) if person is None else person
+def _coin_of_rows(table: Microdata, coins: Coins, purpose: str) -> NDArray[np.uint64]:
+    """Returns a number drawn for every row. It is the person's: where a row stands depends on its values."""
+    person = np.arange(table.distinct) if table.person is None else table.person
+    return coins.draw(purpose, int(person.max(initial=-1)) + 1)[person]
 
 
 def classes_of_keys(table: Microdata, people: int, aim: Aim, progress: Progress) -> tuple[Numbers, Outcome]:
     """Returns the number of every row's combination of keys, and the best classes of so many people."""
-    codes = np.stack([table.codes(column.name) for column in table.keys], axis=1)
-    keys, place = distinct_rows(codes)
+    keys, place = distinct_rows(_key_codes(table))
     counts = np.bincount(place, weights=table.counts, minlength=len(keys)).astype(np.int64)
     alone = Microdata.of_codes(table.keys, list(keys.T), counts=counts, dropped=table.dropped)
     promise = Promises((make("k-anonymity", {"k": people}),))
@@ -210,116 +250,144 @@ def _zones(table: Microdata) -> Numbers:
 
 
 class _KindBuilder:
-    """Moves people between units, by coins, until every size has units enough, in blocks of equal many."""
+    """Moves people between units, by coins, until every size has units enough, in blocks of equal many.
+
+    Of a zone, `_kinds` lists the units of every size, in the order of their coins; the rows of a unit stand
+    in the order of theirs, and the first `_gone` of them have left.
+    """
 
     def __init__(
-        self, table: Microdata, unit_of: Codes, size: Counts, zone: Numbers, people: int, coins: Coins
+        self, table: Microdata, unit_of: Codes, size: Counts, people: int, aim: Aim, coins: Coins
     ) -> None:
-        self._table, self._people = table, people
+        self._table, self._people, self._aim = table, people, aim
         self._unit_of, self._size = unit_of.copy(), size.copy()
         self._zone = np.zeros(len(size), np.int64)
-        self._zone[unit_of[unit_of >= 0]] = zone[unit_of >= 0]
+        self._zone[unit_of[unit_of >= 0]] = _zones(table)[unit_of >= 0]
         self._rank = np.argsort(coins.order("units", len(size)))
-        self._rows_by_coin = coins.order("leavers", len(unit_of))
-        self._codes = np.stack([table.codes(column.name) for column in table.keys], axis=1)
-        self._widths = np.array([max(1, len(c.taxonomy.leaves)) for c in table.keys], np.float64)
+        self._rows = np.lexsort((_coin_of_rows(table, coins, "leavers"), unit_of))
+        self._start = len(unit_of) - int(size.sum()) + np.cumsum(size) - size
+        self._gone = np.zeros(len(size), np.int64)
+        self._codes, self._scales = _key_codes(table), _scales(table, aim)
+        order = np.lexsort((self._rank, size, self._zone))
+        changes = np.flatnonzero(np.diff(self._zone[order]) | np.diff(size[order])) + 1
+        self._kinds = {(int(self._zone[u[0]]), int(size[u[0]])): u for u in np.split(order, changes)}
 
     def level(self, spare: int) -> bool:
         """Brings every kind to a number of units that falls into blocks; whether at most `spare` people are
         left out.
-        """
-        left = 0
-        for zone in np.unique(self._zone).tolist():
-            homeless = self._shrink(zone)
-            left += self._place(zone, homeless)
-        return left <= max(0, spare) and self._all_in_blocks()
 
-    def _units(self, zone: int, size: int) -> Numbers:
+        Who is left over where nobody may be left out goes to units of one size, whose kinds then have a block
+        of more units than others.
+        """
+        homeless = {zone: self._shrink(zone) for zone in sorted({zone for zone, _ in self._kinds})}
+        shown = self._unit_of >= 0
+        self._first, self._last = _wide_hulls(self._unit_of[shown], self._codes[shown], len(self._size))
+        for zone, people in homeless.items():
+            self._place(zone, people)
+        for zone, people in homeless.items():
+            if sum(map(len, homeless.values())) > max(0, spare):
+                self._place_all(zone, people)
+        left = sum(map(len, homeless.values()))
+        kinds = [len(units) for units in self._kinds.values() if len(units)]
+        return left <= max(0, spare) and bool(kinds) and min(kinds) >= BLOCK_UNITS
+
+    def _of(self, zone: int, size: int) -> Numbers:
         """The units of a kind, in the order of their coins."""
-        units = np.flatnonzero((self._size == size) & (self._zone == zone))
-        return units[np.argsort(self._rank[units])]
+        return self._kinds.get((zone, size), np.empty(0, np.int64))
+
+    def _move(self, zone: int, size: int, units: Numbers, step: int) -> None:
+        """Makes units of a kind larger or smaller by `step` people."""
+        self._kinds[zone, size] = np.setdiff1d(self._of(zone, size), units, assume_unique=True)
+        self._size[units] += step
+        if size + step:
+            both = np.concatenate((self._of(zone, size + step), units))
+            self._kinds[zone, size + step] = both[np.argsort(self._rank[both])]
 
     def _shrink(self, zone: int) -> list[int]:
         """Takes a person from each unit too many of its size, from the largest size down; returns who has no
         unit.
         """
         homeless: list[int] = []
-        rows_of = self._rows_of_units()
         for size in range(2 * self._people - 1, self._people - 1, -1):
-            units = self._units(zone, size)
-            for unit in units[: _surplus(len(units))].tolist():
-                leaving = rows_of(unit) if size == self._people else rows_of(unit)[:1]
-                homeless += leaving
+            units = self._of(zone, size)
+            units = units[: _surplus(len(units))]
+            many = size if size == self._people else 1
+            for unit in units.tolist():
+                begin = int(self._start[unit] + self._gone[unit])
+                leaving = self._rows[begin : begin + many]
+                homeless += leaving.tolist()
                 self._unit_of[leaving] = SUPPRESSED
-                self._size[unit] -= len(leaving)
+            self._gone[units] += many
+            self._move(zone, size, units, -many)
         return homeless
 
-    def _rows_of_units(self) -> Callable[[int], list[int]]:
-        """Returns what lists the rows of a unit, in the order of their coins."""
-        order = self._rows_by_coin[np.argsort(self._unit_of[self._rows_by_coin], kind="stable")]
-        sorted_units = self._unit_of[order]
-
-        def rows_of(unit: int) -> list[int]:
-            begin, end = np.searchsorted(sorted_units, (unit, unit + 1))
-            return [row for row in order[begin:end].tolist() if self._unit_of[row] == unit]
-
-        return rows_of
-
-    def _place(self, zone: int, homeless: list[int]) -> int:
-        """Gives people without a unit to four units of one size at a time; returns how many are left over."""
+    def _place(self, zone: int, homeless: list[int]) -> None:
+        """Gives people without a unit to four units of one size at a time, as long as both sizes fall into
+        blocks.
+        """
         while len(homeless) >= BLOCK_UNITS:
-            size = self._size_with_room(zone)
+            size = self._size_with_room(zone, BLOCK_UNITS, fits=lambda units: _surplus(units) == 0)
             if size is None:
                 break
-            units = self._units(zone, size)
-            taken: list[int] = []
-            for row in homeless[:BLOCK_UNITS]:
-                unit = self._nearest(row, np.setdiff1d(units, taken))
-                taken.append(unit)
-                self._unit_of[row] = unit
-            self._size[taken] += 1
-            del homeless[:BLOCK_UNITS]
-        return len(homeless)
+            self._house(zone, size, homeless, BLOCK_UNITS)
 
-    def _size_with_room(self, zone: int) -> int | None:
-        """Returns the commonest size that can give four units to the next size, both falling into blocks
-        still.
-        """
-        best, most = None, 0
+    def _place_all(self, zone: int, homeless: list[int]) -> None:
+        """Gives people without a unit to units of one size, if both sizes have units enough then."""
+        count = min(len(homeless), BLOCK_UNITS)
+        while count:
+            size = self._size_with_room(zone, count, fits=lambda units: not 0 < units < BLOCK_UNITS)
+            if size is None:
+                break
+            self._house(zone, size, homeless, count)
+            count = min(len(homeless), BLOCK_UNITS)
+
+    def _size_with_room(self, zone: int, count: int, *, fits: Callable[[int], bool]) -> int | None:
+        """Returns the commonest size that can give so many units to the next size, if both fit then."""
+        best, most = None, count - 1
         for size in range(self._people, 2 * self._people - 1):
-            here, above = len(self._units(zone, size)), len(self._units(zone, size + 1))
-            if here > most and _surplus(here - BLOCK_UNITS) == 0 and _surplus(above + BLOCK_UNITS) == 0:
+            here, above = len(self._of(zone, size)), len(self._of(zone, size + 1))
+            if here > most and fits(here - count) and fits(above + count):
                 best, most = size, here
         return best
 
+    def _house(self, zone: int, size: int, homeless: list[int], count: int) -> None:
+        """Gives the first so many of the homeless to as many units of a size."""
+        units, taken = self._of(zone, size), []
+        for row in homeless[:count]:
+            unit = self._nearest(row, units)
+            units = units[units != unit]
+            taken.append(unit)
+            self._unit_of[row] = unit
+            np.minimum(self._first[unit], self._codes[row], out=self._first[unit])
+            np.maximum(self._last[unit], self._codes[row], out=self._last[unit])
+        self._move(zone, size, np.array(taken), 1)
+        del homeless[:count]
+
     def _nearest(self, row: int, units: Numbers) -> int:
         """Returns the unit that grows least by taking this row; of equal ones the first by its coin."""
-        mine = np.isin(self._unit_of, units)
-        owner = self._unit_of[mine]
-        low = np.full((len(self._size), self._codes.shape[1]), np.iinfo(np.int32).max, np.int32)
-        high = np.zeros_like(low)
-        np.minimum.at(low, owner, self._codes[mine])
-        np.maximum.at(high, owner, self._codes[mine])
-        low, high = low[units], high[units]
-        grown = np.maximum(high, self._codes[row]) - np.minimum(low, self._codes[row]) - (high - low)
-        cost = (grown / self._widths).sum(axis=1)
-        return int(units[np.lexsort((self._rank[units], cost))[0]])
+        first, last = self._first[units], self._last[units]
+        grown = np.maximum(last, self._codes[row]) - np.minimum(first, self._codes[row]) - (last - first)
+        return int(units[np.argmin(grown @ self._scales)])
 
-    def _all_in_blocks(self) -> bool:
-        there = self._size > 0
-        _, kinds = distinct_rows(np.stack((self._zone[there], self._size[there]), axis=1))
-        return bool((np.bincount(kinds) >= BLOCK_UNITS).all()) and bool(there.any())
-
-    def units(self, *, ranges: bool) -> Units:
+    def units(self) -> Units:
         """Returns the units that are left, in blocks of neighbours."""
         there = np.flatnonzero(self._size > 0)
         number = np.full(len(self._size) + 1, SUPPRESSED, np.int32)
         number[there] = np.arange(len(there))
         unit_of = number[self._unit_of]
         _, kind = distinct_rows(np.stack((self._zone[there], self._size[there]), axis=1))
-        low, high = group_boxes(self._table, unit_of, len(there), ranges=ranges)
-        block, can_join = _blocks(self._table, low, high, kind, ranges=ranges)
-        return Units(unit_of, self._size[there], kind, block, can_join)
+        first, last = self._first[there], self._last[there]
+        block, can_join = _blocks(self._table, first, last, kind, self._aim)
+        return Units(unit_of, first, last, self._size[there], kind, block, can_join)
+
+
+def _wide_hulls(owner: Codes, codes: Codes, count: int) -> tuple[Codes, Codes]:
+    """Returns the least and the greatest leaf rank of each owner; of one without any, what nobody holds."""
+    there = np.unique(owner)
+    first = np.full((count, codes.shape[1]), np.iinfo(np.int32).max, np.int32)
+    last = np.zeros_like(first)
+    first[there], last[there] = _hulls(np.searchsorted(there, owner), codes, codes, len(there))
+    return first, last
 
 
 def _surplus(units: int) -> int:
@@ -333,21 +401,19 @@ def _surplus(units: int) -> int:
     return 0 if units < 2 * BLOCK_UNITS else units % BLOCK_UNITS
 
 
-def _blocks(
-    table: Microdata, low: Codes, high: Codes, kind: Numbers, *, ranges: bool
-) -> tuple[Numbers, Truth]:
-    """Returns the block of every unit, four units of one kind that are cheap to join; `low` and `high` are
-    their boxes.
+def _blocks(table: Microdata, first: Codes, last: Codes, kind: Numbers, aim: Aim) -> tuple[Numbers, Truth]:
+    """Returns the block of every unit, four units of one kind that are cheap to join; a unit holds the leaf
+    ranks `first .. last`.
 
     The second array says of every block whether it has as many units as the others of its kind.
     """
-    widths = np.array([max(1, len(c.taxonomy.leaves)) for c in table.keys], np.float64)
-    middles = (low + high) / (2 * widths)
+    scales = _scales(table, aim)
+    middles = (first + last) * scales
     block, full = np.empty(len(kind), np.int64), list[bool]()
     for units in np.split(np.argsort(kind, kind="stable"), np.flatnonzero(np.diff(np.sort(kind))) + 1):
         for part in _neighbourhoods(units, middles):
-            distance = _join_costs(table, low[part], high[part], ranges=ranges)
-            for members in _fours(distance):
+            costs = _join_costs(table, first[part], last[part], scales, ranges=publishes_ranges(aim))
+            for members in _fours(costs):
                 block[part[members]] = len(full)
                 full.append(len(members) == BLOCK_UNITS)
     return block, np.array(full, dtype=bool)
@@ -374,36 +440,41 @@ def _neighbourhoods(units: Numbers, middles: NDArray[np.float64]) -> list[Number
     return done
 
 
-def _join_costs(table: Microdata, low: Codes, high: Codes, *, ranges: bool) -> NDArray[np.float64]:
+def _join_costs(
+    table: Microdata, first: Codes, last: Codes, scales: NDArray[np.float64], *, ranges: bool
+) -> NDArray[np.float64]:
     """Returns what each pair of units loses when it is joined: the widths of the box over both, added up."""
-    count = len(low)
-    first, second = np.triu_indices(count)
-    cost = np.zeros(len(first))
-    for j, column in enumerate(table.keys):
-        begin = np.minimum(low[first, j], low[second, j])
-        end = np.maximum(high[first, j], high[second, j])
-        begin, end = covers(column.taxonomy, begin, end, ranges=ranges)
-        cost += (end - begin) / max(1, len(column.taxonomy.leaves))
+    count = len(first)
+    one, other = np.triu_indices(count)
+    begin, end = np.minimum(first[one], first[other]), np.maximum(last[one], last[other])
+    low, high = _published(table, begin, end, ranges=ranges)
     costs = np.empty((count, count))
-    costs[first, second] = cost
-    costs[second, first] = cost
+    costs[one, other] = (high - low) @ scales
+    costs[other, one] = costs[one, other]
     return costs
 
 
 def _fours(costs: NDArray[np.float64]) -> list[Numbers]:
-    """Returns units by fours, the last block with up to three more: first those that are far from everybody
-    else.
+    """Returns units by fours: first those that are far from everybody else.
+
+    Where four does not divide their number, the last block has `MORE_UNITS` more than are left over, or all.
     """
-    left = np.arange(len(costs))
     blocks = []
-    apart = costs.sum(axis=1)
-    while len(left) >= 2 * BLOCK_UNITS:
-        first = left[int(np.argmax(apart[left]))]
-        near = left[np.argsort(costs[first, left], kind="stable")]
-        near = np.concatenate(([first], near[near != first][: BLOCK_UNITS - 1]))
+    count = len(costs)
+    odd = count % BLOCK_UNITS
+    last = BLOCK_UNITS if not odd else odd + MORE_UNITS if count >= odd + 2 * MORE_UNITS else count
+    taken = np.zeros(count, dtype=bool)
+    for unit in np.argsort(-costs.sum(axis=1), kind="stable").tolist():
+        if BLOCK_UNITS * len(blocks) == count - last:
+            break
+        if taken[unit]:
+            continue
+        cost = np.where(taken, np.inf, costs[unit])
+        cost[unit] = -1.0
+        near = np.argsort(cost, kind="stable")[:BLOCK_UNITS]
+        taken[near] = True
         blocks.append(near)
-        left = np.setdiff1d(left, near)
-    return [*blocks, left]
+    return [*blocks, np.flatnonzero(~taken)]
 
 
 # Joining: units that break a promise, with others of their block.
@@ -411,64 +482,60 @@ def _fours(costs: NDArray[np.float64]) -> list[Numbers]:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What the rows of a table hold in the columns that promises read; `dealt` gives them to other rows."""
+    """What the rows of a table hold in the columns that promises read; `dealt` gives them to other rows.
+
+    `overall` counts, per column, the values of the rows that are shown.
+    """
 
     promises: Promises
-    columns: Mapping[str, tuple[Taxonomy, Codes, Counts]]
+    columns: Mapping[str, tuple[Taxonomy, Codes]]
+    overall: Mapping[str, Counts]
 
     @classmethod
     def of(cls, table: Microdata, promises: Promises, shown: Truth) -> Values:
         """Returns the values of a table of which these rows are shown."""
-        columns = {}
-        for name in promises.sensitive:
-            tree, codes = table.column(name).taxonomy, table.codes(name)
-            overall = np.bincount(codes[shown], minlength=max(1, len(tree.leaves))).astype(np.int64)
-            columns[name] = tree, codes, overall
-        return cls(promises, columns)
+        columns = {name: (table.column(name).taxonomy, table.codes(name)) for name in promises.sensitive}
+        return cls(promises, columns, _counted(columns, shown))
 
-    def dealt(self, shown: Numbers, coins: Coins, run: int) -> Values:
-        """Returns the same values, dealt anew to the rows `shown`, which stand in the order of their units.
+    @cached_property
+    def _alike(self) -> Numbers:
+        """All rows, equal ones one after the other."""
+        return np.lexsort([codes for _, codes in self.columns.values()])
 
-        They are dealt in runs of so many equal ones, since people who are alike often have the same value.
+    def dealt(self, units: Units, coins: Coins, run: int) -> Values:
+        """Returns the same values, dealt anew to everybody, whether shown or not.
+
+        So what is dealt depends on nobody's own value. Values are dealt in runs of so many equal ones, since
+        people who are alike often have the same.
         """
-        codes: list[NDArray[np.integer]] = [ranks[shown] for _, ranks, _ in self.columns.values()]
-        alike = np.lexsort([coins.order("equal values", len(shown)), *codes])
-        runs = -(-len(shown) // run)
-        place = coins.order("runs", runs).argsort()[np.arange(len(shown)) // run]
-        order = alike[np.argsort(place, kind="stable")]
+        if not self.columns:
+            return self
+        rows = len(units.unit_of)
+        place = (coins.order("runs", -(-rows // run))[:, None] * run + np.arange(run)).ravel()
+        giver = self._alike[place[place < rows]]
         columns = {}
-        for name, (tree, codes_of, overall) in self.columns.items():
-            moved = codes_of.copy()
-            moved[shown] = codes_of[shown[order]]
-            columns[name] = tree, moved, overall
-        return replace(self, columns=columns)
+        for name, (tree, codes) in self.columns.items():
+            moved = np.empty_like(codes)
+            moved[units.in_order] = codes[giver]
+            columns[name] = tree, moved
+        return replace(self, columns=columns, overall=_counted(columns, units.unit_of >= 0))
 
     def kept(self, rows: Numbers, ids: Numbers, count: int) -> Truth:
         """Returns for each of `count` groups of rows whether it keeps every promise."""
         people = np.bincount(ids, minlength=count).astype(np.int64)
         ones = np.ones(len(rows), np.int64)
         histograms = {
-            name: histogram(tree, ids, codes[rows], ones, count, overall=overall)
-            for name, (tree, codes, overall) in self.columns.items()
+            name: histogram(tree, ids, codes[rows], ones, count, overall=self.overall[name])
+            for name, (tree, codes) in self.columns.items()
         }
         return self.promises.holds_on(Classes(people, people, histograms))
 
 
-class _UnitRows:
-    """The rows of units, to be asked for a few units at a time."""
-
-    def __init__(self, units: Units) -> None:
-        order = np.argsort(units.unit_of, kind="stable")
-        self._rows = order[int((units.unit_of < 0).sum()) :]
-        self._start = np.concatenate(([0], np.cumsum(units.size)))
-
-    def of(self, units: Numbers) -> tuple[Numbers, Numbers]:
-        """Returns the rows of some units, and the place of each row's unit among these."""
-        lengths = self._start[units + 1] - self._start[units]
-        place = np.repeat(np.arange(len(units)), lengths)
-        ends = np.cumsum(lengths)
-        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
-        return self._rows[self._start[units][place] + within], place
+def _counted(columns: Mapping[str, tuple[Taxonomy, Codes]], shown: Truth) -> dict[str, Counts]:
+    return {
+        name: np.bincount(codes[shown], minlength=max(1, len(tree.leaves))).astype(np.int64)
+        for name, (tree, codes) in columns.items()
+    }
 
 
 def joined_units(units: Units, values: Values, coins: Coins) -> Numbers:
@@ -477,9 +544,8 @@ def joined_units(units: Units, values: Values, coins: Coins) -> Numbers:
 
     Raises `Stuck` where all units of a kind together do.
     """
-    rows = _UnitRows(units)
     every = np.arange(units.count)
-    joins = ~values.kept(*rows.of(every), units.count)
+    joins = ~values.kept(*units.rows_of(every), units.count)
     coin = coins.draw("joins", units.count)
     joins |= _decoys(units, joins, coins)
     # Within a block those that are joined come first, then further units in the order of their coins.
@@ -501,7 +567,7 @@ def joined_units(units: Units, values: Values, coins: Coins) -> Numbers:
         owner = np.repeat(np.arange(len(open_blocks)), counts)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
         members = order[start[open_blocks][owner] + within]
-        chosen, place = rows.of(members)
+        chosen, place = units.rows_of(members)
         good = values.kept(chosen, owner[place], len(open_blocks))
         settled = good[owner]
         group_of[members[settled]] = order[start[open_blocks]][owner[settled]]
@@ -509,7 +575,7 @@ def joined_units(units: Units, values: Values, coins: Coins) -> Numbers:
         taken[open_blocks] += 1
     if stuck:
         blocks = [order[first : first + many] for first, many in zip(start, length, strict=True)]
-        _join_blocks(units, values, rows, blocks, stuck, group_of, coins)
+        _join_blocks(units, values, blocks, stuck, group_of, coins)
     return np.unique(group_of, return_inverse=True)[1].ravel()
 
 
@@ -527,7 +593,6 @@ def _decoys(units: Units, breaks: Truth, coins: Coins) -> Truth:
 def _join_blocks(
     units: Units,
     values: Values,
-    rows: _UnitRows,
     blocks: Sequence[Numbers],
     stuck: Sequence[int],
     group_of: Numbers,
@@ -536,28 +601,55 @@ def _join_blocks(
     """Joins blocks of which all units together break a promise with whole blocks of their kind, drawn by
     coins.
     """
-    waiting = set(stuck)
-    taken: set[int] = set()
-    for number in coins.order("stuck blocks", len(blocks)).tolist():
-        if number not in waiting or number in taken:
-            continue
-        if not units.can_join[number]:
-            raise Stuck
-        together = [number]
-        kind = units.kind_of_block[number]
-        free = units.can_join & (units.kind_of_block == kind)
-        free[[number, *taken]] = False
-        drawn = coins.of(f"block {number}").order("blocks", len(blocks))
-        for further in (int(other) for other in drawn if free[other]):
-            together.append(further)
-            members = np.concatenate([blocks[one] for one in together])
-            chosen, _ = rows.of(members)
-            if values.kept(chosen, np.zeros(len(chosen), np.int64), 1)[0]:
-                break
-        else:
-            raise Stuck
-        taken.update(together)
-        group_of[members] = blocks[number][0]
+    if not units.can_join[stuck].all():
+        raise Stuck
+    broken = np.zeros(len(blocks), dtype=bool)
+    broken[stuck] = True
+    drawn = coins.order("stuck blocks", len(blocks))
+    drawn = drawn[units.can_join[drawn]]
+
+    def keeps(clusters: Sequence[Sequence[int]]) -> list[bool]:
+        members = [np.concatenate([blocks[block] for block in cluster]) for cluster in clusters]
+        owner = np.repeat(np.arange(len(clusters)), [len(one) for one in members])
+        rows, place = units.rows_of(np.concatenate(members))
+        kept: list[bool] = values.kept(rows, owner[place], len(clusters)).tolist()
+        return kept
+
+    for kind in np.unique(units.kind_of_block[stuck]).tolist():
+        here = drawn[units.kind_of_block[drawn] == kind]
+        for cluster in _clusters(here[broken[here]].tolist(), here[~broken[here]].tolist(), keeps):
+            group_of[np.concatenate([blocks[block] for block in cluster])] = blocks[cluster[0]][0]
+
+
+Clusters = list[list[int]]
+
+
+def _clusters(stuck: Sequence[int], free: list[int], keeps: Callable[[Clusters], list[bool]]) -> Clusters:
+    """Returns blocks in clusters that keep every promise, each with a block that is stuck.
+
+    All that break a promise grow at the same time: by free blocks, then by each other, at last by what was
+    joined before. Blocks stand in an order that was drawn, and nothing else tells them apart.
+    """
+    open_clusters, done = [[block] for block in stuck], list[list[int]]()
+    if not keeps([[*stuck, *free]])[0]:
+        raise Stuck
+    while open_clusters:
+        grown, waiting = list[list[int]](), list[list[int]]()
+        for cluster in open_clusters:
+            more = max(1, len(cluster) // BLOCK_UNITS)
+            if free:
+                grown.append(cluster + free[-more:])
+                del free[-more:]
+            elif waiting:
+                grown.append(waiting.pop() + cluster)
+            else:
+                waiting.append(cluster)
+        if waiting and not grown:
+            grown = [waiting.pop() + done.pop()]
+        good = keeps(grown)
+        done += [cluster for cluster, kept in zip(grown, good, strict=True) if kept]
+        open_clusters = [cluster for cluster, kept in zip(grown, good, strict=True) if not kept] + waiting
+    return done
 
 
 # Groups: units, joined where they have to be, and what they show.
@@ -587,9 +679,8 @@ class BlindGroups:
     def recoding(self, group_of: Numbers) -> Recoding:
         """Returns what groups of units publish."""
         groups = np.append(group_of, SUPPRESSED).astype(np.int32)[self.units.unit_of]
-        low, high = group_boxes(
-            self.table, groups, int(group_of.max()) + 1, ranges=publishes_ranges(self.aim)
-        )
+        hulls = _hulls(group_of, self.units.first, self.units.last, int(group_of.max()) + 1)
+        low, high = _published(self.table, *hulls, ranges=publishes_ranges(self.aim))
         return Recoding(self.table, groups, low, high)
 
     def outcome(self, promises: Promises, coins: Coins) -> Outcome:
@@ -634,10 +725,11 @@ def blind_groups(
 ) -> BlindGroups | None:
     """Returns units of the size that loses least in rehearsals; `None` where the table has too few people.
 
-    Nothing here depends on whose value is whose: rehearsals deal the values that are shown anew, by coins.
+    Nothing here depends on whose value is whose: rehearsals deal the values of all people anew, by coins.
     """
     best: BlindGroups | None = None
     plain = None
+    values = Values.of(table, promises, np.ones(table.distinct, dtype=bool))
     for people in unit_sizes(least_people(promises)):
         try:
             units = make_units(table, people, aim, coins.of(f"units of {people}"), progress=progress)
@@ -648,7 +740,7 @@ def blind_groups(
         if plain is None:
             alone = BlindGroups(table, aim, units, people, 0.0, 0.0, 0)
             plain = aim.loss_of(alone.recoding(np.arange(units.count)))
-        loss, failures = _rehearsed(table, promises, aim, units, coins, REHEARSALS_OF_SIZES)
+        loss, failures = _rehearsed(table, values, aim, units, coins, REHEARSALS_OF_SIZES)
         candidate = BlindGroups(table, aim, units, people, loss, plain, failures)
         if best is None or (failures, loss) < (best.failures, best.loss):
             best = candidate
@@ -656,21 +748,19 @@ def blind_groups(
             break
     if best is None:
         return None
-    loss, failures = _rehearsed(table, promises, aim, best.units, coins, REHEARSALS)
+    loss, failures = _rehearsed(table, values, aim, best.units, coins, REHEARSALS)
     return replace(best, loss=loss, failures=failures)
 
 
 def _rehearsed(
-    table: Microdata, promises: Promises, aim: Aim, units: Units, coins: Coins, times: int
+    table: Microdata, values: Values, aim: Aim, units: Units, coins: Coins, times: int
 ) -> tuple[float, int]:
     """Returns the mean loss of some rehearsals, and how many could not be grouped: these lose all."""
-    shown = np.argsort(units.unit_of, kind="stable")[int((units.unit_of < 0).sum()) :]
-    values = Values.of(table, promises, units.unit_of >= 0)
     groups = BlindGroups(table, aim, units, 0, 0.0, 0.0, 0)
     losses, failures = [], 0
     for number in range(times):
         drawn = coins.of(f"rehearsal {number}")
-        dealt = values.dealt(shown, drawn, RUNS_OF_VALUES[number % len(RUNS_OF_VALUES)])
+        dealt = values.dealt(units, drawn, RUNS_OF_VALUES[number % len(RUNS_OF_VALUES)])
         try:
             losses.append(aim.loss_of(groups.recoding(joined_units(units, dealt, drawn))))
         except Stuck:
@@ -733,6 +823,8 @@ def group_people(
     Raises `Infeasible` where blind groups are asked for and cannot be made.
     """
     reason = against_blind(promises, aim)
+    if not reason and not table.keys:
+        reason = "there are no quasi-identifiers"
     if not reason and not table.has_person:
         reason = "equal rows of this source are not told apart"
     if not reason and table.people != table.rows:

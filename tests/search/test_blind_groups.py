@@ -1,0 +1,476 @@
+"""Blind grouping: what it says of units, boxes and joins, and that nobody's own value decides anything."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from search.checks import class_promises
+from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
+from sfumato.models.contract import Promises
+from sfumato.models.k_anonymity.promise import KAnonymity
+from sfumato.models.l_diversity.promise import DistinctLDiversity
+from sfumato.models.parameters import ReferenceDistribution
+from sfumato.models.registry import make
+from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.search.blind_groups import (
+    BLOCK_UNITS,
+    MORE_UNITS,
+    BlindGroups,
+    Stuck,
+    Values,
+    blind_groups,
+    covers,
+    group_people,
+    joined_units,
+    make_units,
+    unit_sizes,
+)
+from sfumato.search.contract import Aim
+from sfumato.system.coins import Coins
+from sfumato.system.errors import Infeasible
+from sfumato.table.microdata import Column, Microdata, Role
+from sfumato.table.recoding import SUPPRESSED
+from sfumato.table.taxonomy import Taxonomy, never_above
+from strategies import cases, taxonomies
+
+ANYBODY = Aim(compared=("local", "mondrian"))
+SOME_LEFT_OUT = Aim(compared=("local", "mondrian"), suppress=Fraction(1, 20), price=Fraction(3))
+DISEASES = Taxonomy.flat(["cold", "flu", "hiv", "ulcer"])
+TWO = Promises((KAnonymity(2), DistinctLDiversity("disease", 2)))
+
+
+def numbers(count, *, per_node=5, range_level=0):
+    """Ordered numbers below nodes of so many each, those below the root."""
+    tens = -(-count // per_node)
+    labels = ["*"]
+    parents = [-1]
+    for ten in range(tens):
+        node = len(labels)
+        labels.append(f"{ten}#")
+        parents.append(0)
+        below = range(ten * per_node, min(count, (ten + 1) * per_node))
+        labels += [str(n) for n in below]
+        parents += [node] * len(below)
+    return Taxonomy.grow(labels, parents, ordered=True, range_level=range_level)
+
+
+def people_table(rows, *, seed=0, missing=0, values=DISEASES, shares=None, trees=None, places=None):
+    """So many people with an age, a place and a disease, told apart by their numbers."""
+    rng = np.random.default_rng(seed)
+    age, town = trees or (numbers(40), Taxonomy.flat([f"t{i}" for i in range(6)]))
+    codes = [rng.integers(0, len(age.leaves), rows), rng.integers(0, places or len(town.leaves), rows)]
+    codes.append(rng.choice(len(values.leaves), rows, p=shares))
+    columns = [
+        Column("age", Role.QUASI, age),
+        Column("town", Role.QUASI, town),
+        Column("disease", Role.SENSITIVE, values),
+    ]
+    return Microdata.of_codes(
+        columns, [code.astype(np.int32) for code in codes], person=np.arange(rows), dropped=missing
+    )
+
+
+def with_values(table, value_of_person):
+    """The same people with other values."""
+    keys = [table.codes(column.name) for column in table.keys]
+    order = np.argsort(table.person)
+    return Microdata.of_codes(
+        table.columns, [*(code[order] for code in keys), value_of_person], person=np.arange(table.distinct)
+    )
+
+
+def values_of(table):
+    """What every person has."""
+    return table.codes("disease")[np.argsort(table.person)]
+
+
+def members(table, number_of_row):
+    """The people of every unit or group, by its number."""
+    found = {}
+    for person, number in zip(table.person.tolist(), number_of_row.tolist(), strict=True):
+        if number != SUPPRESSED:
+            found.setdefault(number, []).append(person)
+    return {number: tuple(sorted(people)) for number, people in found.items()}
+
+
+def shown(table, recoding):
+    """Everything that is published: whose each class is, and its box."""
+    return {
+        (people, tuple(recoding.low[number]), tuple(recoding.high[number]))
+        for number, people in members(table, recoding.class_of).items()
+    }
+
+
+# Units ----------------------------------------------------------------------------------------------------
+
+
+@cases(40)
+@given(
+    rows=st.integers(8, 400),
+    people=st.integers(2, 6),
+    seed=st.integers(0, 10_000),
+    aim=st.sampled_from([ANYBODY, SOME_LEFT_OUT]),
+    places=st.integers(1, 6),
+)
+def test_units_kinds_and_blocks_are_as_they_should_be(rows, people, seed, aim, places):
+    table = people_table(rows, seed=seed, places=places)
+    units = make_units(table, people, aim, Coins(b"units"))
+    assume(units is not None)
+    whose = members(table, units.unit_of)
+    assert sorted(whose) == list(range(units.count))
+    sizes = np.array([len(whose[unit]) for unit in range(units.count)])
+    assert np.array_equal(sizes, units.size)
+    assert people <= sizes.min()
+    assert sizes.max() <= 2 * people - 1
+    for unit in range(units.count):
+        codes = np.stack([table.codes(c.name)[units.unit_of == unit] for c in table.keys], axis=1)
+        assert np.array_equal(codes.min(axis=0), units.first[unit])
+        assert np.array_equal(codes.max(axis=0), units.last[unit])
+    for kind in np.unique(units.kind):
+        assert len(set(sizes[units.kind == kind])) == 1
+        lengths = sorted(
+            np.bincount(units.block[units.kind == kind])[np.unique(units.block[units.kind == kind])]
+        )
+        assert lengths[:-1] == [BLOCK_UNITS] * (len(lengths) - 1)
+        assert lengths[-1] == BLOCK_UNITS or (
+            lengths[-1] % BLOCK_UNITS and lengths[-1] < 2 * MORE_UNITS + BLOCK_UNITS
+        )
+    per_block = np.bincount(units.block)
+    assert np.array_equal(units.can_join, per_block == BLOCK_UNITS)
+    assert int((units.unit_of == SUPPRESSED).sum()) <= aim.allowed(table)
+
+
+@pytest.mark.parametrize("rows", range(240, 252))
+def test_whatever_the_number_of_people_nobody_is_left_out_where_nobody_may_be(rows):
+    """A number that four does not divide leaves people over, who make one block of more units."""
+    table = people_table(rows, seed=rows)
+    for people in (3, 5):
+        units = make_units(table, people, ANYBODY, Coins(b"units"))
+        assert units is not None
+        assert (units.unit_of != SUPPRESSED).all()
+
+
+@pytest.mark.parametrize("places", [1, 6])
+def test_no_group_crosses_a_ceiling(places):
+    """Ages may not be coarser than a node of twenty: neither units nor joins put more into one box."""
+    trees = (never_above(numbers(40, per_node=20), 1), Taxonomy.flat([f"t{i}" for i in range(places)]))
+    table = people_table(300, seed=7, trees=trees, shares=[0.6, 0.3, 0.05, 0.05])
+    promises = Promises((KAnonymity(3), DistinctLDiversity("disease", 3)))
+    outcome, how = group_people(table, promises, ANYBODY, "blind", Coins(b"ceiling"))
+    assert how.blind
+    recoding = outcome.recoding
+    assert (recoding.low[:, 0] // 20 == (recoding.high[:, 0] - 1) // 20).all()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 7])
+def test_few_people_make_no_units(rows):
+    outcome, how = group_people(people_table(rows), TWO, ANYBODY, "default", Coins(b"few"))
+    assert outcome is None
+    assert not how.blind
+    with pytest.raises(Infeasible, match="cannot be grouped blindly"):
+        group_people(people_table(rows), TWO, ANYBODY, "blind", Coins(b"few"))
+
+
+def test_a_k_above_the_number_of_people_makes_no_units():
+    promises = Promises((KAnonymity(50), DistinctLDiversity("disease", 2)))
+    outcome, how = group_people(people_table(40), promises, ANYBODY, "default", Coins(b"k"))
+    assert outcome is None
+    assert "too few people" in how.reason
+
+
+def test_people_who_are_all_alike_are_told_apart_by_coins_alone():
+    table = people_table(64, trees=(numbers(1), Taxonomy.flat(["t0"])))
+    units = [make_units(table, 4, ANYBODY, Coins(key)) for key in (b"one", b"one", b"another")]
+    first, again, other = (set(members(table, made.unit_of).values()) for made in units)
+    assert first == again
+    assert first != other
+
+
+def test_a_table_without_quasi_identifiers_is_not_grouped():
+    table = Microdata.of_codes(
+        [Column("disease", Role.SENSITIVE, DISEASES)], [np.zeros(50, np.int32)], person=np.arange(50)
+    )
+    outcome, how = group_people(table, TWO, ANYBODY, "default", Coins(b"none"))
+    assert outcome is None
+    assert how.reason == "there are no quasi-identifiers"
+
+
+def test_one_quasi_identifier_is_enough():
+    table = people_table(200)
+    alone = Microdata.of_codes(
+        [table.columns[0], table.columns[2]],
+        [table.codes("age"), table.codes("disease")],
+        person=table.person,
+    )
+    outcome, how = group_people(alone, TWO, ANYBODY, "blind", Coins(b"one column"))
+    assert how.blind
+    assert outcome.recoding.classes(outcome.recoding.class_of, ["disease"]).people.min() >= 2
+
+
+# Boxes ----------------------------------------------------------------------------------------------------
+
+
+@cases(150)
+@given(tree=taxonomies(leaves=7), ends=st.tuples(st.integers(0, 6), st.integers(0, 6)), ranges=st.booleans())
+def test_a_box_covers_its_rows_by_the_narrowest_node_or_range(tree, ends, ranges):
+    count = len(tree.leaves)
+    low, last = sorted(min(end, count - 1) for end in ends)
+    start, stop = (
+        int(edge[0]) for edge in covers(tree, np.array([low]), np.array([last + 1]), ranges=ranges)
+    )
+    assert start <= low
+    assert last < stop
+    nodes = {(int(tree.low[node]), int(tree.high[node])) for node in range(len(tree.labels))}
+    around = [(a, b) for a, b in nodes if a <= low and last < b]
+    if (start, stop) in nodes:
+        narrowest = min(b - a for a, b in around)
+        assert stop - start <= narrowest
+    else:
+        assert ranges
+        assert tree.ordered
+        begins, ends_at = tree.range_cells()
+        assert start in set(begins.tolist())
+        assert stop in set(ends_at.tolist())
+    tree.describe(start, stop)
+
+
+def test_a_range_ends_at_nodes_and_never_at_values():
+    tree = numbers(40, range_level=1)
+    low, high = covers(tree, np.array([3, 6, 12]), np.array([12, 8, 13]), ranges=True)
+    assert list(zip(low.tolist(), high.tolist(), strict=True)) == [(0, 15), (5, 10), (12, 13)]
+
+
+def test_a_range_never_holds_missing_cells():
+    tree = Taxonomy.grow(
+        ["*", "0-1", "0", "1", "2-3", "2", "3", None], [-1, 0, 1, 1, 0, 4, 4, 0], ordered=True
+    )
+    missing = tree.rank(None)
+    for low in range(len(tree.leaves)):
+        for high in range(low + 1, len(tree.leaves) + 1):
+            start, stop = (int(e[0]) for e in covers(tree, np.array([low]), np.array([high]), ranges=True))
+            if start <= missing < stop:
+                assert (start, stop) in {(0, len(tree.leaves)), (missing, missing + 1)}
+
+
+# Joined groups --------------------------------------------------------------------------------------------
+
+
+KEPT_BLINDLY = {
+    "distinct": make("l-diversity", {"of": "disease", "l": 3}),
+    "entropy": make("l-diversity", {"of": "disease", "l": 2, "kind": "entropy"}),
+    "recursive": make("l-diversity", {"of": "disease", "l": 2, "c": 3, "kind": "recursive"}),
+    "t": make("t-closeness", {"of": "disease", "t": 0.5}),
+    "t beside a reference": TCloseness(
+        "disease", Fraction(1, 2), "equal", ReferenceDistribution.of(dict.fromkeys(DISEASES.leaf_labels, 1))
+    ),
+    "confidence": ConfidenceBounding("disease", Fraction(2, 3)),
+    "alpha": AlphaKAnonymity("disease", Fraction(3, 4), 3),
+    "beta": make("beta-likeness", {"of": "disease", "beta": 2}),
+}
+
+
+@cases(40)
+@given(seed=st.integers(0, 10_000), promises=class_promises(), rows=st.integers(40, 120))
+def test_every_joined_group_keeps_every_promise(seed, promises, rows):
+    table = people_table(rows, seed=seed, shares=[0.4, 0.3, 0.2, 0.1])
+    table = Microdata.of_codes(
+        [*table.keys, Column("s0", Role.SENSITIVE, DISEASES)],
+        [table.codes("age"), table.codes("town"), table.codes("disease")],
+        person=table.person,
+    )
+    assume(promises.monotone and not all(promise.by_size for promise in promises))
+    coins = Coins(seed.to_bytes(4, "big"))
+    groups = blind_groups(table, promises, ANYBODY, coins)
+    assume(groups is not None)
+    try:
+        outcome = groups.outcome(promises, coins)
+    except Infeasible:
+        return
+    recoding = outcome.recoding
+    classes = recoding.classes(recoding.class_of, promises.sensitive)
+    assert promises.holds_on(classes).all()
+    codes = np.stack([table.codes(column.name) for column in table.keys], axis=1)
+    there = recoding.class_of >= 0
+    assert (recoding.low[recoding.class_of[there]] <= codes[there]).all()
+    assert (codes[there] < recoding.high[recoding.class_of[there]]).all()
+    unit_of_group = {}
+    for unit, people in members(table, groups.units.unit_of).items():
+        (group,) = {int(recoding.class_of[table.person == person][0]) for person in people}
+        unit_of_group.setdefault(group, []).append(unit)
+    for joined in unit_of_group.values():
+        assert len(set(groups.units.kind[joined])) == 1
+
+
+# The law: nobody's own value decides anything -------------------------------------------------------------
+
+
+def plan_of(table, promises=TWO, key=b"law", aim=ANYBODY):
+    coins = Coins(key)
+    groups = blind_groups(table, promises, aim, coins)
+    assert groups is not None
+    return groups, shown(table, groups.outcome(promises, coins).recoding)
+
+
+@pytest.mark.parametrize("aim", [ANYBODY, SOME_LEFT_OUT], ids=["everybody", "some left out"])
+@pytest.mark.parametrize("rows", [61, 150, 303])
+@pytest.mark.parametrize("places", [1, 6])
+def test_swapping_the_values_of_two_members_of_a_unit_changes_nothing(aim, rows, places):
+    trees = (numbers(6), Taxonomy.flat(["t0", "t1"])) if places == 1 else None
+    table = people_table(rows, seed=rows, shares=[0.55, 0.25, 0.15, 0.05], trees=trees)
+    groups, published = plan_of(table, aim=aim)
+    rng = np.random.default_rng(5)
+    whose = members(table, groups.units.unit_of)
+    for unit in rng.permutation(len(whose))[:12].tolist():
+        one, other = rng.choice(whose[unit], 2, replace=False)
+        swapped = values_of(table).copy()
+        swapped[[one, other]] = swapped[[other, one]]
+        assert plan_of(with_values(table, swapped), aim=aim)[1] == published
+
+
+@pytest.mark.parametrize("aim", [ANYBODY, SOME_LEFT_OUT], ids=["everybody", "some left out"])
+def test_units_and_their_size_depend_on_nobodys_own_value(aim):
+    """Values are dealt anew to everybody: units, their size and all rehearsals are the same."""
+    table = people_table(150, seed=1, shares=[0.55, 0.25, 0.15, 0.05])
+    found = []
+    for seed in range(6):
+        values = values_of(table)
+        dealt = with_values(table, np.random.default_rng(seed).permutation(values) if seed else values)
+        groups = blind_groups(dealt, TWO, aim, Coins(b"dealt"))
+        units = members(dealt, groups.units.unit_of)
+        blocks = {
+            frozenset(units[unit] for unit in np.flatnonzero(groups.units.block == b))
+            for b in set(groups.units.block)
+        }
+        found.append((units, blocks, groups.people, groups.loss, groups.plain, groups.failures))
+    assert all(other == found[0] for other in found)
+
+
+def test_the_order_of_rows_changes_nothing():
+    table = people_table(150, seed=1)
+    codes = [table.codes(column.name) for column in table.columns]
+    order = np.random.default_rng(0).permutation(150)
+    shuffled = Microdata.of_codes(table.columns, [code[order] for code in codes], person=table.person[order])
+    assert plan_of(shuffled)[1] == plan_of(table)[1]
+
+
+def test_the_same_key_makes_the_same_groups_and_another_key_others():
+    table = people_table(150, seed=1)
+    assert plan_of(table, key=b"one")[1] == plan_of(table, key=b"one")[1]
+    assert plan_of(table, key=b"one")[1] != plan_of(table, key=b"other")[1]
+
+
+def test_a_rehearsal_deals_the_values_of_everybody():
+    table = people_table(90, seed=3, shares=[0.7, 0.1, 0.1, 0.1])
+    values = Values.of(table, TWO, np.ones(90, dtype=bool))
+    units = make_units(table, 3, SOME_LEFT_OUT, Coins(b"units"))
+    for run in (1, 2):
+        dealt = values.dealt(units, Coins(b"deal"), run)
+        _, codes = dealt.columns["disease"]
+        assert sorted(codes) == sorted(table.codes("disease"))
+        assert (
+            dealt.overall["disease"].tolist() == np.bincount(codes[units.unit_of >= 0], minlength=4).tolist()
+        )
+        again = Values.of(with_values(table, np.sort(values_of(table))), TWO, np.ones(90, dtype=bool))
+        assert again.columns["disease"][1].tolist() != table.codes("disease").tolist()
+    assert values.dealt(units, Coins(b"a"), 1).columns["disease"][1].tolist() != codes.tolist()
+
+
+# What can be asked for ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KEPT_BLINDLY)
+def test_every_promise_about_classes_can_be_kept_blindly(name):
+    table = people_table(400, seed=2)
+    promises = Promises((KAnonymity(5), KEPT_BLINDLY[name]))
+    outcome, how = group_people(table, promises, ANYBODY, "blind", Coins(b"promises"))
+    assert how.blind
+    recoding = outcome.recoding
+    classes = recoding.classes(recoding.class_of, promises.sensitive)
+    assert promises.holds_on(classes).all()
+    assert recoding.suppressed == 0
+
+
+def test_people_who_break_a_promise_all_together_are_refused_in_plain_words():
+    table = people_table(200, shares=[0.95, 0.05, 0.0, 0.0])
+    promises = Promises((KAnonymity(5), ConfidenceBounding("disease", Fraction(1, 2))))
+    with pytest.raises(Infeasible, match="without looking at who has which value") as refused:
+        group_people(table, promises, ANYBODY, "blind", Coins(b"refused"))
+    assert "grouping: informed" in refused.value.remedy
+    outcome, how = group_people(table, promises, ANYBODY, "default", Coins(b"refused"))
+    assert outcome is None
+    assert "would lose about" in how.reason
+
+
+def test_rows_that_were_left_out_beforehand_count_as_left_out():
+    """Person numbers then have gaps, and nobody else may be left out."""
+    table = people_table(203, missing=2)
+    gaps = Microdata.of_codes(
+        table.columns,
+        [table.codes(column.name) for column in table.columns],
+        person=table.person * 3 + 1,
+        dropped=2,
+    )
+    outcome, how = group_people(
+        gaps, TWO, Aim(compared=("local", "mondrian"), suppress=Fraction(2, 205)), "blind", Coins(b"gaps")
+    )
+    assert how.blind
+    assert outcome.recoding.suppressed == 2
+
+
+def test_dear_columns_are_kept_finer():
+    table = people_table(400, seed=2)
+    widths = {}
+    for dear in ("age", "town"):
+        aim = Aim(compared=("local", "mondrian"), weights={dear: Fraction(20)})
+        outcome, _ = group_people(table, TWO, aim, "blind", Coins(b"weights"))
+        recoding = outcome.recoding
+        widths[dear] = (recoding.rows[:, None] * (recoding.high - recoding.low)).sum(axis=0)
+    assert widths["age"][0] < widths["town"][0]
+    assert widths["town"][1] < widths["age"][1]
+
+
+def test_sizes_that_are_rehearsed_grow():
+    assert unit_sizes(5) == [5, 6, 7, 9, 11, 14]
+    assert unit_sizes(2) == sorted(set(unit_sizes(2)))
+
+
+def test_nothing_is_joined_alone_and_nothing_that_need_not_be():
+    """A table in which every unit keeps the promise: what is joined are decoys, never one alone."""
+    table = people_table(800, seed=4, values=Taxonomy.flat([f"d{i}" for i in range(50)]))
+    units = make_units(table, 4, ANYBODY, Coins(b"decoys"))
+    promises = Promises((KAnonymity(4), DistinctLDiversity("disease", 1)))
+    values = Values.of(table, promises, units.unit_of >= 0)
+    joined = sum(
+        (np.bincount(joined_units(units, values, Coins(bytes([key])))) > 1).sum() for key in range(20)
+    )
+    blocks = 20 * len(units.can_join)
+    assert blocks / 40 < joined < blocks / 10
+    sizes = np.bincount(joined_units(units, values, Coins(b"x")))
+    assert set(sizes.tolist()) <= {1, 2}
+
+
+def test_stuck_blocks_are_joined_with_blocks_of_their_kind():
+    """One value is rare and stands together: most blocks cannot keep the promise alone."""
+    table = people_table(800, seed=4)
+    ages = table.codes("age")[np.argsort(table.person)]
+    together = with_values(table, np.where(ages < 8, 1, 0).astype(np.int32))
+    promises = Promises((KAnonymity(4), DistinctLDiversity("disease", 2)))
+    units = make_units(together, 4, ANYBODY, Coins(b"stuck"))
+    values = Values.of(together, promises, units.unit_of >= 0)
+    try:
+        group_of = joined_units(units, values, Coins(b"join"))
+    except Stuck:
+        pytest.skip("an odd block is stuck")
+    groups = BlindGroups(together, ANYBODY, units, 4, 0.0, 0.0, 0)
+    recoding = groups.recoding(group_of)
+    assert promises.holds_on(recoding.classes(recoding.class_of, ["disease"])).all()
+    for group in np.flatnonzero(np.bincount(group_of) > BLOCK_UNITS):
+        held = np.flatnonzero(group_of == group)
+        assert len(set(units.kind[held])) == 1
+        for block in set(units.block[held]):
+            assert (group_of[units.block == block] == group).all()
