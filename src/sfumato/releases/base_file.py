@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -13,13 +12,12 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import GROUPS, notes_of_groups
 from sfumato.system.disk import write_to_disk
 from sfumato.system.errors import BadLedger, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.table.base import Base
 
-KIND = "groups"
-"""What the memory of a release says that has a base."""
 NONCE_BYTES = 12
 FOLDER_MODE = 0o700
 
@@ -42,12 +40,7 @@ class BaseFile:
     @property
     def notes(self) -> JsonObject:
         """What the ledger remembers of it, encrypted like all that it remembers."""
-        return {"kind": KIND, "base": self.digest, "key": self.key}
-
-    @staticmethod
-    def is_named_in(memory: bytes) -> bool:
-        """Returns whether a release remembers a base."""
-        return _notes(memory) is not None
+        return {"kind": GROUPS, "base": self.digest, "key": self.key}
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,7 @@ class BaseStore:
 
     def open(self, memory: bytes) -> Base:
         """Returns the base that a release remembers; raises where it is missing or was changed."""
-        notes = _notes(memory)
+        notes = notes_of_groups(memory)
         if notes is None:
             raise BadLedger("this release has no base")
         path = self.folder / str(notes["base"])
@@ -100,17 +93,19 @@ class BaseStore:
             raise BadLedger("the base of this chain cannot be opened", remedy="Restore a backup.") from None
         return Base.from_bytes(plain)
 
-    def forget(self, memory: bytes) -> None:
-        """Removes a base that a later one has taken the place of."""
-        notes = _notes(memory)
-        if notes is not None:
-            with contextlib.suppress(OSError):
-                (self.folder / str(notes["base"])).unlink()
+    def sweep(self, ledger: Ledger) -> None:
+        """Removes every base that is not that of the last release of a chain, unless a release is under way.
 
-
-def _notes(memory: bytes) -> JsonObject | None:
-    try:
-        notes = json.loads(memory)
-    except ValueError:
-        return None
-    return notes if isinstance(notes, dict) and notes.get("kind") == KIND else None
+        Files are listed first: whoever writes one after that names it in the ledger, or is under way.
+        """
+        if not self.folder.is_dir():
+            return
+        there = [path for path in self.folder.iterdir() if path.is_file()]
+        if not there or ledger.staged():
+            return
+        last = {record.chain: record.memory for record in ledger.history()}
+        named = {notes["base"] for memory in last.values() if (notes := notes_of_groups(memory)) is not None}
+        for path in there:
+            if path.name not in named:
+                with contextlib.suppress(OSError):
+                    path.unlink()
