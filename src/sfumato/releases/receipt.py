@@ -204,7 +204,7 @@ def chain_lines(figures: JsonMapping) -> list[str]:
         )
     if bare + missing:
         lines.append(
-            f"values of {pluralize(bare + missing, 'further row')} are not shown; they are not missing at random"
+            f"values of {pluralize(bare + missing, 'further row')} are not shown, and not missing at random"
         )
     if changed := counts["rows changed"]:
         lines.append(f"{pluralize(changed, 'row', 'rows')} changed, and stay as they were published")

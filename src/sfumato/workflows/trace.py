@@ -176,7 +176,7 @@ def _refuse_forgotten(history: Sequence[ReleaseRecord]) -> None:
         if record.is_of_groups:
             raise RefusedByHistory(
                 f"chain {record.chain} is one of groups, and its releases leave no imprint",
-                remedy="Audit its files together, oldest first: `sfumato audit r1.csv r2.csv -p policy.yaml`.",
+                remedy="Audit its files together, oldest first: `sfumato audit 1.csv 2.csv -p policy.yaml`.",
             )
         if not record.memory:
             raise RefusedByHistory(
