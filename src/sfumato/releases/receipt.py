@@ -467,15 +467,32 @@ def _copies(erased: ErasedEntries) -> list[str]:
         f"released tables hold their row, recoded, in the hands of {whom or 'nobody'}: ask for deletion, and"
         " count on copies",
         "delete backups of the ledger from before: whoever restores one brings the marks back",
-        "the next release counts them as having left, and is refused where that leaves somebody too few"
-        " candidates; nothing is kept by which they would be known again, if they came back",
+        _next_release(erased),
     ]
     others = sorted(erased.uncounted - {erased.request.chain})
     sentences += [
         f"chain {chain} tells by batches which rows it released: run this with its table, too"
         for chain in others
     ]
+    sentences += [
+        f"chain {chain} is one of groups that tells nobody apart: if they are in it, `sfumato ledger retire"
+        f" {chain}` deletes its base, and ends it"
+        for chain in erased.request.closed_to
+    ]
     return sentences
+
+
+def _next_release(erased: ErasedEntries) -> str:
+    """Says what the next release makes of it."""
+    groups = sum(base.groups for base in erased.request.bases)
+    unknown = "nothing is kept by which they would be known again, if they came back"
+    if erased.request.bases:
+        shown = f"the next release shows {pluralize(groups, 'group')} less, with everybody in them"
+        return f"{shown}; {unknown}"
+    return (
+        "the next release counts them as having left, and is refused where that leaves somebody too few"
+        f" candidates; {unknown}"
+    )
 
 
 DATABASE_COPIES = (

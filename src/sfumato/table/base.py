@@ -145,6 +145,11 @@ class Base:
         homes = pc.fill_null(whole_array(first.column(GROUP)).take(place), -1)
         return np.asarray(homes.to_numpy(zero_copy_only=False), np.int64)
 
+    @property
+    def tells_people(self) -> bool:
+        """Whether its rows say whose they are, beyond that nobody has two."""
+        return not self.hashes(PERSON).equals(self.hashes(ROW))
+
     def without(self, people: pa.Array) -> tuple[Base, int]:
         """Returns the base without any row of these people, their groups withheld; and how many it had."""
         theirs = pc.is_in(whole_array(self.rows.column(PERSON)), people)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -18,7 +17,7 @@ from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_column, judge_data, judge_data_of, judge_words
-from sfumato.releases.base_file import BaseFile, BaseStore
+from sfumato.releases.base_file import BaseFile, BaseStore, sweep_bases
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PlannedRelease
@@ -30,7 +29,7 @@ from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
 from sfumato.search.blind_groups import least_people
 from sfumato.search.plan import Plan, aim_of
 from sfumato.system.coins import Coins
-from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, SfumatoError, UsageError
+from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import pluralize, verdict_document
 from sfumato.system.progress import Progress, one_step
@@ -233,8 +232,8 @@ class ChainDelivery:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and self._sealed is not None:
-            self._sweep()
+        if kind is not None and self._sealed is not None and self._ledger is not None:
+            sweep_bases(self._ledger)
 
     def plan(self, history: Sequence[ReleaseRecord]) -> list[PlannedRelease]:
         """Returns the release, planned beside the base of its chain."""
@@ -246,7 +245,8 @@ class ChainDelivery:
         compared = self._baseline.hold(history)
         store = None if self._ledger is None else BaseStore.of(self._ledger)
         before = _base_before(store, history)
-        self._sweep()
+        if self._ledger is not None:
+            sweep_bases(self._ledger)
         grown = grow(
             self.source,
             self.policy,
@@ -313,12 +313,6 @@ class ChainDelivery:
         if ledger.key_path is None or not ledger.key_path.exists():
             return Coins.fresh()
         return Coins(Key.load(ledger.key_path).derived(purpose))
-
-    def _sweep(self) -> None:
-        """Removes bases that no release names: those before the last one, and of releases that failed."""
-        if self._ledger is not None and not self._ledger.readonly:
-            with contextlib.suppress(SfumatoError, OSError):
-                BaseStore.of(self._ledger).sweep(self._ledger)
 
     def _write(self, rows: Any, path: Path) -> None:
         write_rows(rows, path, self.source.reader, self.source.memory, self._progress)
