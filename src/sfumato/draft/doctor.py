@@ -485,7 +485,7 @@ def sparse_values(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     name, promises = declared.name, declared.policy.promises
     limited = [promise for promise in promises if promise.known_alone and name in promise.sensitive]
     count = _empty(declared.rule, declared.cells)
-    if not limited or count < SPARSE * declared.rows:
+    if not limited or not declared.rows or count < SPARSE * declared.rows:
         return
     share = Fraction(count, declared.rows)
     keys = " and ".join(f"`{key}`" for key in dict.fromkeys(promise.name for promise in limited))

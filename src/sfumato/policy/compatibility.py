@@ -35,7 +35,7 @@ from sfumato.policy.recipients import Coalition
 from sfumato.policy.searches import BEST, COMPARED, GLOBAL_SEARCHES, LOSSES, Ability
 from sfumato.policy.taxonomies.texts import LISTING, Flat, lists_values
 from sfumato.system.errors import Place, Problem, UsageError, did_you_mean, short
-from sfumato.table.microdata import VALUE_MARK, Missing, Role
+from sfumato.table.microdata import BARE, VALUE_MARK, Missing, Role
 from sfumato.table.spelling import meaning
 
 # Compatibility of controls: weights, levels, columns that move together, rows that are never suppressed.
@@ -830,6 +830,12 @@ def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
             (CHAIN, "since"),
             "a batch tells who came when where no column tells people apart; `person` does.",
             "Drop since, or person.",
+        )
+    if BARE in policy.columns and policy.columns[BARE].role is not Role.IDENTIFIER:
+        yield Problem(
+            ("columns", BARE),
+            "a chain of groups writes a column of this name, which tells bare rows from others.",
+            "Rename the column, or do not publish it.",
         )
     if rule.by is not None and policy.person is None:
         yield Problem((CHAIN, "by"), "it orders the rows of a person, and no `person` is named.", "Name it.")

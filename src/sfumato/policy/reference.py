@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sfumato.policy.taxonomies.files import HierarchyFile
 from sfumato.policy.taxonomies.ready.catalogue import ReadyTaxonomy
 from sfumato.system.disk import Address, is_address, is_database, read_document
 from sfumato.system.errors import BadData
-from sfumato.system.json_object import JsonMapping, read_json
+from sfumato.system.json_object import JsonMapping, JsonObject, read_json
 
 SUFFIX = ".reference.json"
 
@@ -149,7 +150,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
     """
     return {
         "columns": {
-            name: _column(rule) | {"ranges": policy.publishes_ranges and rule.role.is_key}
+            name: judge_column(rule) | {"ranges": policy.publishes_ranges and rule.role.is_key}
             for name, rule in policy.columns.items()
         },
         "promises": [promise.judge_data() for promise in policy.promises],
@@ -161,7 +162,39 @@ def judge_data(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _column(rule: ColumnRule) -> dict[str, Any]:
+def judge_words(policy: Policy) -> JsonObject:
+    """Returns the same as JSON, to be kept: fractions and bytes are objects of one key."""
+    words: JsonObject = json.loads(json.dumps(judge_data(policy), default=_kept_word))
+    return words
+
+
+def judge_data_of(words: JsonMapping) -> dict[str, Any]:
+    """Returns the plain data that `judge_words` wrote."""
+    data: dict[str, Any] = json.loads(json.dumps(words), object_hook=_read_word)
+    return data
+
+
+def _kept_word(value: object) -> JsonObject:
+    if isinstance(value, Fraction):
+        return {"\x1ffraction": str(value)}
+    if isinstance(value, bytes):
+        return {"\x1fbytes": value.hex()}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(type(value).__name__)
+
+
+def _read_word(words: dict[str, Any]) -> object:
+    match words:
+        case {"\x1ffraction": str(text)}:
+            return Fraction(text)
+        case {"\x1fbytes": str(text)}:
+            return bytes.fromhex(text)
+    return words
+
+
+def judge_column(rule: ColumnRule) -> dict[str, Any]:
+    """Returns what the judge is told of one column."""
     taxonomy = rule.taxonomy
     words: dict[str, Any] = {
         "role": rule.role.value,

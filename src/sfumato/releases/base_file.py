@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.system.disk import write_to_disk
-from sfumato.system.errors import BadLedger, UsageError
+from sfumato.releases.ledger.record import GROUPS, notes_of_groups
+from sfumato.system.disk import replace_file
+from sfumato.system.errors import BadLedger, SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
-from sfumato.table.base import Base
 
-KIND = "groups"
-"""What the memory of a release says that has a base."""
+if TYPE_CHECKING:
+    from sfumato.table.base import Base
+
 NONCE_BYTES = 12
-FOLDER_MODE = 0o700
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,7 @@ class BaseFile:
     @property
     def notes(self) -> JsonObject:
         """What the ledger remembers of it, encrypted like all that it remembers."""
-        return {"kind": KIND, "base": self.digest, "key": self.key}
-
-    @staticmethod
-    def is_named_in(memory: bytes) -> bool:
-        """Returns whether a release remembers a base."""
-        return _notes(memory) is not None
+        return {"kind": GROUPS, "base": self.digest, "key": self.key}
 
 
 @dataclass(frozen=True)
@@ -57,24 +53,32 @@ class BaseStore:
     folder: Path
 
     @classmethod
+    def beside(cls, path: Path) -> BaseStore:
+        """Returns the store beside a file: a ledger in SQLite, a backup, or the key of a ledger elsewhere."""
+        return cls(path.with_name(f"{path.name}.bases"))
+
+    @classmethod
     def of(cls, ledger: Ledger) -> BaseStore:
         """Returns the store of a ledger: beside its file or, of one in PostgreSQL, beside its key."""
         if ledger.key_path is None:
             raise UsageError(
                 "the base of a chain lies beside the key of its ledger", remedy="Name it with --key."
             )
-        path = ledger.database.path or ledger.key_path
-        return cls(path.with_name(f"{path.name}.bases"))
+        return cls.beside(ledger.database.path or ledger.key_path)
 
     def keep(self, file: BaseFile) -> None:
         """Writes a base to disk; it counts when the ledger has its digest."""
-        self.folder.mkdir(mode=FOLDER_MODE, parents=False, exist_ok=True)
-        write_to_disk(self.folder / file.digest, file.content)
-        (self.folder / file.digest).chmod(0o600)
+        self.folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        replace_file(self.folder / file.digest, file.content, mode=FILE_MODE)
+
+    def has(self, memory: bytes) -> bool:
+        """Whether the base that a release remembers is there."""
+        notes = notes_of_groups(memory)
+        return notes is not None and (self.folder / str(notes["base"])).is_file()
 
     def open(self, memory: bytes) -> Base:
         """Returns the base that a release remembers; raises where it is missing or was changed."""
-        notes = _notes(memory)
+        notes = notes_of_groups(memory)
         if notes is None:
             raise BadLedger("this release has no base")
         path = self.folder / str(notes["base"])
@@ -98,19 +102,39 @@ class BaseStore:
             )
         except (InvalidTag, ValueError):
             raise BadLedger("the base of this chain cannot be opened", remedy="Restore a backup.") from None
+        from sfumato.table.base import Base  # noqa: PLC0415  # rows, where one is opened
+
         return Base.from_bytes(plain)
 
-    def forget(self, memory: bytes) -> None:
-        """Removes a base that a later one has taken the place of."""
-        notes = _notes(memory)
-        if notes is not None:
-            with contextlib.suppress(OSError):
-                (self.folder / str(notes["base"])).unlink()
+    def copy_to(self, folder: Path) -> None:
+        """Copies every base to another folder, which is made; nothing where there is none."""
+        there = [path for path in self.folder.iterdir() if path.is_file()] if self.folder.is_dir() else []
+        if there:
+            folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        for path in there:
+            if not (folder / path.name).exists():
+                replace_file(folder / path.name, path.read_bytes(), mode=FILE_MODE)
+
+    def sweep(self, ledger: Ledger) -> None:
+        """Removes every base that is not that of the last release of a chain, unless a release is under way.
+
+        Files are listed first: whoever writes one after that names it in the ledger, or is under way.
+        """
+        if not self.folder.is_dir():
+            return
+        there = [path for path in self.folder.iterdir() if path.is_file()]
+        if not there or ledger.staged():
+            return
+        last = {record.chain: record.memory for record in ledger.history()}
+        named = {notes["base"] for memory in last.values() if (notes := notes_of_groups(memory)) is not None}
+        for path in there:
+            if path.name not in named:
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
 
-def _notes(memory: bytes) -> JsonObject | None:
-    try:
-        notes = json.loads(memory)
-    except ValueError:
-        return None
-    return notes if isinstance(notes, dict) and notes.get("kind") == KIND else None
+def sweep_bases(ledger: Ledger) -> None:
+    """Removes every base that no release needs; what cannot be removed now, a later release removes."""
+    if not ledger.readonly and ledger.key_path is not None:
+        with contextlib.suppress(SfumatoError, OSError):
+            BaseStore.of(ledger).sweep(ledger)

@@ -14,6 +14,7 @@ from sfumato.releases.ledger.records import Entry
 from sfumato.system.disk import Address
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
+from sfumato.table.microdata import BARE
 
 FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
 """The figures that are shown first, in this order."""
@@ -93,6 +94,7 @@ class Receipt(Printable):
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
         notes = [figures_line(record.figures), *alone_lines(record.figures), *beside_lines(record.figures)]
+        notes += chain_lines(record.figures)
         if self.identifying_rows is not None:
             notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
         if self.folder is not None:
@@ -129,7 +131,7 @@ def _remarks(record: ReleaseRecord) -> list[str]:
 
 def figures_line(figures: JsonMapping) -> str:
     """Returns the figures of a release, in their order, without what is said of it beside others."""
-    own = [name for name in _ordered(figures) if name not in (*BESIDE, ALONE)]
+    own = [name for name in _ordered(figures) if name not in (*BESIDE, ALONE, *CHAIN_FIGURES)]
     return "  ".join(f"{name} {_figure(figures[name])}" for name in own)
 
 
@@ -143,6 +145,75 @@ def alone_lines(figures: JsonMapping) -> list[str]:
         return []
     how = f"search {figures[ALONE]} may publish a value differently from class to class"
     return [f"{how}: no release may follow in this chain"]
+
+
+CHAIN_FIGURES = (
+    "newcomers",
+    "grouping",
+    "waiting",
+    "left",
+    "groups withheld",
+    "bare rows",
+    "rows not shown",
+    "rows changed",
+    "rows too late",
+    "same as leavers",
+)
+"""Figures of a chain of groups, for its owner alone, in the order in which they are told."""
+
+
+def chain_lines(figures: JsonMapping) -> list[str]:
+    """Returns, in words, who came and who left, and what is shown of further rows, in a chain of groups.
+
+    >>> chain_lines({"newcomers": 20, "grouping": "blind", "waiting": 1})
+    ['20 people are new, in groups that no sensitive value had a say in', '1 person waits for more newcomers']
+    """
+    if "newcomers" not in figures:
+        return []
+    counts = {name: int(figures.get(name, 0)) for name in CHAIN_FIGURES if name != "grouping"}
+    how = {
+        "blind": ", in groups that no sensitive value had a say in",
+        "informed": ", in groups for which sensitive values were looked at",
+    }.get(str(figures.get("grouping")), "")
+    new, left, bare = counts["newcomers"], counts["left"], counts["bare rows"]
+    lines = [f"{pluralize(new, 'person is', 'people are')} new{how}" if new else "nobody is new"]
+    if waiting := counts["waiting"]:
+        lines.append(f"{pluralize(waiting, 'person waits', 'people wait')} for more newcomers")
+    if withheld := counts["groups withheld"]:
+        lines.append(f"{pluralize(withheld, 'group is', 'groups are')} shown no more, with everybody in them")
+    if left and "groups withheld" not in figures:
+        stay = "is not in this table and stays" if left == 1 else "are not in this table and stay"
+        lines.append(
+            f"{pluralize(left, 'person', 'people')} of earlier releases {stay} in it:"
+            " `sfumato erase` or `leavers: withheld` takes their groups out"
+        )
+    if same := counts["same as leavers"]:
+        lines.append(
+            f"{pluralize(same, 'newcomer has', 'newcomers have')} the quasi-identifiers of somebody who left:"
+            " look whether people got new ids, since they would be in the table twice"
+        )
+    if bare:
+        lines.append(
+            f"{pluralize(bare, 'further row', 'further rows')} of people who are in it already"
+            f" {'is' if bare == 1 else 'are'} bare ({BARE}): without any column that is published unchanged"
+        )
+    if missing := counts["rows not shown"]:
+        lines.append(
+            f"{pluralize(missing, 'further row is', 'further rows are')} not shown: no group covers"
+            f" {'it' if missing == 1 else 'them'}"
+        )
+    if bare + missing:
+        lines.append(
+            f"values of {pluralize(bare + missing, 'further row')} are not shown, and not missing at random"
+        )
+    if changed := counts["rows changed"]:
+        lines.append(f"{pluralize(changed, 'row', 'rows')} changed, and stay as they were published")
+    if late := counts["rows too late"]:
+        lines.append(
+            f"{pluralize(late, 'row came', 'rows came')} too late to batches that were published, and"
+            f" {'is' if late == 1 else 'are'} not shown"
+        )
+    return lines
 
 
 def beside_lines(figures: JsonMapping) -> list[str]:
@@ -396,15 +467,32 @@ def _copies(erased: ErasedEntries) -> list[str]:
         f"released tables hold their row, recoded, in the hands of {whom or 'nobody'}: ask for deletion, and"
         " count on copies",
         "delete backups of the ledger from before: whoever restores one brings the marks back",
-        "the next release counts them as having left, and is refused where that leaves somebody too few"
-        " candidates; nothing is kept by which they would be known again, if they came back",
+        _next_release(erased),
     ]
     others = sorted(erased.uncounted - {erased.request.chain})
     sentences += [
         f"chain {chain} tells by batches which rows it released: run this with its table, too"
         for chain in others
     ]
+    sentences += [
+        f"chain {chain} is one of groups that tells nobody apart: if they are in it, `sfumato ledger retire"
+        f" {chain}` deletes its base, and ends it"
+        for chain in erased.request.closed_to
+    ]
     return sentences
+
+
+def _next_release(erased: ErasedEntries) -> str:
+    """Says what the next release makes of it."""
+    groups = sum(base.groups for base in erased.request.bases)
+    unknown = "nothing is kept by which they would be known again, if they came back"
+    if erased.request.bases:
+        shown = f"the next release shows {pluralize(groups, 'group')} less, with everybody in them"
+        return f"{shown}; {unknown}"
+    return (
+        "the next release counts them as having left, and is refused where that leaves somebody too few"
+        f" candidates; {unknown}"
+    )
 
 
 DATABASE_COPIES = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sfumato.system.errors import BadData, BadLedger
+from sfumato.system.errors import BadLedger, RefusedByHistory
+from sfumato.system.json_object import JsonObject
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.form_of_source import RowSource, text_form
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import BARE, Microdata
 from sfumato.table.reader import ArrowReader, Reader
 from sfumato.table.recoding import Recoding
 from sfumato.table.spill import Spill
@@ -37,21 +38,22 @@ from sfumato.table.writing import writer
 Numbers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
-PERSON, ROW, GROUP, HOME, RELEASE, BARE_ROW, LOSS = (
+PERSON, ROW, KEYS, GROUP, HOME, RELEASE, BARE_ROW, LOSS = (
     "\x1fperson",
     "\x1frow",
+    "\x1fkeys",
     "\x1fgroup",
     "\x1fhome",
     "\x1frelease",
     "\x1fbare",
     "\x1floss",
 )
-"""Columns of the base that are never published: who a row is about and which of their rows it is, as hashes;
-the group whose box it shows; the group of its person; the release that first showed it; whether it is bare;
-what it lost."""
+"""Columns of the base that are never published: who a row is about, which of their rows it is, and its
+quasi-identifiers, as hashes; the group whose box it shows; the group of its person; the release that first
+showed it; whether it is bare; what it lost."""
 
-BARE = "bare_row"
-"""The published column that tells bare rows from others, in views that have any."""
+GROUP_NUMBER = "number_of_group"
+"""The column that tells groups apart in files that the judge alone reads."""
 HASH = pa.binary(16)
 VERSION = b"1"
 
@@ -70,7 +72,8 @@ class Base:
 
     `published` are the columns of its files, `keys` those that show boxes. `releases` and `groups` count what
     was made so far. `withheld` are groups that are shown no more, `batches` hashes of the batches that were
-    published in chains that tell batches apart, `policies` the digests of the policies that made groups.
+    published in chains that tell batches apart, with their numbers of rows. `policies` are what groups were
+    made by, as the judge reads it, and `made_by` tells for every release which of them it followed.
     """
 
     rows: pa.Table
@@ -79,8 +82,9 @@ class Base:
     releases: int = 0
     groups: int = 0
     withheld: tuple[int, ...] = ()
-    batches: tuple[str, ...] = ()
-    policies: tuple[str, ...] = ()
+    batches: Mapping[str, int] = field(default_factory=dict)
+    policies: tuple[JsonObject, ...] = ()
+    made_by: tuple[int, ...] = ()
 
     # -- what is in it ------------------------------------------------------------------------------------
 
@@ -105,9 +109,17 @@ class Base:
 
     def shown(self) -> Truth:
         """Returns which rows are not those of withheld groups."""
-        gone = np.array(self.withheld, np.int64)
-        shown: Truth = ~np.isin(self.numbers(GROUP), gone) & ~np.isin(self.numbers(HOME), gone)
-        return shown
+        gone, groups = np.array(self.withheld, np.int64), self.numbers(GROUP)
+        shown: Truth = ~np.isin(groups, gone) & ~np.isin(self.numbers(HOME), gone)
+        of_bare_rows = np.setdiff1d(groups[self.is_bare], groups[~self.is_bare])
+        torn = np.intersect1d(of_bare_rows, groups[~shown])
+        return shown & ~np.isin(groups, torn)
+
+    def made_under(self, policy: int) -> Truth:
+        """Which rows, bare ones aside, are in groups that were made by one of its policies."""
+        releases = 1 + np.flatnonzero(np.array(self.made_by, np.int64) == policy)
+        made: Truth = np.isin(self.numbers(RELEASE), releases) & ~self.is_bare
+        return made
 
     def sizes(self, rows: Truth) -> Numbers:
         """Returns how many people each group has that shows any of these rows."""
@@ -118,9 +130,9 @@ class Base:
         lost = self.rows.column(LOSS).to_numpy()[rows & ~self.is_bare]
         return float(lost.mean()) if len(lost) else 0.0
 
-    def boxes(self) -> GroupBoxes:
-        """Returns what the groups show that are not withheld."""
-        here = self.rows.filter(pa.array(self.shown() & ~self.is_bare))
+    def boxes(self, *, new: bool = False) -> GroupBoxes:
+        """Returns what the groups show that are not withheld, or those of the newest release alone."""
+        here = self.rows.filter(pa.array(self.shown() & ~self.is_bare & (self.is_new | (not new))))
         groups = np.asarray(here.column(GROUP).to_numpy(), np.int64)
         numbers, first = np.unique(groups, return_index=True)
         one_each = here.take(pa.array(first))
@@ -133,15 +145,31 @@ class Base:
         homes = pc.fill_null(whole_array(first.column(GROUP)).take(place), -1)
         return np.asarray(homes.to_numpy(zero_copy_only=False), np.int64)
 
+    @property
+    def tells_people(self) -> bool:
+        """Whether its rows say whose they are, beyond that nobody has two."""
+        return not self.hashes(PERSON).equals(self.hashes(ROW))
+
+    def without(self, people: pa.Array) -> tuple[Base, int]:
+        """Returns the base without any row of these people, their groups withheld; and how many it had."""
+        theirs = pc.is_in(whole_array(self.rows.column(PERSON)), people)
+        gone = self.rows.filter(theirs)
+        groups = {*self.withheld, *pc.unique(gone.column(HOME)).to_pylist()}
+        left = replace(self, withheld=tuple(sorted(groups)), rows=self.rows.filter(pc.invert(theirs)))
+        return left, int(pc.count_distinct(gone.column(PERSON)).as_py())
+
     # -- views --------------------------------------------------------------------------------------------
 
-    def view(self, rows: Truth, *, marked: bool | None = None) -> pa.Table:
+    def view(self, rows: Truth, *, marked: bool | None = None, numbered: bool = False) -> pa.Table:
         """Returns the published columns of some rows.
 
-        `marked` says whether a column tells bare rows from others; unless said, where there are any.
+        `marked` says whether a column tells bare rows from others; unless said, where there are any. With
+        `numbered`, for the judge alone, a column tells groups apart.
         """
         table = self.rows.filter(pa.array(rows))
         shown, bare = table.select(list(self.published)), table.column(BARE_ROW)
+        if numbered:
+            shown = shown.append_column(GROUP_NUMBER, table.column(GROUP).cast(pa.string()))
         if marked if marked is not None else bool((rows & self.is_bare).any()):
             shown = shown.append_column(BARE, pc.if_else(bare, "yes", "no"))
         return shown
@@ -149,27 +177,38 @@ class Base:
     # -- how it grows -------------------------------------------------------------------------------------
 
     def after_release(
-        self, rows: pa.Table, *, policy: str, batches: Sequence[str], leaving: Sequence[int]
+        self, rows: pa.Table, *, policy: JsonObject, batches: Mapping[str, int], leaving: Sequence[int]
     ) -> Base:
         """Returns the base after one more release, with these rows in new groups and some groups withheld."""
         groups = int(pc.max(rows.column(GROUP)).as_py()) + 1 if len(rows) else self.groups
+        policies = self.policies if policy in self.policies else (*self.policies, policy)
         return replace(
             self._with(rows),
             releases=self.releases + 1,
             groups=groups,
             withheld=tuple(sorted({*self.withheld, *leaving})),
-            batches=tuple(sorted({*self.batches, *batches})),
-            policies=tuple(dict.fromkeys((*self.policies, policy))),
+            batches={**self.batches, **batches},
+            policies=policies,
+            made_by=(*self.made_by, policies.index(policy)),
         )
 
     def with_bare_rows(
-        self, people: pa.Array, rows: pa.Array, groups: Numbers, texts: Mapping[str, Sequence[Label]]
+        self,
+        people: pa.Array,
+        rows: pa.Array,
+        keys: pa.Array,
+        groups: Numbers,
+        texts: Mapping[str, Sequence[Label]],
     ) -> Base:
-        """Returns the base with bare rows in its newest release, in boxes of these groups."""
+        """Returns the base with bare rows in its newest release, in boxes of these groups.
+
+        `people`, `rows` and `keys` are their hashes.
+        """
         count = len(people)
         columns: dict[str, Any] = {
             PERSON: people,
             ROW: rows,
+            KEYS: keys,
             GROUP: pa.array(groups),
             HOME: pa.array(self.homes_of(people)),
             RELEASE: pa.array(np.full(count, self.releases, np.int32)),
@@ -183,26 +222,25 @@ class Base:
         return replace(self._with(table), groups=max(self.groups, int(groups.max(initial=-1)) + 1))
 
     def _with(self, rows: pa.Table) -> Base:
-        if set(rows.column_names) != set(self.rows.column_names):
-            raise BadData(
-                "the published columns of this chain were others before",
-                remedy="A column that comes or goes begins a new chain of people who were never published.",
-            )
-        try:
-            parts = [self.rows, rows.select(self.rows.column_names)]
-            return replace(self, rows=pa.concat_tables(parts, promote_options="permissive"))
-        except pa.ArrowInvalid:
-            changed = [f.name for f in self.rows.schema if f.type != rows.schema.field(f.name).type]
-            raise BadData(
-                f"columns have other types than in earlier releases: {', '.join(changed)}",
-                remedy="Write them as before: numbers as numbers, dates as dates.",
-            ) from None
+        """Returns the base with more rows: cells take the types that earlier releases have."""
+        if not len(self.rows):
+            return replace(self, rows=rows.select(self.rows.column_names))
+        earlier, added = self.rows, rows.select(self.rows.column_names)
+        for place, cells in enumerate(earlier.schema):
+            if added.schema.field(place).type == cells.type:
+                continue
+            if pa.types.is_null(cells.type):  # no earlier release had a value in this column
+                empty = pa.nulls(len(earlier), added.schema.field(place).type)
+                earlier = earlier.set_column(place, cells.name, empty)
+            else:
+                added = added.set_column(place, cells.name, _cast(added.column(place), cells))
+        return replace(self, rows=pa.concat_tables([earlier, added]))
 
     # -- as bytes -----------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
         """Returns the base as a file."""
-        notes = {name: value for name, value in vars(self).items() if name not in ("rows", "is_bare")}
+        notes = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "rows"}
         meta = {b"sfumato base": VERSION, b"notes": json.dumps(notes).encode()}
         out = io.BytesIO()
         pq.write_table(self.rows.replace_schema_metadata(meta), out, compression="zstd")
@@ -219,9 +257,27 @@ class Base:
             raise BadLedger("this is no base of a chain", remedy="Restore it from a backup.") from None
         if meta.get(b"sfumato base") != VERSION:
             raise BadLedger("another version wrote the base of this chain", remedy="Use that version.")
-        for name in ("published", "keys", "withheld", "batches", "policies"):
+        for name in ("published", "keys", "withheld", "policies", "made_by"):
             notes[name] = tuple(notes[name])
         return cls(rows.replace_schema_metadata(None), **notes)
+
+
+def _cast(cells: pa.ChunkedArray, earlier: pa.Field) -> pa.ChunkedArray:
+    """Returns cells in the type of an earlier release; raises where that would change a value.
+
+    Texts do not become numbers, nor numbers texts: the same value could be written in two ways.
+    """
+    kinds = (cells.type, earlier.type)
+    alike = len({pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in kinds}) == 1
+    try:
+        if alike or pa.types.is_null(cells.type):
+            return cells.cast(earlier.type, safe=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        pass
+    raise RefusedByHistory(
+        f"column {earlier.name} was published as {earlier.type}, and is {cells.type} now",
+        remedy="Write it as before: numbers as numbers of the same kind, dates as dates, texts as texts.",
+    )
 
 
 def whole_array(column: pa.ChunkedArray) -> pa.Array:

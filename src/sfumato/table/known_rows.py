@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,19 @@ from sfumato.system.coins import Coins
 from sfumato.system.errors import BadData, RefusedByHistory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.table.arrow_arrays import text_array
-from sfumato.table.base import BARE_ROW, GROUP, HASH, HOME, LOSS, PERSON, RELEASE, ROW, Base, whole_array
+from sfumato.table.base import (
+    BARE_ROW,
+    GROUP,
+    HASH,
+    HOME,
+    KEYS,
+    LOSS,
+    PERSON,
+    RELEASE,
+    ROW,
+    Base,
+    whole_array,
+)
 from sfumato.table.cell_text import canonical
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.keyed_hashes import Marks, joined_marks
@@ -31,29 +44,35 @@ Truth = NDArray[np.bool_]
 class KnownRows:
     """Whose rows those of a table are, beside the base of its chain.
 
-    `first` are the rows in which newcomers show their values, `further` other rows that are new; `people` and
-    `rows` are hashes, one per row of the table. `left` counts people of earlier releases who are not in the
+    `first` are the rows in which newcomers show their values, `further` other rows that are new; `people`,
+    `rows` and `keys` are hashes, one per row of the table, `keys` those of all quasi-identifiers. `batches`
+    counts the rows of batches that come now. `left` counts people of earlier releases who are not in the
     table, `left_groups` lists the groups that they are in, `changed` counts rows that stay as they were
-    published.
+    published, `late` rows of batches that were published before. `alike` counts newcomers whose
+    quasi-identifiers are those of somebody who left.
     """
 
     first: Truth
     further: Truth
     people: pa.Array
     rows: pa.Array
-    batches: tuple[str, ...]
+    keys: pa.Array
     newcomers: int
-    left: int
-    left_groups: tuple[int, ...]
-    changed: int
+    batches: Mapping[str, int] = field(default_factory=dict)
+    left: int = 0
+    left_groups: tuple[int, ...] = ()
+    changed: int = 0
+    late: int = 0
+    alike: int = 0
 
     def people_of(self, rows: Numbers) -> pa.Array:
         """Returns the hashes of the people that some rows are about."""
         return self.people.take(pa.array(rows))
 
-    def hashes_of(self, rows: Numbers) -> tuple[pa.Array, pa.Array]:
-        """Returns the hashes of people and of rows, of some rows."""
-        return self.people_of(rows), self.rows.take(pa.array(rows))
+    def hashes_of(self, rows: Numbers) -> tuple[pa.Array, pa.Array, pa.Array]:
+        """Returns the hashes of people, of rows and of quasi-identifiers, of some rows."""
+        where = pa.array(rows)
+        return self.people.take(where), self.rows.take(where), self.keys.take(where)
 
     def numbers_of(self, rows: Numbers) -> Numbers:
         """Returns a number for the person of each of some rows, the same for the same person."""
@@ -83,12 +102,12 @@ def known_rows(
 def _rows_of_people(
     source: RowSource, person: str, keys: Sequence[str], base: Base | None, coins: Coins, by: str | None
 ) -> KnownRows:
-    who = hashes_of_cells(source.reader, [person])
     _refuse_nobody(source, person)
-    people = hash_array(who)
+    people = hash_array(hashes_of_cells(source.reader, [person], trimmed=person))
     number = pc.dictionary_encode(people).indices.to_numpy()
-    told_apart = hashes_of_cells(source.reader, [person, *([by] if by else keys)])
+    told_apart = hashes_of_cells(source.reader, [person, *([by] if by else keys)], trimmed=person)
     rows = hash_array(_with_occurrence(told_apart))
+    boxed = hash_array(hashes_of_cells(source.reader, keys))
     count = len(people)
     if base is None:
         known, there = np.zeros(count, bool), np.zeros(count, bool)
@@ -100,19 +119,25 @@ def _rows_of_people(
     changed = 0
     if base is not None:
         further, changed = _without_changed(base, people, known, further, rows, exact=by is not None)
-    left, groups = (0, ()) if base is None else _left(base, people)
     newcomers = len(np.unique(number[~known]))
-    return KnownRows(first, further, people, rows, (), newcomers, left, groups, changed)
+    known_rows = KnownRows(first, further, people, rows, boxed, newcomers, changed=changed)
+    return known_rows if base is None else _with_leavers(known_rows, base)
 
 
 def _refuse_nobody(source: RowSource, person: str) -> None:
-    nobody = sum(batch.column(0).null_count for batch in source.reader.batches([person]))
+    nobody = sum(_empty_cells(batch.column(0), person) for batch in source.reader.batches([person]))
     if nobody:
         raise BadData(
             f"{pluralize(nobody, 'row names', 'rows name')} nobody",
             where=f"column {person}",
             remedy="Give every row a person, or leave such rows out.",
         )
+
+
+def _empty_cells(cells: pa.Array, name: str) -> int:
+    """Returns how many cells are empty, or hold nothing but blanks."""
+    texts = pc.utf8_trim_whitespace(canonical(cells, name).cast(pa.large_string()))
+    return int(texts.null_count + pc.sum(pc.equal(texts, ""), min_count=0).as_py())
 
 
 def _with_occurrence(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -172,12 +197,17 @@ def _without_changed(
     return further, changed
 
 
-def _left(base: Base, people: pa.Array) -> tuple[int, tuple[int, ...]]:
-    """Returns how many people of the base are not in the table, and the groups that these are in."""
-    there = pc.is_in(base.hashes(PERSON), pc.unique(people)).to_numpy(zero_copy_only=False)
-    gone = base.rows.filter(pa.array(~there))
-    left = pc.count_distinct(gone.column(PERSON)).as_py()
-    return left, tuple(sorted(pc.unique(gone.column(HOME)).to_pylist()))
+def _with_leavers(known: KnownRows, base: Base) -> KnownRows:
+    """Returns the same, with who of the base is not in the table."""
+    there = pc.is_in(base.hashes(PERSON), pc.unique(known.people)).to_numpy(zero_copy_only=False)
+    gone = base.rows.filter(pa.array(~there & base.shown()))
+    alike = pc.is_in(known.keys.filter(pa.array(known.first)), whole_array(gone.column(KEYS)))
+    return replace(
+        known,
+        left=pc.count_distinct(gone.column(PERSON)).as_py(),
+        left_groups=tuple(sorted(pc.unique(gone.column(HOME)).to_pylist())),
+        alike=int(pc.sum(alike, min_count=0).as_py()),
+    )
 
 
 def _rows_of_batches(
@@ -189,18 +219,32 @@ def _rows_of_batches(
             remedy="Name the column that tells people apart (`person: COLUMN`), or the column of batches"
             " (`chain: {since: COLUMN}`), where nobody has two rows.",
         )
-    rows = hashes_of_cells(source.reader, keys)
-    count = len(rows)
-    own = np.stack([np.arange(count, dtype=np.uint64), np.zeros(count, np.uint64)], axis=1)
-    fresh, batches = np.ones(count, dtype=bool), ()
+    boxed = hashes_of_cells(source.reader, keys)
+    count = len(boxed)
+    fresh, batches, late = np.ones(count, dtype=bool), {}, 0
     if since is not None:
-        texts = [hash_.tobytes().hex() for hash_ in hashes_of_cells(source.reader, [since])]
-        batches = tuple(sorted(set(texts)))
-        shown = set(() if base is None else base.batches)
-        fresh = np.array([text not in shown for text in texts], dtype=bool)
+        _refuse_no_batch(source, since)
+        names = [mark.tobytes().hex() for mark in hashes_of_cells(source.reader, [since])]
+        published = {} if base is None else base.batches
+        fresh = np.array([name not in published for name in names], dtype=bool)
+        counts = Counter(names)
+        batches = {name: counts[name] for name in sorted(counts) if name not in published}
+        late = sum(max(0, counts[name] - rows) for name, rows in published.items())
+    own = np.stack([np.arange(count, dtype=np.uint64), np.zeros(count, np.uint64)], axis=1)
     own[:, 1] = np.uint64(0 if base is None else base.releases)
-    people = hash_array(own)
-    return KnownRows(fresh, np.zeros(count, bool), people, people, batches, int(fresh.sum()), 0, (), 0)
+    people, none = hash_array(own), np.zeros(count, dtype=bool)
+    newcomers = int(fresh.sum())
+    return KnownRows(fresh, none, people, people, hash_array(boxed), newcomers, batches=batches, late=late)
+
+
+def _refuse_no_batch(source: RowSource, since: str) -> None:
+    lacking = sum(_empty_cells(batch.column(0), since) for batch in source.reader.batches([since]))
+    if lacking:
+        raise BadData(
+            f"{pluralize(lacking, 'row names', 'rows name')} no batch",
+            where=f"column {since}",
+            remedy="Say of every row with which batch it came, or leave such rows out.",
+        )
 
 
 # Rows that become part of a base.
@@ -239,12 +283,23 @@ def hash_array(marks: Marks) -> pa.Array:
     return pa.Array.from_buffers(HASH, len(whole), [None, pa.py_buffer(whole.tobytes())])
 
 
-def hashes_of_cells(reader: Reader, names: Sequence[str]) -> Marks:
-    """Returns a hash for every row of a table, over the texts of these columns."""
+def hashes_of_people(keys: Sequence[str]) -> pa.Array:
+    """Returns the hashes that a base has of people, by the texts of their keys."""
+    return hash_array(joined_marks([([key.strip() for key in keys], np.arange(len(keys)))], len(keys)))
+
+
+def hashes_of_cells(reader: Reader, names: Sequence[str], *, trimmed: str | None = None) -> Marks:
+    """Returns a hash for every row of a table, over the texts of these columns.
+
+    Blanks around the texts of the column `trimmed` do not count.
+    """
     columns: list[list[pa.Array]] = [[] for _ in names]
     for batch in reader.batches(list(names)):
         for cells, name in zip(columns, names, strict=True):
-            cells.append(canonical(batch.column(name), name).dictionary_encode())
+            texts = canonical(batch.column(name), name)
+            if name == trimmed:
+                texts = pc.utf8_trim_whitespace(texts.cast(pa.large_string()))
+            cells.append(texts.dictionary_encode())
     coded, rows = [], 0
     for cells in columns:
         if not cells:
@@ -303,10 +358,10 @@ def _plain(reader: Reader, names: Sequence[str]) -> pa.Table:
     if not batches:
         return pa.schema([reader.schema.field(name) for name in names]).empty_table()
     table = pa.Table.from_batches(batches)
-    for place, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            plain = table.column(place).cast(field.type.value_type)
-            table = table.set_column(place, field.name, plain)
+    for place, cells in enumerate(table.schema):
+        if pa.types.is_dictionary(cells.type):
+            plain = table.column(place).cast(cells.type.value_type)
+            table = table.set_column(place, cells.name, plain)
     return table
 
 
@@ -345,6 +400,7 @@ def people_of_plan(
     columns: dict[str, Any] = {
         PERSON: known.people.take(where),
         ROW: known.rows.take(where),
+        KEYS: known.keys.take(where),
         GROUP: groups,
         HOME: groups,
         RELEASE: pa.array(np.full(len(classes), release, np.int32)),

@@ -50,6 +50,8 @@ UNIT = "\x1f"
 """Joins the terms of a set in a coded column, whatever joins them in the source."""
 
 
+BARE = "bare_row"
+"""The published column that tells bare rows from others, in views that have any."""
 VALUE_MARK = "="
 """Stands between the name of a column and its value where the value is a term."""
 

@@ -43,11 +43,19 @@ class BaselineCheck:
         if baseline is None:
             self._refuse_needless("the chain has no release yet: its first one says what is promised")
             return BaselineComparison(stated)
-        parts = weaker_parts(stated, baseline.statement)
+        parts = [
+            part for part in weaker_parts(stated, baseline.statement) if not self._is_for_new_groups(part)
+        ]
         if not parts:
             self._refuse_needless("the policy promises no less than the first one of the chain")
             return BaselineComparison(stated)
         return BaselineComparison(stated, self._allowed(parts, baseline))
+
+    def _is_for_new_groups(self, part: ComparedPart) -> bool:
+        """Whether a part concerns new groups alone: the tree of a quasi-identifier in a chain of groups."""
+        names = [name for name, rule in self.policy.columns.items() if rule.role.is_key]
+        trees = {f"columns.{name}.taxonomy" for name in names}
+        return self.policy.chain is not None and part.place in trees
 
     def _allowed(self, parts: Sequence[ComparedPart], baseline: BaselinePolicy) -> JsonObject:
         """Who allowed the policy to promise less, and what it promises less of; raises where nobody did."""

@@ -250,6 +250,12 @@ def stands_beside_others(policy: Policy) -> bool:
 
 def check_alone(policy: Policy, history: Sequence[ReleaseRecord]) -> None:
     """Raises where a table that must stand alone would have another one beside it."""
+    if history and history[-1].is_of_groups:
+        raise RefusedByHistory(
+            f"chain {history[-1].chain} is one of groups, and goes on as one alone",
+            where="policy",
+            remedy="Say `chain: {}` in the policy, as the first release did.",
+        )
     alone = [str(earlier.figures[ALONE]) for earlier in history if ALONE in earlier.figures]
     if not history or (not alone and stands_beside_others(policy)):
         return

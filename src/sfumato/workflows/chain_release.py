@@ -16,11 +16,12 @@ from sfumato.models.registry import make
 from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import judge_data
-from sfumato.releases.base_file import BaseFile, BaseStore
+from sfumato.policy.reference import judge_column, judge_data, judge_data_of, judge_words
+from sfumato.releases.base_file import BaseFile, BaseStore, sweep_bases
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PlannedRelease
+from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
@@ -28,13 +29,13 @@ from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
 from sfumato.search.blind_groups import least_people
 from sfumato.search.plan import Plan, aim_of
 from sfumato.system.coins import Coins
-from sfumato.system.errors import Infeasible, RefusedByHistory, UsageError
+from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import pluralize, verdict_document
 from sfumato.system.progress import Progress, one_step
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
-from sfumato.table.base import BARE, Base, write_rows
+from sfumato.table.base import BARE, GROUP_NUMBER, RELEASE, Base, write_rows
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.known_rows import KnownRows, chosen_rows, known_rows, people_of_plan
 from sfumato.table.microdata import ROW_NUMBER, Missing, Role
@@ -55,7 +56,7 @@ class GrownBase:
     """The base of a chain after a release, and what is told of it.
 
     `plan` is that of the newcomers, `None` where there are none or they wait; `waiting` counts those who
-    wait, `not_shown` further rows that are not published.
+    wait, `not_shown` further rows of its people that are not published.
     """
 
     base: Base
@@ -64,12 +65,19 @@ class GrownBase:
     waiting: int
     not_shown: int
 
+    @property
+    def shown(self) -> Truth:
+        """Which rows are those of groups that are shown."""
+        return self.base.shown()
+
 
 def grow(
     source: RowSource, policy: Policy, rule: ChainRule, base: Base | None, coins: Coins, *, progress: Progress
 ) -> GrownBase:
     """Returns the base after a release of this table."""
     keys = [name for name, column in policy.columns.items() if column.role.is_key]
+    if base is not None:
+        _check_columns(policy, base)
     with one_step(progress, "who is new"):
         known = known_rows(source, keys, base, coins, person=policy.person, by=rule.by, since=rule.since)
     least = max(rule.hold, least_people(policy.promises))
@@ -79,12 +87,12 @@ def grow(
             f"{pluralize(waiting, 'person comes', 'people come')} first, and a release waits for {least}",
             remedy="Wait for more, or ask for a smaller k or hold.",
         )
+    if base is not None and not known.newcomers and not len(known.people):
+        raise BadData("the table has no rows", remedy="Look whether it is the right one.")
     plan, added = None, None
     if known.newcomers and not waiting:
         newcomers = chosen_rows(source, known.first)
-        plan = plan_table(
-            newcomers, _alone(policy), coins=coins.of("groups"), one_by_one=True, progress=progress
-        )
+        plan = _plan_of_newcomers(newcomers, policy, known, base, coins, progress)
         added = people_of_plan(newcomers, plan.recoding, base, known, policy.published)
     if base is None:
         if added is None:
@@ -94,14 +102,54 @@ def grow(
         )
     grown = base.after_release(
         base.rows.slice(0, 0) if added is None else added,
-        policy=policy.digest,
-        batches=() if waiting else known.batches,
+        policy=judge_words(view_policy(policy)),
+        batches={} if waiting else known.batches,
         leaving=known.left_groups if rule.leavers is Leavers.WITHHELD else (),
     )
-    before = len(grown.rows)
-    if known.further.any() and rule.again is Again.BARE:
-        grown = _with_bare_rows(source, policy, known, grown, progress)
-    return GrownBase(grown, plan, known, waiting, int(known.further.sum()) - len(grown.rows) + before)
+    before, where = len(grown.rows), np.flatnonzero(known.further)
+    theirs = int((grown.homes_of(known.people_of(where)) >= 0).sum())
+    if theirs and rule.again is Again.BARE:
+        grown = _with_bare_rows(
+            source, policy, known, grown, new=rule.shows is Shows.NEWCOMERS, progress=progress
+        )
+    return GrownBase(grown, plan, known, waiting, theirs - len(grown.rows) + before)
+
+
+def _check_columns(policy: Policy, base: Base) -> None:
+    """Raises where a policy publishes other columns than earlier releases of its chain."""
+    published = set(policy.published)
+    keys = {name for name in policy.published if policy.columns[name].role.is_key}
+    changed = sorted(published ^ set(base.published)) or sorted(keys ^ set(base.keys))
+    if changed:
+        what = "published or not" if published != set(base.published) else "quasi-identifiers or not"
+        raise RefusedByHistory(
+            f"columns are not what they were in earlier releases of the chain ({what}): {', '.join(changed)}",
+            where="policy, columns",
+            remedy="Publish the same columns, or start a new chain with people who were never published.",
+        )
+
+
+def _plan_of_newcomers(
+    newcomers: RowSource,
+    policy: Policy,
+    known: KnownRows,
+    base: Base | None,
+    coins: Coins,
+    progress: Progress,
+) -> Plan:
+    """Returns the plan of the rows in which newcomers show their values."""
+    try:
+        return plan_table(
+            newcomers, _alone(policy), coins=coins.of("groups"), one_by_one=True, progress=progress
+        )
+    except Infeasible as refused:
+        if base is None:
+            raise
+        raise Infeasible(
+            f"{pluralize(known.newcomers, 'newcomer')} cannot be put into groups by themselves:"
+            f" {refused.message}",
+            remedy="Wait until more have come, or leave them out: nobody joins an earlier group.",
+        ) from None
 
 
 def _alone(policy: Policy) -> Policy:
@@ -110,18 +158,20 @@ def _alone(policy: Policy) -> Policy:
 
 
 def _with_bare_rows(
-    source: RowSource, policy: Policy, known: KnownRows, base: Base, progress: Progress
+    source: RowSource, policy: Policy, known: KnownRows, base: Base, *, new: bool, progress: Progress
 ) -> Base:
     """Returns the base with further rows of its people in boxes of others, without any unchanged column.
 
-    What no group of other people covers makes groups of its own, of as many people as any group has.
+    What no group of other people covers makes groups of its own, of as many people as any group has. With
+    `new`, the boxes are those of the newest release: its file shows no others.
     """
     codings = [coding for coding in policy.codings if coding.role.is_key]
     rows = chosen_rows(source, known.further)
     table = rows.count(codings, missing=Missing.OWN_VALUE, person=ROW_NUMBER, progress=progress)
     where = np.flatnonzero(known.further)
     homes = base.homes_of(known.people_of(where))
-    boxes = base.boxes()
+    homes = np.where(np.isin(homes, np.array(base.withheld, np.int64)), -1, homes)
+    boxes = base.boxes(new=new)
     names = [column.name for column in table.keys]
     texts = list(zip(*(boxes.texts[name] for name in names), strict=True))
     chosen = boxes_for_bare_rows(table, texts, boxes.groups, homes)
@@ -173,6 +223,7 @@ class ChainDelivery:
         self.chain, self.versions = baseline.chain, None
         self.identifying_rows: dict[str, JsonObject] = {}
         self.keep: StageText = discard
+        self._sealed: BaseFile | None = None
         self._rule, self._fingerprint, self._baseline = policy.chain, fingerprint, baseline
         self._ledger, self._ignore_chains, self._progress = ledger, tuple(ignore_chains), progress
         self._form = form_of(source)
@@ -180,8 +231,9 @@ class ChainDelivery:
     def __enter__(self) -> ChainDelivery:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self._sealed is not None and self._ledger is not None:
+            sweep_bases(self._ledger)
 
     def plan(self, history: Sequence[ReleaseRecord]) -> list[PlannedRelease]:
         """Returns the release, planned beside the base of its chain."""
@@ -193,9 +245,8 @@ class ChainDelivery:
         compared = self._baseline.hold(history)
         store = None if self._ledger is None else BaseStore.of(self._ledger)
         before = _base_before(store, history)
-        if store is not None and self._ledger is not None and not self._ledger.readonly:
-            for record in history[:-1]:
-                store.forget(record.memory)
+        if self._ledger is not None:
+            sweep_bases(self._ledger)
         grown = grow(
             self.source,
             self.policy,
@@ -204,13 +255,11 @@ class ChainDelivery:
             self._coins(len(history)),
             progress=self._progress,
         )
-        shown = grown.base.shown()
+        shown = grown.shown
         if self._rule.shows is Shows.NEWCOMERS:
             shown = shown & grown.base.is_new
         if not shown.any():
-            raise Infeasible(
-                "nothing is left to show", remedy="Wait for newcomers, or let people who left linger."
-            )
+            raise Infeasible("the release would show nothing", remedy=_remedy_for_nothing(self._rule, grown))
         sealed = BaseFile.of(grown.base)
         record = ReleaseRecord(
             release="",
@@ -223,16 +272,17 @@ class ChainDelivery:
             ignore_chains=self._ignore_chains,
             statement=compared.statement,
             table=self._fingerprint.digest,
-            figures=_figures(grown, shown),
+            figures=_figures(grown, shown, before, self._rule),
             memory=memory_bytes(sealed.notes),
             people=mark_bytes(self._fingerprint.people),
         )
         view = grown.base.view(shown)
-        rules = _view_policy(self.policy, marked=BARE in view.column_names)
+        rules = view_policy(self.policy, marked=BARE in view.column_names)
 
         def judge(path: Path, private: Path) -> tuple[Verdict, ...]:
             verdicts = self._judge(path, private, before, grown.base, shown)
             if store is not None:
+                self._sealed = sealed
                 store.keep(sealed)
             return verdicts
 
@@ -254,10 +304,15 @@ class ChainDelivery:
         return None
 
     def _coins(self, releases: int) -> Coins:
-        if self._ledger is None or self._ledger.readonly:
+        """Returns the coins of a release: a rehearsal draws the same ones, where the key is there."""
+        ledger, purpose = self._ledger, f"sfumato coins {self.chain} {releases}".encode()
+        if ledger is None:
             return Coins.fresh()
-        purpose = f"sfumato coins {self.chain} {releases}".encode()
-        return Coins(self._ledger.signing_key.derived(purpose))
+        if not ledger.readonly:
+            return Coins(ledger.signing_key.derived(purpose))
+        if ledger.key_path is None or not ledger.key_path.exists():
+            return Coins.fresh()
+        return Coins(Key.load(ledger.key_path).derived(purpose))
 
     def _write(self, rows: Any, path: Path) -> None:
         write_rows(rows, path, self.source.reader, self.source.memory, self._progress)
@@ -267,20 +322,18 @@ class ChainDelivery:
     ) -> tuple[Verdict, ...]:
         """Has the written file judged: by itself, and beside what was published before."""
         judge = _FileJudge(self, private, path.suffix)
-        marked, first = bool((shown & base.is_bare).any()), shown & ~base.is_bare
-        if marked:
-            judge.form_of(path)
-        verdicts = judge.promises(judge.written("first_rows", base, first) if marked else path)
-        if before is None:
-            return verdicts
-        if (first & base.is_new).any():
-            judge.promises(judge.written("newcomers", base, first & base.is_new))
-        if self._rule.shows is Shows.EVERYBODY:
+        marked = bool((shown & base.is_bare).any())
+        if len(base.policies) == 1:
+            judge.form_of(path, marked=marked)
+        verdicts: list[Verdict] = []
+        for number in range(len(base.policies)):
+            verdicts += judge.policy(base, number, shown & base.made_under(number))
+        if before is not None and self._rule.shows is Shows.EVERYBODY:
             lasting = replace(before, withheld=base.withheld)
             earlier = judge.written("earlier", lasting, lasting.shown(), marked=marked)
             added = judge.written("added", base, shown & base.is_new, marked=marked)
             verdicts += agreed((judge.growth(path, earlier, added),))
-        return verdicts
+        return tuple(verdicts)
 
 
 @dataclass(frozen=True)
@@ -291,44 +344,81 @@ class _FileJudge:
     private: Path
     suffix: str
 
-    def written(self, name: str, base: Base, rows: Truth, *, marked: bool = False) -> Path | None:
+    def written(
+        self, name: str, base: Base, rows: Truth, *, marked: bool = False, numbered: bool = False
+    ) -> Path | None:
         """Returns a private file of some rows of a base; `None` where there are none."""
         if not rows.any():
             return None
         path = self.private / f"{name}{self.suffix}"
-        self.delivery._write(base.view(rows, marked=marked), path)
+        self.delivery._write(base.view(rows, marked=marked, numbered=numbered), path)
         return path
 
-    def form_of(self, path: Path) -> None:
-        """Raises where the bytes of a file with bare rows are not as they should be."""
-        rules = _view_policy(self.delivery.policy, marked=True)
-        self._recheck(path, replace(rules, promises=Promises((make("k-anonymity", {"k": 1}),))))
+    def form_of(self, path: Path, *, marked: bool) -> None:
+        """Raises where the bytes of a file are not as they should be, or show what no taxonomy has."""
+        rules = view_policy(self.delivery.policy, marked=marked)
+        rules = replace(rules, promises=Promises((make("k-anonymity", {"k": 1}),)))
+        self._recheck(path, judge_data(rules))
 
-    def promises(self, path: Path | None) -> tuple[Verdict, ...]:
-        """Returns the verdicts on a file without bare rows: each row is another person's."""
-        return () if path is None else self._recheck(path, _view_policy(self.delivery.policy, marked=False))
+    def policy(self, base: Base, number: int, rows: Truth) -> tuple[Verdict, ...]:
+        """Returns the verdicts on the groups that were made by one policy of a base.
+
+        Rows are of different people. Groups are judged as a reader sees them, and once more one by one.
+        """
+        rules = judge_data_of(base.policies[number])
+        path = self.written(f"rows_{number}", base, rows)
+        if path is None:
+            return ()
+        verdicts = self._recheck(path, rules)
+        groups = self.written(f"groups_{number}", base, rows, numbered=True)
+        if groups is not None:
+            columns = {**rules["columns"], GROUP_NUMBER: {**NO_TAXONOMY, "ranges": False}}
+            self._recheck(groups, {**rules, "columns": columns})
+        if len(base.policies) == 1:
+            return verdicts
+        releases = np.unique(base.numbers(RELEASE)[rows]).tolist()
+        named = f"(people who came in {_named_releases(releases)})"
+        return tuple(replace(verdict, promise=f"{verdict.promise} {named}") for verdict in verdicts)
 
     def growth(self, path: Path, earlier: Path | None, added: Path | None) -> Verdict:
         """Returns whether earlier rows stay as they were published."""
         source, form = self.delivery.source, self.delivery._form
         return check_growth(path, earlier, added, form=form, memory=source.memory)
 
-    def _recheck(self, path: Path, policy: Policy) -> tuple[Verdict, ...]:
+    def _recheck(self, path: Path, rules: Mapping[str, Any]) -> tuple[Verdict, ...]:
         memory, progress = self.delivery.source.memory, self.delivery._progress
-        verdicts = recheck(
-            path, judge_data(policy), form=self.delivery._form, memory=memory, progress=progress
-        )
-        return agreed(verdicts)
+        return agreed(recheck(path, rules, form=self.delivery._form, memory=memory, progress=progress))
 
 
-def _view_policy(policy: Policy, *, marked: bool) -> Policy:
+NO_TAXONOMY = judge_column(ColumnRule(Role.QUASI))
+"""What the judge is told of the column that tells groups apart."""
+
+
+def _named_releases(numbers: Sequence[int]) -> str:
+    """Says which releases these are.
+
+    >>> _named_releases([1]), _named_releases([2, 3, 5])
+    ('release 1', 'releases 2, 3, 5')
+    """
+    return f"release{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
+
+
+def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
     """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
     columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
     return replace(policy, columns=columns, person=None, knows=None, chain=None)
 
 
-def _figures(grown: GrownBase, shown: Truth) -> JsonObject:
+def _remedy_for_nothing(rule: ChainRule, grown: GrownBase) -> str:
+    """Says what can be done where a release has nothing to show."""
+    if rule.shows is Shows.NEWCOMERS and grown.shown.any():
+        return "Nobody is new: release when people have come, or say `shows: everybody`."
+    return "Every group has somebody who left: let them stay with `leavers: linger`, or wait for newcomers."
+
+
+def _figures(grown: GrownBase, shown: Truth, before: Base | None, rule: ChainRule) -> JsonObject:
     base, plan, known = grown.base, grown.plan, grown.known
+    withheld = set(base.withheld) - set(() if before is None else before.withheld)
     sizes = base.sizes(shown)
     figures: JsonObject = {
         "rows": int(shown.sum()),
@@ -341,11 +431,16 @@ def _figures(grown: GrownBase, shown: Truth) -> JsonObject:
     more = {
         "waiting": grown.waiting,
         "left": known.left,
+        "groups withheld": len(withheld),
         "bare rows": int((shown & base.is_bare).sum()),
         "rows not shown": grown.not_shown,
-        "changed": known.changed,
+        "rows changed": known.changed,
+        "rows too late": known.late,
+        "same as leavers": known.alike,
     }
     figures |= {name: count for name, count in more.items() if count}
+    if known.left and rule.leavers is Leavers.WITHHELD:
+        figures["groups withheld"] = len(withheld)
     if plan is not None and plan.grouped is not None:
         figures["grouping"] = "blind" if plan.grouped.blind else "informed"
     return figures
@@ -355,10 +450,9 @@ def _base_before(store: BaseStore | None, history: Sequence[ReleaseRecord]) -> B
     """Returns the base after the last release of a chain; `None` where there is none yet."""
     if not history or store is None:
         return None
-    memory = history[-1].memory
-    if not BaseFile.is_named_in(memory):
+    if not history[-1].is_of_groups:
         raise RefusedByHistory(
             "the releases of this chain are no groups of people, and groups cannot go on from them",
             remedy="Start a new chain with people never published, or leave `chain` out of the policy.",
         )
-    return store.open(memory)
+    return store.open(history[-1].memory)

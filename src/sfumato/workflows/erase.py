@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original
 from sfumato.policy.policy import Policy
+from sfumato.releases.base_file import BaseFile, BaseStore, sweep_bases
 from sfumato.releases.issue import recover
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
+from sfumato.releases.ledger.erasure import ErasedBase, ErasureRequest, erase_people
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import memory_bytes
 from sfumato.releases.names import checked_name
 from sfumato.releases.receipt import Erasure
 from sfumato.releases.staging import StepHook, no_hook
@@ -103,13 +105,23 @@ def erase(
     theirs, in_table = None, 0
     if source is not None and rules is not None:
         history, show = opened.history(chain), progress or silent
+        if named and history and history[-1].is_of_groups:
+            raise UsageError(
+                f"chain {chain} is one of groups that tells nobody apart: whose rows are in it is not known",
+                remedy=f"End the chain, which deletes what is kept of it: `sfumato ledger retire {chain}`.",
+            )
         if named:
             theirs = sorted(set(named))
             request = _with_rows(request, source, rules, history, theirs, show)
         elif told_by is not None:
             theirs = rows_of_keys(source, told_by, keys)
             request, in_table = _with_batches(request, source, rules, history, keys, show)
-    entry, erased = erase_people(opened, request, in_table=in_table, at=at)
+    request = _with_bases(request, opened, keys)
+    try:
+        entry, erased = erase_people(opened, request, in_table=in_table, at=at)
+    except BaseException:
+        sweep_bases(opened)
+        raise
     report = Erasure.of(entry, erased, rows=theirs, postgresql=opened.database.path is None)
     return report.beside_unsettled(unsettled)
 
@@ -129,6 +141,31 @@ def _person_column(policy: Policy | None, column: str | None) -> str | None:
     if column is not None and declared and column not in declared:
         raise UsageError("the policy tells people apart by another column", where=f"column {column}")
     return column or (declared[0] if declared else None)
+
+
+def _with_bases(request: ErasureRequest, ledger: Ledger, keys: Sequence[str]) -> ErasureRequest:
+    """Returns the request with the bases of chains of groups, without these people; they are on disk."""
+    last = {record.chain: record for record in ledger.history() if record.is_of_groups}
+    if not last:
+        return request
+    from sfumato.table.known_rows import hashes_of_people  # noqa: PLC0415  # rows, for chains of groups alone
+
+    store, people = BaseStore.of(ledger), hashes_of_people(keys)
+    bases, closed_to = list[ErasedBase](), list[str]()
+    for record in last.values():
+        if not store.has(record.memory):  # lost, and nobody in it with it
+            continue
+        base = store.open(record.memory)
+        if not base.tells_people:
+            closed_to.append(record.chain)
+            continue
+        left, count = base.without(people)
+        if count:
+            sealed = BaseFile.of(left)
+            store.keep(sealed)
+            groups, after = len(left.withheld) - len(base.withheld), memory_bytes(sealed.notes)
+            bases.append(ErasedBase(record.number, record.memory, after, count, groups))
+    return replace(request, bases=tuple(bases), closed_to=tuple(closed_to))
 
 
 def _with_batches(

@@ -154,6 +154,11 @@ def release(
     else:
         from sfumato.workflows.chain_release import ChainDelivery  # noqa: PLC0415  # for chains of groups alone
 
+        if taken is not None:
+            raise UsageError(
+                "a chain of groups takes over no earlier plan: newcomers are grouped by themselves",
+                remedy="Leave `reuse_plan` out.",
+            )
         new_delivery = ChainDelivery(
             *read, rules, list(places), baseline=baseline, ledger=opened, ignore_chains=apart, progress=show
         )
@@ -200,6 +205,7 @@ def _checked_on_the_way(
     The fingerprint is that of the rows as they are: fewer digits make no other table of them.
     """
     source = with_preset_check(source, policy, progress)
+    policy.check_columns(source.columns)
     source, fingerprint = with_fingerprint(source, person_columns(policy))
     checked = with_name_check(with_digits(source, policy.digits), policy)
     return with_warnings(checked, policy, warn, progress=progress), fingerprint

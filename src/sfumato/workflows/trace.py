@@ -173,6 +173,11 @@ def imprint_documents(history: Sequence[ReleaseRecord]) -> list[JsonMapping]:
 
 def _refuse_forgotten(history: Sequence[ReleaseRecord]) -> None:
     for record in history:
+        if record.is_of_groups:
+            raise RefusedByHistory(
+                f"chain {record.chain} is one of groups, and its releases leave no imprint",
+                remedy="Audit its files together, oldest first: `sfumato audit 1.csv 2.csv -p policy.yaml`.",
+            )
         if not record.memory:
             raise RefusedByHistory(
                 f"release {record.sequence} of chain {record.chain} left no imprint, so nothing can be"

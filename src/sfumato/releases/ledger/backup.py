@@ -241,10 +241,19 @@ def backup(ledger: Ledger, path: str | Path) -> Path:
         copied = Ledger(f"sqlite:///{part}", readonly=True)
         copied.database.vault = ledger.database.vault  # no key lies beside the copy
         _require_whole(copied)
+        _copy_bases(ledger, target)
         os.link(part, target)
     finally:
         _remove(part)
     return target
+
+
+def _copy_bases(ledger: Ledger, target: Path) -> None:
+    """Copies the bases of chains of groups, which are encrypted, to a folder beside a backup."""
+    from sfumato.releases.base_file import BaseStore  # noqa: PLC0415  # it knows ledgers
+
+    if ledger.key_path is not None:
+        BaseStore.of(ledger).copy_to(BaseStore.beside(target).folder)
 
 
 def _remove(part: Path) -> None:
@@ -288,8 +297,12 @@ def restore(
             "--accept-loss restores it all the same, and closes the chains that lost something.",
         )
     _require_key(old, key_path)
+    from sfumato.releases.base_file import BaseStore  # noqa: PLC0415  # it knows ledgers
+
     _copy(old.database, new, also=lambda connection: _enter_loss(connection, missing, key_path))
-    return Ledger(url, key=key)
+    restored = Ledger(url, key=key)
+    BaseStore.beside(Path(path)).copy_to(BaseStore.of(restored).folder)
+    return restored
 
 
 def missing_in(

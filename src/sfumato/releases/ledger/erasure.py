@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import Connection, delete, select, update
 
+from sfumato.releases.base_file import sweep_bases
 from sfumato.releases.ledger import encryption as underway
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.cross_chain_overlap import closed_chains
@@ -48,12 +49,28 @@ ERASURE_STEPS = (
 
 
 @dataclass(frozen=True)
+class ErasedBase:
+    """The base of a chain of groups from which people were taken out: what its last release remembers of it.
+
+    `number` is that of the entry, which remembers `before`, and `after` from the erasure on. `people` were in
+    it, and `groups` are withheld with everybody in them.
+    """
+
+    number: int
+    before: bytes = field(repr=False)
+    after: bytes = field(repr=False)
+    people: int
+    groups: int
+
+
+@dataclass(frozen=True)
 class ErasureRequest:
     """Who is to be erased: their marks, and what the table says of those whom no mark in an entry tells.
 
     `column` tells people apart. `rows` maps numbers of entries to how many rows of theirs the release held,
     where rows are told by batches; it was counted when `chain` ended with the entry whose hash is `after`.
-    `unmarked` people have no key at all: they are known by their rows alone.
+    `unmarked` people have no key at all: they are known by their rows alone. `bases` are those of chains of
+    groups, without these people; `closed_to` names such chains in which nobody can be found.
     """
 
     marks: Marks = field(repr=False)
@@ -62,6 +79,8 @@ class ErasureRequest:
     rows: Mapping[int, int] = field(default_factory=dict)
     after: str | None = None
     unmarked: int = 0
+    bases: tuple[ErasedBase, ...] = ()
+    closed_to: tuple[str, ...] = ()
 
     @property
     def people(self) -> int:
@@ -143,6 +162,7 @@ def erase_people(
             remedy="Run `sfumato ledger recover` when nobody else uses it.",
         ) from None
     at("cleaned")
+    sweep_bases(ledger)
     at("done")
     return entry, tried[-1]
 
@@ -170,6 +190,7 @@ def _check_unchanged(connection: Connection, request: ErasureRequest) -> None:
 def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
     """Takes the people out of every entry; returns what its digests are now."""
     erased, redactions = ErasedEntries(request), Redactions.of(connection)
+    bases = {base.number: base for base in request.bases}
     for bare in entries.releases(connection, None, memory=False):
         entry = entries.at(connection, bare.number)
         if entry is None or not (redactions.is_whole(entry) or not entry.memory):
@@ -178,6 +199,13 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
         count = len(marked)
         if extra := request.rows.get(entry.number, 0):
             memory, count = with_erased(memory, extra), count + extra
+        if base := bases.pop(entry.number, None):
+            if entry.memory != base.before or _is_followed(connection, entry):
+                raise LedgerConflict(
+                    f"chain {entry.chain} went on while people were taken out of it",
+                    remedy="Try again on the new state.",
+                )
+            memory, count = base.after, count + base.people
         stored = _stored(connection, entry, redactions)
         people, removed = marks_without(stored, request.marks)
         if memory != entry.memory:
@@ -192,6 +220,12 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
             erased.found = np.concatenate([erased.found, marked, removed])
     erased.tables = _forget_tables(connection, {entry.chain for entry in erased.records})
     return erased
+
+
+def _is_followed(connection: Connection, entry: Entry) -> bool:
+    """Whether a chain went on after an entry."""
+    last = entries.last_of_chain(connection, entry.chain)
+    return last is None or last.hash != entry.hash
 
 
 def _forget_tables(connection: Connection, chains: set[str]) -> list[int]:
@@ -281,6 +315,7 @@ def retire(ledger: Ledger, chain: str) -> Retirement:
         }
 
     entry = ledger.enter_notice(RETIREMENT, compose)
+    sweep_bases(ledger)
     recipients = sorted({record.recipient or "–" for record in records})
     return Retirement(name, entry.number, len(records), tuple(recipients))
 

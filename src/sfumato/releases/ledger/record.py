@@ -79,6 +79,11 @@ class ReleaseRecord:
     sequence: int = 0
     hash: str = ""
 
+    @property
+    def is_of_groups(self) -> bool:
+        """Whether it is of a chain of groups: it then remembers where the base of the chain is."""
+        return notes_of_groups(self.memory) is not None
+
     @classmethod
     def of(cls, entry: Entry) -> ReleaseRecord:
         """Returns the record that a sealed entry holds."""
@@ -146,6 +151,22 @@ class HistoryComparison:
 
 HistoryCheck = Callable[[Sequence[ReleaseRecord], ReleaseRecord], JsonMapping | HistoryComparison | None]
 """Compares a release with earlier ones of its chain; raises `RefusedByHistory`, or returns more figures."""
+
+
+GROUPS = "groups"
+"""What the memory of a release of groups says."""
+LONGEST_NOTES = 1000
+
+
+def notes_of_groups(memory: bytes) -> JsonMapping | None:
+    """Returns what a release of groups remembers: the digest of its base, and its key; else `None`."""
+    if not memory or len(memory) > LONGEST_NOTES:
+        return None
+    try:
+        notes = json.loads(memory)
+    except ValueError:
+        return None
+    return notes if isinstance(notes, dict) and notes.get("kind") == GROUPS else None
 
 
 def memory_bytes(content: bytes | JsonMapping | None) -> bytes:
