@@ -1,9 +1,9 @@
 """Chains of releases and recipients over one partition of people, enumerated: views of a base of groups.
 
 Newcomers of a release are grouped among themselves (`oracles.groups`) and enter the *base*. Every file is a
-*view* of the base: some groups with a coarser box, some groups not at all, further rows of people bare. The
-adversary holds all views, and knows who came and left when, and who is in which group even where a view leaves
-the group out.
+*view* of the base: some groups with a coarser box, some groups not at all, further rows of people bare.
+The adversary holds all views, knows who came and left when, and who is in which group, even where a view
+leaves the group out.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class History:
     block: int
     rules: Rules
     recipients: tuple[Callable, ...]
-    """One function per recipient: (group, keys, coins) -> the columns whose boxes are raised, or None for a group
-    that is left out. It is asked once for each group; a mark is never drawn again."""
+    """One function per recipient: (group, keys, coins) -> the columns whose boxes are raised, or None if the
+    group is left out. It is asked once for each group; a mark is never drawn again."""
     leavers: str = "linger"
 
 
@@ -107,17 +107,20 @@ def _bare_rows(history: History, step: Step, base: list[Group], boxes: list) -> 
 
 
 def publish_chain(history: History, plans: tuple, world: tuple[str, ...]) -> dict:
-    """Observation -> probability; an observation is a tuple of releases, each a tuple of views or `REFUSED`."""
+    """Observation -> probability; an observation has one entry per release, its views or `REFUSED`."""
     told = tuple(biography[:rows] for biography, rows in zip(world, history.shows, strict=True))
     held = tuple(contents(kind, told) for plan in plans for kind in plan)
-    memory = _MEMORY.setdefault((history, plans), {})
+    if (history, plans) not in _MEMORY:
+        _MEMORY.clear()
+        _MEMORY[history, plans] = {}
+    memory = _MEMORY[history, plans]
     if held not in memory:
         memory[held] = every_outcome(lambda coins: _run(history, plans, told, coins))
     return memory[held]
 
 
 _MEMORY: dict = {}
-"""History and plans -> what was read -> what comes of it. The program reads nothing else of a world."""
+"""For one history and its plans: what was read of a world -> what comes of it. Nothing else is read."""
 
 
 def _run(history: History, plans: tuple, told: tuple[str, ...], coins: Coins) -> tuple:
@@ -172,7 +175,7 @@ def groups_hidden(observation: tuple) -> set[tuple[int, ...]]:
     return everything - {group.members for group in groups_seen(observation)}
 
 
-# Ways to make a view ---------------------------------------------------------------------------------------------
+# Ways to make a view --------------------------------------------------------------------------------------
 
 
 def plain(_group: Group, _keys: tuple, _coins: Coins) -> tuple:
@@ -201,5 +204,5 @@ def raised_by_values(group: Group, _keys: tuple, _coins: Coins) -> tuple:
 
 
 def left_out_by_values(group: Group, _keys: tuple, _coins: Coins) -> tuple | None:
-    """Groups that show some value only once are left out: a function of the base, and nobody's row is known."""
+    """Groups that show some value only once are left out: a function of the base, nobody's row is asked."""
     return None if any(values.count(v) == 1 for values in group.classes for v in values) else ()

@@ -1,10 +1,9 @@
-"""Groups of people, as a reference program and an enumeration of all worlds: the oracle of blind grouping.
+"""Blind grouping as a reference program: what is published, with the probability of every fall of its coins.
 
-The program makes *units* from keys alone, sorts them into *kinds* (equal size, equal number of rows), cuts each
-kind into *blocks* of equally many neighbouring units, and joins the units of a block that break a promise, in
-an order drawn by secret coins. What is published is every group's members and, row by row, their values as a
-multiset. `believed` deals the values out in every possible way, runs the program with every outcome of its
-coins and hands back, as exact fractions, what an adversary believes who knows everything but the coins.
+The program makes *units* from keys alone, sorts them into *kinds* (equal size, equal number of rows), cuts
+each kind into *blocks* of equally many neighbouring units, and joins the units of a block that break a
+promise, in an order drawn by secret coins. What is published is every group's members and, row by row, their
+values as a multiset. `oracles.group_beliefs` computes what that tells.
 
 A person is a number; a *biography* is a string, one letter for the value of each row that the person shows; a
 *world* is a tuple of biographies, one per person. Nothing of the project is imported.
@@ -12,13 +11,12 @@ A person is a number; a *biography* is a string, one letter for the value of eac
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import lcm
 from typing import NamedTuple
 
 REFUSED = "refused"
@@ -27,7 +25,7 @@ REFUSED = "refused"
 CERTAIN = Fraction(1)
 
 
-# Coins ------------------------------------------------------------------------------------------------------
+# Coins ----------------------------------------------------------------------------------------------------
 
 
 class Coins:
@@ -72,7 +70,7 @@ def every_outcome(program: Callable[[Coins], object]) -> dict:
     return dict(chances)
 
 
-# Promises: each asks one class, which is the sorted string of its values -------------------------------------
+# Promises: each asks one class, which is the sorted string of its values ----------------------------------
 
 
 @dataclass(frozen=True)
@@ -105,24 +103,20 @@ class Closeness:
 
     def __call__(self, values: str) -> bool:
         apart = [
-            abs(Fraction(values.count(v), len(values)) - Fraction(self.reference.count(v), len(self.reference)))
+            abs(
+                Fraction(values.count(v), len(values))
+                - Fraction(self.reference.count(v), len(self.reference))
+            )
             for v in set(values + self.reference)
         ]
         return sum(apart) / 2 <= self.most
 
 
-class Always(NamedTuple):
-    """No promise about values."""
-
-    def __call__(self, values: str) -> bool:  # noqa: ARG002  # every promise is asked a class
-        return True
-
-
-# Units, kinds, blocks: from keys alone ------------------------------------------------------------------------
+# Units, kinds, blocks: from keys alone --------------------------------------------------------------------
 
 
 def units_from_keys(people: Iterable[int], keys: dict[int, tuple[int, ...]], k: int) -> list[tuple[int, ...]]:
-    """Neighbouring units of k to 2k - 1 people: halves along the widest column, as long as halves are large."""
+    """Neighbouring units of k to 2k - 1 people: halves along the widest column, as long as halves have k."""
     members = sorted(people)
     if len(members) < 2 * k:
         return [tuple(members)] if len(members) >= k else []
@@ -133,8 +127,10 @@ def units_from_keys(people: Iterable[int], keys: dict[int, tuple[int, ...]], k: 
     return units_from_keys(members[:middle], keys, k) + units_from_keys(members[middle:], keys, k)
 
 
-def blocks_of(units: list[tuple[int, ...]], size: int, coins: Coins) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """Blocks of exactly `size` neighbouring units of one kind; left-over units, drawn by coins, are not shown.
+def blocks_of(
+    units: list[tuple[int, ...]], size: int, coins: Coins
+) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """Blocks of exactly `size` neighbouring units of one kind; left-over units are drawn, and not shown.
 
     Fewer than twice as many units are one block.
     """
@@ -155,7 +151,7 @@ def planned(
     coins: Coins,
     fewest: int = 1,
 ) -> tuple:
-    """The kinds of a release, each a tuple of blocks of units; people of a kind of too few units are not shown.
+    """The kinds of a release, each a tuple of blocks of units; a kind of too few units is not shown.
 
     `shows` says how many rows each newcomer shows: people are grouped with people who show as many.
     """
@@ -167,7 +163,7 @@ def planned(
     return tuple(blocks_of(units, block, coins) for units in kinds.values() if len(units) >= fewest)
 
 
-# Joining: reads nothing but the classes of units ----------------------------------------------------------------
+# Joining: reads nothing but the classes of units ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -180,9 +176,9 @@ class Rules:
     decoys_in: str = "all"
     """`all` blocks, or only the `quiet` ones, in which no unit breaks a promise."""
     stuck: str = "in turn"
-    """Blocks that cannot keep a promise take whole blocks one after the other, `in turn`, or all `at once`."""
+    """Blocks that cannot keep a promise are joined with others one after the other, or all `at once`."""
     spent: str = "reopen"
-    """A stuck block that finds no block left: `refuse` the release, or `reopen` what earlier ones have joined."""
+    """A stuck block finds no block left: `refuse` the release, or `reopen` what earlier ones have joined."""
 
     def keep(self, classes: tuple[str, ...]) -> bool:
         return _keeps(self.promises, classes)
@@ -224,7 +220,7 @@ def joined_in_block(block: tuple, rules: Rules) -> dict:
 
 
 def joined_blocks(kind: tuple, stuck: list[int], rules: Rules, coins: Coins) -> list[list[int]] | None:
-    """Which blocks are joined as wholes, because some of them are stuck; None if the kind stops the release."""
+    """Which blocks are joined as wholes, since some of them are stuck; None if the kind stops the release."""
 
     def kept(blocks: list[int]) -> bool:
         return rules.keep(united(tuple(unit for block in blocks for unit in kind[block])))
@@ -272,7 +268,7 @@ def grouped(kind: tuple, rules: Rules) -> dict:
     return every_outcome(lambda coins: groups_of_kind(kind, rules, coins))
 
 
-# What is published ----------------------------------------------------------------------------------------------
+# What is published ----------------------------------------------------------------------------------------
 
 
 class Group(NamedTuple):
@@ -319,146 +315,3 @@ def _published(plan: tuple, rules: Rules, held: tuple) -> dict:
 @lru_cache(maxsize=10_000)
 def _members(kind: tuple, group: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
     return tuple(sorted(person for block, unit in group for person in kind[block][unit]))
-
-
-# Worlds and beliefs -----------------------------------------------------------------------------------------------
-
-
-def dealt(values: str) -> Iterator[tuple[str, ...]]:
-    """Every way to deal a multiset of values out to people, each once."""
-    left = Counter(values)
-
-    def deal(count: int) -> Iterator[tuple[str, ...]]:
-        if not count:
-            yield ()
-            return
-        for value in sorted(left):
-            if left[value]:
-                left[value] -= 1
-                for rest in deal(count - 1):
-                    yield (value, *rest)
-                left[value] += 1
-
-    yield from deal(len(values))
-
-
-def worlds_of(*rows: str) -> Iterator[tuple[str, ...]]:
-    """Every world in which the first rows of people hold one multiset, their second rows another, and so on."""
-    for deal in product(*(list(dealt(values)) for values in rows)):
-        yield tuple("".join(biography) for biography in zip(*deal, strict=True))
-
-
-class Belief:
-    """What is believed after one observation: each person's biographies, with whole numbers as weights."""
-
-    def __init__(self, people: int):
-        self.people: list[dict[str, int]] = [{} for _ in range(people)]
-        self.weight = 0
-
-    def about(self, person: int, row: int = 0) -> dict[str, Fraction]:
-        """Value -> belief that one shown row of a person has it."""
-        return {value: Fraction(w, self.weight) for value, w in self._weights(person, row).items() if w}
-
-    def ever(self, person: int, value: str) -> Fraction:
-        """The belief that some row of a person has a value."""
-        return Fraction(sum(w for b, w in self.people[person].items() if value in b), self.weight)
-
-    def equals(self, person: int, row: int, values: str) -> bool:
-        """Whether the belief about a row is the histogram of a class."""
-        weights = self._weights(person, row)
-        shares = Counter(values)
-        return all(
-            weights.get(value, 0) * len(values) == shares[value] * self.weight
-            for value in weights.keys() | shares.keys()
-        )
-
-    def _weights(self, person: int, row: int) -> dict[str, int]:
-        weights: dict[str, int] = {}
-        for biography, weight in self.people[person].items():
-            weights[biography[row]] = weights.get(biography[row], 0) + weight
-        return weights
-
-
-def believed(
-    worlds: Iterable[tuple[str, ...]],
-    publish: Callable[[tuple[str, ...]], dict],
-    *,
-    likely: Callable[[str], int] = lambda _: 1,
-    knows: tuple[int, ...] = (),
-) -> dict[object, Belief]:
-    """Observation -> what an adversary believes who sees it, and who knows the program and all worlds.
-
-    `likely` is a rule on how the rows of one person hang together: the weight of a biography, the same for all
-    people. `knows` are people whose biographies the adversary knows; then observations are pairs of what is
-    published and these biographies.
-    """
-    # Worlds that the program cannot tell apart are counted first, as whole numbers; coins come after.
-    falls: dict[tuple, dict] = {}
-    weights: Counter = Counter()
-    tallies: dict[tuple, list[Counter]] = {}
-    for world in worlds:
-        weight = 1
-        for biography in world:
-            weight *= likely(biography)
-        chances = publish(world)
-        same = (id(chances), tuple(world[person] for person in knows))
-        if same not in falls:
-            falls[same] = chances
-            tallies[same] = [Counter() for _ in world]
-        weights[same] += weight
-        for tally, biography in zip(tallies[same], world, strict=True):
-            tally[biography] += weight
-    # Only ratios count from here on, so probabilities become whole numbers: fractions are slow.
-    scale = lcm(*(chance.denominator for chances in falls.values() for chance in chances.values()))
-    beliefs: dict[object, Belief] = {}
-    for same, chances in falls.items():
-        tally = [tuple(counts.items()) for counts in tallies[same]]
-        for observation, chance in chances.items():
-            factor = chance.numerator * (scale // chance.denominator)
-            seen = (observation, same[1]) if knows else observation
-            if seen not in beliefs:
-                beliefs[seen] = Belief(len(tally))
-            belief = beliefs[seen]
-            belief.weight += factor * weights[same]
-            for biographies, counts in zip(belief.people, tally, strict=True):
-                for biography, count in counts:
-                    biographies[biography] = biographies.get(biography, 0) + factor * count
-    return {seen: belief for seen, belief in beliefs.items() if belief.weight}
-
-
-def histogram(values: str) -> dict[str, Fraction]:
-    """Value -> its share of a class."""
-    return {value: Fraction(count, len(values)) for value, count in Counter(values).items()}
-
-
-class Gap(NamedTuple):
-    """Somebody of whom more is believed than the class says, or less."""
-
-    observation: object
-    person: int
-    row: int
-    belief: dict[str, Fraction]
-    shown: dict[str, Fraction]
-
-
-def gaps(beliefs: dict[object, Belief], groups: Callable = lambda observation: observation) -> list[Gap]:
-    """Everybody about whom the belief differs from the histogram of their class; empty where grouping is blind."""
-    return [
-        Gap(observation, person, row, belief.about(person, row), histogram(values))
-        for observation, belief in beliefs.items()
-        if observation != REFUSED
-        for group in groups(observation)
-        for row, values in enumerate(group.classes)
-        for person in group.members
-        if not belief.equals(person, row, values)
-    ]
-
-
-def exposed(beliefs: dict[object, Belief]) -> list[tuple[object, int, str]]:
-    """Everybody about whose value somebody is certain: observation, person, biography."""
-    return [
-        (observation, person, next(iter(biographies)))
-        for observation, belief in beliefs.items()
-        for person, biographies in enumerate(belief.people)
-        if len([b for b, weight in biographies.items() if weight]) == 1
-    ]
