@@ -184,12 +184,12 @@ class Rules:
         return _keeps(self.promises, classes)
 
 
-@lru_cache(maxsize=500_000)
+@lru_cache(maxsize=50_000)
 def _keeps(promises: tuple, classes: tuple[str, ...]) -> bool:
     return all(promise(values) for promise in promises for values in classes)
 
 
-@lru_cache(maxsize=500_000)
+@lru_cache(maxsize=50_000)
 def united(units: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     """The classes of the people of several units: row by row, sorted."""
     return tuple("".join(sorted("".join(row))) for row in zip(*units, strict=True))
@@ -213,7 +213,7 @@ def joined_units(block: tuple, rules: Rules, coins: Coins) -> tuple[int, ...] | 
     return tuple(sorted(chosen))
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def joined_in_block(block: tuple, rules: Rules) -> dict:
     """What `joined_units` does, with probabilities."""
     return every_outcome(lambda coins: joined_units(block, rules, coins))
@@ -262,7 +262,7 @@ def groups_of_kind(kind: tuple, rules: Rules, coins: Coins) -> object:
     return tuple(sorted(groups))
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def grouped(kind: tuple, rules: Rules) -> dict:
     """What `groups_of_kind` does, with probabilities; `kind` holds classes, nothing else."""
     return every_outcome(lambda coins: groups_of_kind(kind, rules, coins))
@@ -293,7 +293,7 @@ def published(plan: tuple, rules: Rules, world: tuple[str, ...]) -> dict:
     return _published(plan, rules, tuple(contents(kind, world) for kind in plan))
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=2_000)
 def _published(plan: tuple, rules: Rules, held: tuple) -> dict:
     chances: dict = defaultdict(Fraction)
     for falls in product(*(grouped(kind, rules).items() for kind in held)):
