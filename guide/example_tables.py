@@ -104,6 +104,8 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "safe_harbor": _chain,
     "chain": _chain,
     "members": _chain,
+    "quarters": _chain,
+    "batches": _chain,
     "visits": _visits,
     "ready": _lands,
     "source": _office,
