@@ -104,6 +104,8 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "safe_harbor": _chain,
     "chain": _chain,
     "members": _chain,
+    "quarters": _hospital,
+    "batches": _hospital,
     "visits": _visits,
     "ready": _lands,
     "source": _office,
