@@ -1,6 +1,6 @@
 """The table that a caller hands in: opened once, at the door of a verb."""
 
-# ruff: noqa: PLC0415  # a database is loaded when a ledger is named
+# ruff: noqa: PLC0415  # ledgers, drafts, plans and spreadsheets are loaded by the calls that need them
 
 from __future__ import annotations
 
@@ -9,28 +9,15 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from sfumato.discovery.identifiers import findings
-from sfumato.draft.categories import grouped_categories
-from sfumato.draft.draft import draft
-from sfumato.draft.evidence import NO_FINDING, ColumnEvidence, ColumnProfile, TableEvidence, texts
-from sfumato.draft.roles import taxonomy_of
-from sfumato.draft.roles_from_content import (
-    marks_in_one_column,
-    may_be_a_row,
-    refuse_published_hashes,
-    refuse_published_names,
-)
-from sfumato.draft.safe_harbor_cells import cell_problems
 from sfumato.models.contract import Promises, joint_columns_of
 from sfumato.models.registry import make
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy, RoleNames, changed_columns, changed_promises
 from sfumato.policy.recipients import Coalition
+from sfumato.policy.taxonomies.dates import DATE_FORMS
 from sfumato.policy.taxonomies.files import HierarchyFile
-from sfumato.search.plan import Plan
-from sfumato.search.reuse_plan import Transformation
 from sfumato.system.disk import read_document
 from sfumato.system.errors import BadData, BadPolicy, SfumatoError, UsageError, refuse
 from sfumato.system.json_object import JsonMapping, read_json
@@ -38,19 +25,20 @@ from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, written_formats
-from sfumato.table.form_of_source import RowSource
+from sfumato.table.form_of_source import RowSource, source_form
 from sfumato.table.microdata import ROW_NUMBER, Microdata, Role
 from sfumato.table.observers import survey_first_texts
 from sfumato.table.reading.csv import CsvReader
-from sfumato.table.reading.spreadsheet import SpreadsheetReader
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import AnyTable, Source, open_source, with_digits
-from sfumato.table.spelling import meaning
 
 if TYPE_CHECKING:
     from sfumato.draft.doctor import Diagnosis
+    from sfumato.draft.evidence import TableEvidence
     from sfumato.policy.content import PolicyContent
     from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.search.plan import Plan
+    from sfumato.search.reuse_plan import Transformation
     from sfumato.table.survey import Survey
     from sfumato.table.taxonomy import Label
 
@@ -79,6 +67,14 @@ def open_original(data: AnyTable, memory: AnyMemory = None, policy: PolicyConten
 def file_of(data: AnyTable) -> Path | None:
     """Returns the file that a caller named as the table; nothing where they handed in something else."""
     return Path(data) if isinstance(data, str | PathLike) else None
+
+
+def declared_form(data: AnyTable, source: Source) -> SourceForm:
+    """Returns what a policy remembers of how a table was read: what the caller said, and what was found."""
+    form = data.form if isinstance(data, DataFile) else NO_FORM
+    if form.date_format is not None and form.date_format not in DATE_FORMS:
+        raise UsageError("there is no such form of dates", remedy=f"Say one of {', '.join(DATE_FORMS)}.")
+    return source_form(source.reader).over(form) if isinstance(source, RowSource) else form
 
 
 # The policy and the earlier releases that a caller hands in: loaded once, at the door of a verb.
@@ -136,7 +132,7 @@ def check_some_declared(names: Sequence[str], policy: Policy) -> None:
 
 # An earlier plan that a caller hands in, so that another delivery is transformed in the same way.
 
-AnyTransformation = Plan | Transformation | str | Path
+AnyTransformation: TypeAlias = "Plan | Transformation | str | Path"
 """A plan, the JSON that `protect --json` printed of it, or the certificate in the folder of a release."""
 
 PUBLISHED = tuple(f"data.{kind}" for kind in written_formats())
@@ -149,9 +145,14 @@ def load_transformation(transformation: AnyTransformation | None, policy: Policy
     Of a certificate, the table beside it is read: its texts are the nodes that values became. Raises
     `BadData` where the file is neither, or where local recoding made the earlier table.
     """
+    if transformation is None:
+        return None
+    from sfumato.search.plan import Plan
+    from sfumato.search.reuse_plan import Transformation
+
     if isinstance(transformation, Plan):
         return transformation.transformation
-    if transformation is None or isinstance(transformation, Transformation):
+    if isinstance(transformation, Transformation):
         return transformation
     path = Path(transformation)
     try:
@@ -180,6 +181,8 @@ def _plan_in(document: JsonMapping) -> JsonMapping:
 
 def _of_release(certificate: Path, policy: Policy) -> Transformation:
     """Returns the texts that the table beside a certificate shows, column by column."""
+    from sfumato.search.reuse_plan import Transformation
+
     there = [file for name in PUBLISHED if (file := certificate.parent / name).exists()]
     if not there:
         raise BadData(
@@ -243,9 +246,16 @@ def check_header(source: Source, *, header: bool) -> None:
     Its cells would be shown as names of columns. Raises it, too, where one column seems to hold several:
     below a title, or divided by blanks.
     """
-    reader = source.reader if isinstance(source, RowSource) else None
-    if header or not isinstance(reader, CsvReader | SpreadsheetReader):
+    if header or not isinstance(source, RowSource):
         return
+    reader = source.reader
+    if not isinstance(reader, CsvReader):
+        from sfumato.table.reading.spreadsheet import SpreadsheetReader
+
+        if not isinstance(reader, SpreadsheetReader):
+            return
+    from sfumato.draft.roles_from_content import marks_in_one_column, may_be_a_row
+
     rows = reader.first_rows(FIRST_ROWS)
     if may_be_a_row(source.columns, rows):
         raise BadData(
@@ -283,7 +293,16 @@ def policy_of_roles(
         raise UsageError(
             "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
         )
-    from sfumato.discovery.identifiers import findings  # a policy needs none
+    from sfumato.discovery.identifiers import findings
+    from sfumato.draft.categories import grouped_categories
+    from sfumato.draft.draft import draft
+    from sfumato.draft.evidence import NO_FINDING, ColumnProfile, texts
+    from sfumato.draft.roles import taxonomy_of
+    from sfumato.table.spelling import meaning
+
+    def count_different(name: str) -> int:
+        """Returns how many values of a column a promise would count."""
+        return len({meaning(text) for text in texts(survey.columns[name])} - {None})
 
     survey = source.survey(progress=progress)
     drafted = draft(survey, findings=findings(survey))
@@ -300,7 +319,7 @@ def policy_of_roles(
     several = [
         name
         for name, rule in columns.items()
-        if rule.role is Role.SENSITIVE and _different(survey.columns[name]) >= LEAST_VALUES
+        if rule.role is Role.SENSITIVE and count_different(name) >= LEAST_VALUES
     ]
     stated = {key: numbers[key] for key in ("l", "t") if key in numbers} or {"l": LEAST_VALUES}
     about = [make(KINDS[key], {"of": name, key: value}) for key, value in stated.items() for name in several]
@@ -308,11 +327,6 @@ def policy_of_roles(
     by_size = [promise for promise in of_people.stated if promise.by_size]
     waiting = {name: why for name, why in drafted.confirm.items() if name not in names.roles}
     return replace(drafted, columns=columns, promises=Promises((*by_size, *about)), note="", confirm=waiting)
-
-
-def _different(column: ColumnEvidence) -> int:
-    """Returns how many values a promise would count."""
-    return len({meaning(text) for text in texts(column)} - {None})
 
 
 # The files that a call reads, or that its owner needs later: no output may replace one of them.
@@ -374,6 +388,7 @@ def with_name_check(source: Source, policy: Policy) -> Source:
 
     Its first rows are looked at, and only columns of text that the policy publishes.
     """
+    from sfumato.draft.roles_from_content import refuse_published_hashes, refuse_published_names
 
     def check(survey: TableEvidence) -> None:
         refuse_published_names(policy, survey)
@@ -489,6 +504,9 @@ def with_preset_check(source: Source, policy: Policy, progress: Progress) -> Sou
     """
     if policy.preset is None:
         return source
+    from sfumato.discovery.identifiers import findings
+    from sfumato.draft.safe_harbor_cells import cell_problems
+
     names = [name for name in policy.published if name in source.columns]
     survey = source.survey(names, progress=progress)
     refuse(list(cell_problems(policy, survey, findings(survey))), policy.origin)

@@ -42,8 +42,8 @@ def test_the_code_is_that_of_the_run(arguments):
 
 def test_a_thread_is_waited_for():
     code = (
-        "import threading, time\n"
-        "def late():\n    time.sleep(1)\n    print('late')\n"
+        "import threading\n"
+        "def late():\n    threading.main_thread().join()\n    print('late')\n"
         "threading.Thread(target=late).start()"
     )
     assert ended(code, "--version").stdout.splitlines()[1:] == ["late"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from faults.made_up import NAMES
 from sfumato.releases.certificate import examine, read_certificate
-from sfumato.releases.files import local_copy
+from sfumato.releases.downloads import local_copy
 from sfumato.releases.issue import recover
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.targets import Store

@@ -21,10 +21,10 @@ STOPPED = """
 import logging, os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from sfumato.cli import main as program
-from sfumato.workflows import audit, release
+from sfumato.workflows import judgement, release
 how, number = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
-honest_recheck, honest_begin = audit.recheck, release.begin
+honest_recheck, honest_begin = judgement.recheck, release.begin
 
 class Finalized:
     def __del__(self):
@@ -70,7 +70,7 @@ def at(step):
     if step == how:
         os.kill(os.getpid(), number)
 
-audit.recheck, program.check_address_space = recheck, check_address_space
+judgement.recheck, program.check_address_space = recheck, check_address_space
 release.begin = lambda *words, **options: honest_begin(*words, **{**options, "at": at})
 program.main()
 """

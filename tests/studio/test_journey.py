@@ -139,7 +139,7 @@ def release(person, tour, into):
     """Rehearsed, released to two, downloaded; returns the file of the first."""
     person.go("release")
     person.page.get_by_label("Recipients").fill("north, south")
-    person.page.get_by_label("How much more detail").fill("20")
+    person.page.get_by_label("How much more detail").fill("100")
     person.press("Put into the policy")
     person.press("Rehearse: write nothing")
     person.sees("How many recipients can be served?")

@@ -17,7 +17,7 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.releases.overrides import WeakerOverride
 from sfumato.workflows import chain_check
 from sfumato.workflows.chain_check import ProvedReleases, _chain_check_attacked, closing_release
-from sfumato.workflows.trace import imprints_of
+from sfumato.workflows.history import imprints_of
 
 POLICY = {
     "columns": {

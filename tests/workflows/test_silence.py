@@ -16,8 +16,7 @@ import pytest
 
 from quick_demo import write_quick_demo
 from sfumato.system.errors import SfumatoError
-from sfumato.workflows import audit as judgement
-from sfumato.workflows import protect_file
+from sfumato.workflows import judgement, protect_file
 from sfumato.workflows.protect import protect
 
 pytestmark = pytest.mark.slow
@@ -159,7 +158,7 @@ def test_a_stopped_program_leaves_nothing(tmp_path, number):
 SLOW = """
 import signal, time  # a shell that runs the tests in the background makes them ignore interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from sfumato.workflows import audit as judgement
+from sfumato.workflows import judgement
 from sfumato.cli.main import main
 judgement.recheck = lambda *_, **__: time.sleep(600)
 main()

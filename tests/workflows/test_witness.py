@@ -16,7 +16,7 @@ import pytest
 
 from sfumato.system.disk import PREFIX, private_folder
 from sfumato.system.errors import BrokenPromise
-from sfumato.workflows import audit as judgement
+from sfumato.workflows import judgement
 from sfumato.workflows.protect_file import protect_file
 
 CANARY = "canary-person-"

@@ -135,7 +135,7 @@ def missing(
 
     Example:  sfumato ledger missing --ledger sqlite:///backup.db --certificate 2026-11/certificate.json
     """
-    from sfumato.releases.files import certificate_at
+    from sfumato.releases.downloads import certificate_at
     from sfumato.releases.ledger.backup import missing_in, read_anchor
     from sfumato.releases.ledger.ledger import Ledger
 
@@ -208,7 +208,7 @@ def verify(
 
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
-    from sfumato.releases.files import certificate_at
+    from sfumato.releases.downloads import certificate_at
     from sfumato.releases.ledger.backup import read_anchor
     from sfumato.releases.ledger.keys import public_keys
     from sfumato.releases.ledger.ledger import Ledger
@@ -374,7 +374,7 @@ def restore(
 
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
-    from sfumato.releases.files import certificate_at
+    from sfumato.releases.downloads import certificate_at
     from sfumato.releases.ledger.backup import read_anchor
     from sfumato.releases.ledger.backup import restore as restore_
 
@@ -441,7 +441,7 @@ def verify_certificate(
     Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
     """
     from sfumato.releases.certificate import examine, read_notice
-    from sfumato.releases.files import local_copy
+    from sfumato.releases.downloads import local_copy
     from sfumato.releases.ledger.keys import public_keys
 
     keys, notices = None if key is None else public_keys(key), list(map(read_notice, withdrawal or []))

@@ -15,11 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.disk import FolderLock
 from sfumato.system.errors import LedgerConflict
 from sfumato.system.progress import stop_request
+
+if TYPE_CHECKING:
+    from sfumato.releases.ledger.ledger import Ledger
 
 LONGEST_WAIT = 10.0
 """Seconds to wait for others who make staging folders in the same place: each takes a moment."""

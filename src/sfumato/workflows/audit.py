@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -16,17 +16,13 @@ from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.published_labels import BYTES
 from sfumato.inputs import AnyMemory, AnyPolicy, Warn, load_policy, open_table, warn_of_policy
 from sfumato.policy.policy import BY_POSITIONS, Policy
-from sfumato.policy.reference import Reference, judge_data, with_reference
-from sfumato.search.plan import Plan
+from sfumato.policy.reference import Reference, with_reference
 from sfumato.system.disk import Address, is_address, is_database
-from sfumato.system.errors import BadData, BrokenPromise, RefusedByHistory, UsageError
+from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.system.memory import Memory
-from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, one_step, silent
-from sfumato.system.verdict import Verdict
 from sfumato.table.source import AnyTable, Source
-from sfumato.verify.file import recheck
-from sfumato.workflows.trace import imprints_of, read_history
+from sfumato.workflows.history import imprints_of, read_history
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -200,7 +196,7 @@ def _audit_together(
 def _at_hand(data: AnyTable | Address, spill: Path | None) -> Iterator[AnyTable]:
     """The table on this machine: what is in a store is fetched, and gone afterwards."""
     if isinstance(data, Address) or (isinstance(data, str) and is_address(data) and not is_database(data)):
-        from sfumato.releases.files import local_copy
+        from sfumato.releases.downloads import local_copy
 
         with local_copy(str(data), spill=spill) as copy:
             yield copy
@@ -232,95 +228,3 @@ def _audit_beside(
     return audit_beside(
         result, source, policy, releases, chain=chain, only=attack, granted=granted, progress=progress
     )
-
-
-# Judging what was written: by a second implementation, from the bytes.
-
-
-WrittenForm = Mapping[str, str]
-"""The `encoding` and the `delimiter` of a written CSV file, where these are not UTF-8 and commas."""
-PLAIN: WrittenForm = {}
-
-
-def judged(
-    staged: Path,
-    plan: Plan,
-    policy: Policy,
-    *,
-    witness: Path | None,
-    form: WrittenForm = PLAIN,
-    memory: Memory,
-    progress: Progress,
-) -> tuple[Verdict, ...]:
-    """What a second implementation says of the written bytes, with the witness where there is one."""
-    rules = judge_data(policy if plan.reference is None else plan.reference.bind(policy))
-    return agreed(recheck(staged, rules, witness=witness, form=form, memory=memory, progress=progress))
-
-
-def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-    """The verdicts on the written bytes, if each is for them: any doubt is a no."""
-    for verdict in verdicts:
-        if verdict.holds is not True:
-            raise BrokenPromise(
-                f"the written file does not keep {verdict.promise} ({verdict.word}); nothing was published.",
-                remedy="The plan said otherwise: please report this.",
-            )
-    return verdicts
-
-
-def check_counts(file: Path, document: Mapping[str, object], form: WrittenForm = PLAIN) -> None:
-    """Raises `BadData` unless the written file, read again by the judge, leaves this imprint for later."""
-    from sfumato.verify.chain.ruling import file_shows
-
-    if not file_shows(file, document, form=form):
-        raise BadData(
-            "the written file does not hold the counts that later releases would be checked against",
-            where=file.name,
-            remedy="Columns that are published unchanged need a taxonomy that tells every value apart.",
-        )
-
-
-def judged_in_chain(
-    documents: Sequence[Mapping[str, object]], policy: Policy, settled: Sequence[int | None] = ()
-) -> tuple[tuple[Verdict, ...], int]:
-    """What the second judge says of the promises about earlier releases, and how many targets it leaves open.
-
-    `documents` are the imprints of all releases, oldest first; `settled` says how many candidates it found
-    beside each of them, where it was asked then. A promise whose targets are partly open is not
-    decided from the published tables.
-    """
-    from sfumato.verify.chain.ruling import chain_verdict
-
-    verdicts, most = [], 0
-    for promise in policy.promises.cross_release:
-        verdict, left_open = chain_verdict(documents, promise.judge_data(), settled)
-        reason = f"beside {pluralize(len(documents) - 1, 'earlier release')}"
-        if left_open:
-            not_settled = f"{pluralize(left_open, 'target')} not settled from the tables alone"
-            reason += f"; proved on the data, {not_settled}"
-        verdicts.append(replace(verdict, reason=reason))
-        most = max(most, left_open)
-    return tuple(verdicts), most
-
-
-# The witness of a published file: its rows with a number for each person, for the second judge alone.
-
-AS_PUBLISHED = (".csv", ".tsv", ".parquet", ".pq")
-TELLS_ALL = ".jsonl"
-"""The witness of any other file: no name of a column, no text and no number is too odd for it."""
-
-
-def needs_witness(policy: Policy) -> bool:
-    """Returns whether promises count people whom the published file does not tell apart."""
-    return policy.person is not None and policy.person not in policy.published
-
-
-def numbered_columns(policy: Policy) -> tuple[str, ...]:
-    """Returns the columns of which a witness holds numbers."""
-    return (policy.person,) if policy.person is not None and needs_witness(policy) else ()
-
-
-def witness_path(policy: Policy, staged: Path, private: Path) -> Path | None:
-    """Returns where, in a private folder, the witness of a staged file is; nothing if it needs none."""
-    suffix = staged.suffix if staged.suffix in AS_PUBLISHED else TELLS_ALL
-    return private / f"witness{suffix}" if needs_witness(policy) else None

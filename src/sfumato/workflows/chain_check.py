@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.attacks.chain import ChainRelease, Weakening
 from sfumato.models.contract import Promise
 from sfumato.policy.columns import forms_of
 from sfumato.policy.compatibility import searches_of
@@ -36,9 +35,9 @@ from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.verdict import Finding, PromiseStrength, Verdict
 from sfumato.table.release_summary import Imprint
-from sfumato.workflows.audit import PLAIN, WrittenForm, check_counts, judged_in_chain
 from sfumato.workflows.baseline_policy import BaselineCheck
-from sfumato.workflows.trace import RememberedReleases, imprint_document
+from sfumato.workflows.history import RememberedReleases, imprint_document
+from sfumato.workflows.judgement import PLAIN, WrittenForm, check_counts, judged_in_chain
 
 if TYPE_CHECKING:
     from sfumato.attacks.correspondence import Correspondence
@@ -117,6 +116,8 @@ def _attacked(records: Sequence[ReleaseRecord], allowed: set[int]) -> list[Findi
     baseline = baseline_policy_of(records)
     if baseline is None:
         return []
+    from sfumato.attacks.chain import ChainRelease, Weakening
+
     releases = [
         ChainRelease(r.sequence, r.recipient, _strengths(r), _imprint(r), r.number in allowed)
         for r in records

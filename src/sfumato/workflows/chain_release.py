@@ -43,8 +43,8 @@ from sfumato.table.observers import TableFingerprint
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth
-from sfumato.workflows.audit import agreed
 from sfumato.workflows.baseline_policy import BaselineCheck
+from sfumato.workflows.judgement import agreed
 from sfumato.workflows.protect import plan_table
 
 Truth = NDArray[np.bool_]

@@ -34,7 +34,7 @@ from sfumato.system.presentation.charts import Lines, Point
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import AnyTable
-from sfumato.workflows.trace import EarlierReleases
+from sfumato.workflows.history import EarlierReleases
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger

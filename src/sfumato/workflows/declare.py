@@ -12,7 +12,7 @@ from sfumato.draft.doctor import Diagnosis, Severity, several_rows
 from sfumato.draft.draft import draft
 from sfumato.draft.evidence import ColumnFinding, TableEvidence, empty_texts
 from sfumato.draft.roles import without_undecided
-from sfumato.inputs import Warn, check_header, count_table, open_table
+from sfumato.inputs import Warn, check_header, count_table, declared_form, open_table
 from sfumato.models.contract import Promise, Promises
 from sfumato.policy.compatibility import searches_of
 from sfumato.policy.content import ColumnRule
@@ -28,7 +28,6 @@ from sfumato.table.microdata import Microdata, Role
 from sfumato.table.reading.csv import CsvReader
 from sfumato.table.source import AnyTable, ShowsFirstRows, Source, SurveysFirstRows
 from sfumato.table.survey import Survey
-from sfumato.workflows.protect_file import declared_form
 
 # The evidence that drafts are made from: a table, opened and surveyed once.
 

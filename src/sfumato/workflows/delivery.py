@@ -39,7 +39,6 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.release_summary import reading_trees
 from sfumato.table.source import Source, open_source
 from sfumato.table.versions import version_writer
-from sfumato.workflows.audit import judged, numbered_columns, witness_path
 from sfumato.workflows.baseline_policy import BaselineCheck, BaselineComparison
 from sfumato.workflows.chain_check import (
     chain_check,
@@ -49,8 +48,9 @@ from sfumato.workflows.chain_check import (
     stands_beside_others,
 )
 from sfumato.workflows.collusion import KnownTable, judge_together
+from sfumato.workflows.history import RememberedReleases, imprint_document
+from sfumato.workflows.judgement import judged, numbered_columns, witness_path
 from sfumato.workflows.protect import plan_table
-from sfumato.workflows.trace import RememberedReleases, imprint_document
 
 if TYPE_CHECKING:
     from sfumato.verify.chain.ruling import TogetherRuling

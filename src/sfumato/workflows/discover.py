@@ -9,11 +9,10 @@ from fractions import Fraction
 from sfumato.discovery.discovery import Discovery, scan
 from sfumato.discovery.quasi_identifiers.coded import Reading
 from sfumato.discovery.quasi_identifiers.minimum import SearchMethod
-from sfumato.inputs import AnyMemory, check_header, open_table
+from sfumato.inputs import AnyMemory, check_header, declared_form, open_table
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.source import AnyTable, CanSample, Source
-from sfumato.workflows.protect_file import declared_form
 
 
 def discover(

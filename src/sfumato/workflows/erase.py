@@ -27,7 +27,7 @@ from sfumato.table.release_summary import Imprint
 from sfumato.table.source import AnyTable, Source
 from sfumato.table.taxonomy import Label, Taxonomy
 from sfumato.workflows.delivery import person_columns
-from sfumato.workflows.trace import imprints_of
+from sfumato.workflows.history import imprints_of
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.record import ReleaseRecord

@@ -30,7 +30,7 @@ from sfumato.system.coins import Coins
 from sfumato.system.progress import Progress, silent
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import SPARK, AnyTable, Source
-from sfumato.workflows.trace import EarlierReleases
+from sfumato.workflows.history import EarlierReleases
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger

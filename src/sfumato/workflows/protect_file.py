@@ -28,7 +28,6 @@ from sfumato.inputs import (
 from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
-from sfumato.policy.taxonomies.dates import DATE_FORMS
 from sfumato.releases.dictionary import beside
 from sfumato.releases.files import check_not_needed, check_target, kept_on_success, publish
 from sfumato.search.expected_time import Foretell
@@ -38,15 +37,13 @@ from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
-from sfumato.table.data_file import NO_FORM, DataFile, SourceForm
-from sfumato.table.form_of_source import RowSource, source_form
 from sfumato.table.release_summary import Imprint
-from sfumato.table.source import SPARK, AnyTable, Source
+from sfumato.table.source import SPARK, AnyTable
 from sfumato.table.versions import version_writer
 from sfumato.table.writing import check_ending
-from sfumato.workflows.audit import WrittenForm, judged, numbered_columns, witness_path
+from sfumato.workflows.history import EarlierReleases
+from sfumato.workflows.judgement import WrittenForm, judged, numbered_columns, witness_path
 from sfumato.workflows.protect import plan_table
-from sfumato.workflows.trace import EarlierReleases
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -168,14 +165,3 @@ def _beside_earlier(
     compared = judge_beside_earlier([staged], documents, policy, form)
     decided = {} if compared is None else {verdict.promise: verdict for verdict in compared.verdicts}
     return tuple(decided.get(verdict.promise, verdict) for verdict in verdicts)
-
-
-# The form of the data that a drafted policy remembers.
-
-
-def declared_form(data: AnyTable, source: Source) -> SourceForm:
-    """Returns what a policy remembers of how a table was read: what the caller said, and what was found."""
-    form = data.form if isinstance(data, DataFile) else NO_FORM
-    if form.date_format is not None and form.date_format not in DATE_FORMS:
-        raise UsageError("there is no such form of dates", remedy=f"Say one of {', '.join(DATE_FORMS)}.")
-    return source_form(source.reader).over(form) if isinstance(source, RowSource) else form

@@ -41,7 +41,7 @@ from sfumato.table.release_summary import Imprint, KeyImprint, in_key_order
 from sfumato.table.source import Source
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.workflows.collusion import refused_beside_earlier, remedy_for_several
-from sfumato.workflows.trace import imprints_of
+from sfumato.workflows.history import imprints_of
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.record import ReleaseRecord

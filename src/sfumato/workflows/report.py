@@ -1,6 +1,6 @@
 """The verb `report`: what was promised, attacked and lost, on a page that somebody can sign."""
 
-# ruff: noqa: PLC0415  # a ledger and a store are loaded where they are named
+# ruff: noqa: PLC0415  # ledgers and stores are loaded where they are named, `protect` where tables are made
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ from sfumato.table.source import AnyTable
 from sfumato.verify.file import file_texts
 from sfumato.workflows.audit import audit
 from sfumato.workflows.compare import compare
-from sfumato.workflows.protect_file import protect_file
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -385,7 +384,7 @@ def _subject(of: AnySubject, ledger: Ledger | str | None, stack: ExitStack) -> P
             raise UsageError("nothing was released", remedy="Report on the plan.")
         of = of.folder
     if isinstance(of, Address) or (isinstance(of, str) and is_address(of)):
-        from sfumato.releases.files import local_copy
+        from sfumato.releases.downloads import local_copy
 
         return Path(str(stack.enter_context(local_copy(Address.of(str(of))))))
     place = Path(str(of))
@@ -499,6 +498,8 @@ def model_scores(
 
     Every safe table is written to a private folder, judged from its bytes, learnt from, and gone afterwards.
     """
+    from sfumato.workflows.protect_file import protect_file
+
     rules, show = load_policy(policy), progress or silent
     figures: dict[str, ModelFigures] = {}
     failed: dict[str, str] = {}

@@ -199,7 +199,7 @@ def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypa
     _, verdicts = protect_file(frame, POLICY, tmp_path / "safe.parquet")
     assert (tmp_path / "safe.parquet" / "_manifest.json").is_file() and all(v.holds for v in verdicts)
     assert {p.name for p in tmp_path.iterdir()} == {"safe.parquet"}
-    from sfumato.workflows import audit as judgement
+    from sfumato.workflows import judgement
 
     stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}]}
     honest = judgement.recheck
