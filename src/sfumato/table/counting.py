@@ -245,7 +245,7 @@ def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
     values, index = dictionary.distinct_values()
     if dictionary.name == ROW_NUMBER:
         numbers = np.append(to_numpy(values), 0)
-        return numbers[index], len(values)
+        return numbers[index], int(numbers.max()) + 1  # rows that were left out have numbers, too
     keys = canonical(values, dictionary.name)
     refuse_keys_written_twice(keys, dictionary.name)
     order = to_numpy(pc.sort_indices(keys))
