@@ -22,7 +22,7 @@ from sfumato.system.presentation.article import (
     fragments,
 )
 from sfumato.system.presentation.pages import AllowList, article_page
-from sfumato.table.microdata import Role
+from sfumato.table.microdata import BARE, Role
 from sfumato.verify.file import ColumnTexts, FileTexts, dictionary_faults, file_texts
 
 # Where the two files of a dictionary are: in the folder of a release, and beside a single file.
@@ -69,6 +69,15 @@ class DictionaryWording(StrEnum):
     AND = ", "
 
 
+IN_GROUPS = (
+    "Each row is taken to be about another person, and stays in later releases as it was when it was first"
+    " published."
+)
+BARE_ROWS = (
+    f"Rows that {BARE} marks with yes are further rows of people who have a row already: what other columns"
+    " than quasi-identifiers hold is not shown in them, and not missing at random."
+)
+MARKS_BARE_ROWS = "yes: a further row of somebody who has a row already; no: any other row"
 PER_PERSON = "Each row is taken to be about another person."
 SEVERAL_ROWS = "Somebody may have several rows; promises count people, not rows."
 GENERALIZED = "made less exact"
@@ -112,7 +121,7 @@ def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None
             {
                 "sfumato": VERSION,
                 "rows": texts.rows,
-                "rows_are": PER_PERSON if policy.person is None else SEVERAL_ROWS,
+                "rows_are": rows_are(policy),
                 "promises": [
                     {"promise": str(p), "in_words": p.in_words(), "leaves_open": p.silent_on}
                     for p in policy.promises.stated
@@ -121,6 +130,13 @@ def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None
             }
         ],
     }
+
+
+def rows_are(policy: Policy) -> str:
+    """Says whom the rows of a published table are about."""
+    if policy.chain is not None:
+        return f"{IN_GROUPS} {BARE_ROWS}" if BARE in policy.columns else IN_GROUPS
+    return PER_PERSON if policy.person is None else SEVERAL_ROWS
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -148,12 +164,16 @@ def _columns(table: FileTexts, policy: Policy) -> Iterator[JsonObject]:
         rule = policy.columns.get(column.name)
         entry: JsonObject = {
             "column": column.name,
-            "published": _published(rule),
+            "published": MARKS_BARE_ROWS if _marks_bare_rows(column, policy) else _published(rule),
             "empty_cells": bool(column.empty),
         }
         if rule is not None and rule.role.is_key:
             entry["forms"] = None if column.texts is None else _forms(column, rule)
         yield entry
+
+
+def _marks_bare_rows(column: ColumnTexts, policy: Policy) -> bool:
+    return policy.chain is not None and column.name == BARE
 
 
 def _published(rule: ColumnRule | None) -> str:
@@ -324,7 +344,7 @@ def dictionary_files(
 
 def _known(policy: Policy) -> frozenset[str]:
     """Returns the sentences that a dictionary may hold, whatever is in the table."""
-    sentences = {PER_PERSON, SEVERAL_ROWS, GENERALIZED, UNCHANGED}
+    sentences = {rows_are(policy), MARKS_BARE_ROWS, GENERALIZED, UNCHANGED}
     sentences |= {TERMS_REMOVED, *READINGS.values(), *(rule.rewritten for rule in policy.columns.values())}
     sentences |= {f"{GENERALIZED}; {rule.rewritten}" for rule in policy.columns.values() if rule.rewritten}
     for promise in policy.promises:

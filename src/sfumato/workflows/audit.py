@@ -15,6 +15,7 @@ from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.published_labels import BYTES
 from sfumato.inputs import AnyMemory, AnyPolicy, Warn, load_policy, open_table, warn_of_policy
+from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import BY_POSITIONS, Policy
 from sfumato.policy.reference import Reference, judge_data, with_reference
 from sfumato.search.plan import Plan
@@ -24,6 +25,7 @@ from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.system.verdict import Verdict
+from sfumato.table.microdata import BARE, Role
 from sfumato.table.source import AnyTable, Source
 from sfumato.verify.file import recheck
 from sfumato.workflows.trace import imprints_of, read_history
@@ -160,7 +162,7 @@ def _audit(
     progress: Progress,
 ) -> Audit:
     with _at_hand(data, Memory.of(memory).spill) as table:
-        source = open_table(table, memory, policy)
+        source, policy = _first_rows(open_table(table, memory, policy), policy)
         attacks = None if attack is None else (attack,)
         result = audit_source(source, policy, attacks=attacks, progress=progress)
         if against is None:
@@ -191,9 +193,36 @@ def _audit_together(
         )
     newest = tables[-1]
     rules = with_reference(policy, newest, reference)
-    result = audit_source(open_table(newest, policy=rules), rules, attacks=(attack,), progress=progress)
+    source, rules = _first_rows(open_table(newest, policy=rules), rules)
+    result = audit_source(source, rules, attacks=(attack,), progress=progress)
     with one_step(progress, "beside earlier releases"):
         return audit_together(result, tables, rules, only=attack)
+
+
+# A file of a chain of groups: its rows are of different people, but for bare ones, which count for nobody.
+
+
+def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
+    """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
+    columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
+    return replace(policy, columns=columns, person=None, knows=None, chain=None)
+
+
+def _first_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
+    """Returns what is judged of a file of a chain of groups: every row is a person, without bare rows."""
+    if policy.chain is None:
+        return source, policy
+    if BARE not in source.columns:
+        return source, view_policy(policy)
+    from sfumato.table.form_of_source import RowSource
+    from sfumato.table.known_rows import chosen_rows, rows_where
+
+    if not isinstance(source, RowSource):
+        raise UsageError(
+            f"bare rows of a {source.kind} table are not told apart", remedy="Write it to Parquet first."
+        )
+    bare = rows_where(source.reader, BARE, "yes")
+    return chosen_rows(source, ~bare), view_policy(policy, marked=True)
 
 
 @contextmanager

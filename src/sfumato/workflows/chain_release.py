@@ -18,7 +18,7 @@ from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_column, judge_data, judge_data_of, judge_words
 from sfumato.releases.base_file import BaseFile, BaseStore, sweep_bases
-from sfumato.releases.dictionary import dictionary_files
+from sfumato.releases.dictionary import dictionary_files, rows_are
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PlannedRelease
 from sfumato.releases.ledger.keys import Key
@@ -43,7 +43,7 @@ from sfumato.table.observers import TableFingerprint
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth
-from sfumato.workflows.audit import agreed
+from sfumato.workflows.audit import agreed, view_policy
 from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.protect import plan_table
 
@@ -260,6 +260,8 @@ class ChainDelivery:
             shown = shown & grown.base.is_new
         if not shown.any():
             raise Infeasible("the release would show nothing", remedy=_remedy_for_nothing(self._rule, grown))
+        view = grown.base.view(shown)
+        rules = replace(view_policy(self.policy, marked=BARE in view.column_names), chain=self._rule)
         sealed = BaseFile.of(grown.base)
         record = ReleaseRecord(
             release="",
@@ -271,13 +273,12 @@ class ChainDelivery:
             weaker=compared.weaker,
             ignore_chains=self._ignore_chains,
             statement=compared.statement,
+            states=[rows_are(rules)],
             table=self._fingerprint.digest,
             figures=_figures(grown, shown, before, self._rule),
             memory=memory_bytes(sealed.notes),
             people=mark_bytes(self._fingerprint.people),
         )
-        view = grown.base.view(shown)
-        rules = view_policy(self.policy, marked=BARE in view.column_names)
 
         def judge(path: Path, private: Path) -> tuple[Verdict, ...]:
             verdicts = self._judge(path, private, before, grown.base, shown)
@@ -401,12 +402,6 @@ def _named_releases(numbers: Sequence[int]) -> str:
     ('release 1', 'releases 2, 3, 5')
     """
     return f"release{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
-
-
-def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
-    """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
-    columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
-    return replace(policy, columns=columns, person=None, knows=None, chain=None)
 
 
 def _remedy_for_nothing(rule: ChainRule, grown: GrownBase) -> str:
