@@ -261,7 +261,7 @@ class ChainDelivery:
         if not shown.any():
             raise Infeasible("the release would show nothing", remedy=_remedy_for_nothing(self._rule, grown))
         view = grown.base.view(shown)
-        rules = replace(view_policy(self.policy, marked=BARE in view.column_names), chain=self._rule)
+        rules = view_policy(self.policy, marked=BARE in view.column_names)
         sealed = BaseFile.of(grown.base)
         record = ReleaseRecord(
             release="",
@@ -273,7 +273,7 @@ class ChainDelivery:
             weaker=compared.weaker,
             ignore_chains=self._ignore_chains,
             statement=compared.statement,
-            states=[rows_are(rules)],
+            states=[rows_are(rules, groups=True)],
             table=self._fingerprint.digest,
             figures=_figures(grown, shown, before, self._rule),
             memory=memory_bytes(sealed.notes),
@@ -292,7 +292,7 @@ class ChainDelivery:
                 record,
                 write=lambda path: self._write(view, path),
                 judge=judge,
-                describe=lambda path: dictionary_files(path, rules, self._form),
+                describe=lambda path: dictionary_files(path, rules, self._form, groups=True),
                 form=self._form,
             )
         ]
