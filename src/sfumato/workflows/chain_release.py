@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -17,7 +18,7 @@ from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_column, judge_data, judge_data_of, judge_words
-from sfumato.releases.base_file import BaseFile, BaseStore, sweep_bases
+from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_bases
 from sfumato.releases.dictionary import dictionary_files, rows_are
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PlannedRelease
@@ -29,7 +30,15 @@ from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
 from sfumato.search.blind_groups import least_people
 from sfumato.search.plan import Plan, aim_of
 from sfumato.system.coins import Coins
-from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, UsageError
+from sfumato.system.errors import (
+    BadData,
+    Infeasible,
+    LedgerConflict,
+    RefusedByHistory,
+    SfumatoError,
+    Unfinished,
+    UsageError,
+)
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import pluralize, verdict_document
 from sfumato.system.progress import Progress, one_step
@@ -232,8 +241,18 @@ class ChainDelivery:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and self._sealed is not None and self._ledger is not None:
+        if self._ledger is None or self._sealed is None:
+            return
+        if kind is None:
             sweep_bases(self._ledger)
+        elif not issubclass(kind, Unfinished):
+            self._give_up(self._ledger, memory_bytes(self._sealed.notes))
+
+    def _give_up(self, ledger: Ledger, memory: bytes) -> None:
+        """Removes the base of a release that failed, where the ledger can be asked that it did."""
+        with contextlib.suppress(SfumatoError, OSError):
+            if all(record.memory != memory for record in ledger.history(self.chain)):
+                BaseStore.of(ledger).forget(memory)
 
     def plan(self, history: Sequence[ReleaseRecord]) -> list[PlannedRelease]:
         """Returns the release, planned beside the base of its chain."""
@@ -244,9 +263,7 @@ class ChainDelivery:
             )
         compared = self._baseline.hold(history)
         store = None if self._ledger is None else BaseStore.of(self._ledger)
-        before = _base_before(store, history)
-        if self._ledger is not None:
-            sweep_bases(self._ledger)
+        before = self._base_before(store, history)
         grown = grow(
             self.source,
             self.policy,
@@ -303,6 +320,18 @@ class ChainDelivery:
         """Nothing more: what was written was judged beside the base."""
         del history, record
         return None
+
+    def _base_before(self, store: BaseStore | None, history: Sequence[ReleaseRecord]) -> Base | None:
+        """Returns the base after the last release of the chain; `None` where there is none yet."""
+        try:
+            return _base_before(store, history)
+        except BaseMissing:
+            now = () if self._ledger is None else self._ledger.history(self.chain)
+            if len(now) > len(history):
+                raise LedgerConflict(
+                    f"chain {self.chain} went on while this release was planned", remedy="Release again."
+                ) from None
+            raise
 
     def _coins(self, releases: int) -> Coins:
         """Returns the coins of a release: a rehearsal draws the same ones, where the key is there."""
