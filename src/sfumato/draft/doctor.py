@@ -667,6 +667,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
     batches = {p.batch_column for p in policy.promises.cross_release if not p.tells_people}
+    batches |= {None if policy.chain is None else policy.chain.since}
     for name, rule in policy.columns.items():
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:

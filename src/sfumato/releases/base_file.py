@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING
 
 from cryptography.exceptions import InvalidTag
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
     from sfumato.table.base import Base
 
 NONCE_BYTES = 12
+SECONDS_OF_A_DAY = 86_400
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
+
+
+class BaseMissing(BadLedger):
+    """The base of a chain is not where it should be."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class BaseStore:
         try:
             content = path.read_bytes()
         except OSError:
-            raise BadLedger(
+            raise BaseMissing(
                 "the base of this chain is not beside the ledger",
                 where=f"{self.folder.name}/{path.name[:12]}…",
                 remedy="Restore it from the backup of the ledger: without it the chain cannot go on.",
@@ -115,22 +122,34 @@ class BaseStore:
             if not (folder / path.name).exists():
                 replace_file(folder / path.name, path.read_bytes(), mode=FILE_MODE)
 
-    def sweep(self, ledger: Ledger) -> None:
-        """Removes every base that is not that of the last release of a chain, unless a release is under way.
+    def forget(self, memory: bytes) -> None:
+        """Removes the base that a release remembered, if it is there."""
+        notes = notes_of_groups(memory)
+        if notes is not None:
+            with contextlib.suppress(OSError):
+                (self.folder / str(notes["base"])).unlink(missing_ok=True)
 
-        Files are listed first: whoever writes one after that names it in the ledger, or is under way.
+    def sweep(self, ledger: Ledger) -> None:
+        """Removes bases that have been followed by others, and those that no release ever named.
+
+        The latter are of releases that failed. Nobody has their keys; they are left for a day, since a
+        release may still be under way that is going to name one.
         """
         if not self.folder.is_dir():
             return
         there = [path for path in self.folder.iterdir() if path.is_file()]
-        if not there or ledger.staged():
-            return
-        last = {record.chain: record.memory for record in ledger.history()}
-        named = {notes["base"] for memory in last.values() if (notes := notes_of_groups(memory)) is not None}
+        records = ledger.history() if there else ()
+        last = {record.chain: record.memory for record in records}
+        named, kept = _digests(record.memory for record in records), _digests(last.values())
         for path in there:
-            if path.name not in named:
+            old = time() - path.stat().st_mtime > SECONDS_OF_A_DAY
+            if path.name not in kept and (path.name in named or old):
                 with contextlib.suppress(OSError):
                     path.unlink()
+
+
+def _digests(memories: Iterable[bytes]) -> set[str]:
+    return {str(notes["base"]) for memory in memories if (notes := notes_of_groups(memory)) is not None}
 
 
 def sweep_bases(ledger: Ledger) -> None:

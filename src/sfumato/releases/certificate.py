@@ -226,6 +226,7 @@ class Examination:
                 entry["body"].get("despite", ()),
                 bool(entry["body"].get("imported")),
             ),
+            *entry["body"].get("states", ()),
         )
         return Card(title, lines, notes)
 

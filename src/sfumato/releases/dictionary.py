@@ -22,7 +22,7 @@ from sfumato.system.presentation.article import (
     fragments,
 )
 from sfumato.system.presentation.pages import AllowList, article_page
-from sfumato.table.microdata import Role
+from sfumato.table.microdata import BARE, Role
 from sfumato.verify.file import ColumnTexts, FileTexts, dictionary_faults, file_texts
 
 # Where the two files of a dictionary are: in the folder of a release, and beside a single file.
@@ -69,6 +69,12 @@ class DictionaryWording(StrEnum):
     AND = ", "
 
 
+IN_GROUPS = "Each row is taken to be about another person, and is as it was when it was first published."
+BARE_ROWS = (
+    f"Rows that {BARE} marks with yes are further rows of people who have a row already: what other columns"
+    " than quasi-identifiers hold is not shown in them, and not missing at random."
+)
+MARKS_BARE_ROWS = "yes: a further row of somebody who has a row already; no: any other row"
 PER_PERSON = "Each row is taken to be about another person."
 SEVERAL_ROWS = "Somebody may have several rows; promises count people, not rows."
 GENERALIZED = "made less exact"
@@ -92,12 +98,15 @@ DATATYPES = {
 """What columns hold, by the names of the engine; of all other names it is texts."""
 
 
-def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None) -> JsonObject:
+def dictionary(
+    file: Path, policy: Policy, form: Mapping[str, str] | None = None, *, groups: bool = False
+) -> JsonObject:
     """Returns the dictionary of a published file, from its bytes and from what the policy says of it.
 
     It holds names of published columns, texts of generalized ones as they stand in the file, the number of
     rows, and the promises in words: nothing of columns that are dropped, and nothing of the original table.
-    `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas.
+    `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas. `groups`
+    says that the table is one of a chain of groups.
     """
     dialect = {"encoding": "utf-8", "delimiter": ",", **(form or {})}
     written = {name: dialect[name] for name in ("encoding", "delimiter")}
@@ -112,15 +121,22 @@ def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None
             {
                 "sfumato": VERSION,
                 "rows": texts.rows,
-                "rows_are": PER_PERSON if policy.person is None else SEVERAL_ROWS,
+                "rows_are": rows_are(policy, groups=groups),
                 "promises": [
                     {"promise": str(p), "in_words": p.in_words(), "leaves_open": p.silent_on}
                     for p in policy.promises.stated
                 ],
-                "columns": list(_columns(texts, policy)),
+                "columns": list(_columns(texts, policy, groups)),
             }
         ],
     }
+
+
+def rows_are(policy: Policy, *, groups: bool = False) -> str:
+    """Says whom the rows of a published table are about; `groups`: of one in a chain of groups."""
+    if groups:
+        return f"{IN_GROUPS} {BARE_ROWS}" if BARE in policy.columns else IN_GROUPS
+    return PER_PERSON if policy.person is None else SEVERAL_ROWS
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -143,12 +159,12 @@ def _schema_of(column: ColumnTexts) -> JsonObject:
     return {"titles": column.name, "datatype": datatype, "required": not column.empty, "null": ""}
 
 
-def _columns(table: FileTexts, policy: Policy) -> Iterator[JsonObject]:
+def _columns(table: FileTexts, policy: Policy, groups: bool) -> Iterator[JsonObject]:
     for column in table.columns:
         rule = policy.columns.get(column.name)
         entry: JsonObject = {
             "column": column.name,
-            "published": _published(rule),
+            "published": MARKS_BARE_ROWS if groups and column.name == BARE else _published(rule),
             "empty_cells": bool(column.empty),
         }
         if rule is not None and rule.role.is_key:
@@ -302,16 +318,16 @@ def _page_promises(promises: list[JsonMapping]) -> Listing:
 
 
 def dictionary_files(
-    file: Path, policy: Policy, form: Mapping[str, str] | None = None
+    file: Path, policy: Policy, form: Mapping[str, str] | None = None, *, groups: bool = False
 ) -> Mapping[str, bytes]:
     """Returns the two files of a published table's dictionary, by their names in a release.
 
     The judge reads the table again and holds the document against it; the page may say what the document
     says. Raises `BadData` where anything else is found: nothing is to be published then.
     """
-    document = dictionary(file, policy, form)
+    document = dictionary(file, policy, form, groups=groups)
     page = dictionary_page(document)
-    wrong = dictionary_faults(file, document, sentences=_known(policy), form=form)
+    wrong = dictionary_faults(file, document, sentences=_known(policy, groups), form=form)
     wrong += allow_list(document).faults(page)
     if wrong:
         raise BadData(
@@ -322,9 +338,9 @@ def dictionary_files(
     return {DOCUMENT: document_bytes(document), PAGE: page.encode()}
 
 
-def _known(policy: Policy) -> frozenset[str]:
+def _known(policy: Policy, groups: bool) -> frozenset[str]:
     """Returns the sentences that a dictionary may hold, whatever is in the table."""
-    sentences = {PER_PERSON, SEVERAL_ROWS, GENERALIZED, UNCHANGED}
+    sentences = {rows_are(policy, groups=groups), MARKS_BARE_ROWS, GENERALIZED, UNCHANGED}
     sentences |= {TERMS_REMOVED, *READINGS.values(), *(rule.rewritten for rule in policy.columns.values())}
     sentences |= {f"{GENERALIZED}; {rule.rewritten}" for rule in policy.columns.values() if rule.rewritten}
     for promise in policy.promises:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sfumato.releases.ledger.erasure import ErasedEntries
-from sfumato.releases.ledger.record import REMARKS, ReleaseRecord
+from sfumato.releases.ledger.record import REMARKS, ReleaseRecord, notes_of_groups
 from sfumato.releases.ledger.records import Entry
 from sfumato.system.disk import Address
 from sfumato.system.json_object import JsonMapping, JsonObject
@@ -486,9 +486,9 @@ def _next_release(erased: ErasedEntries) -> str:
     """Says what the next release makes of it."""
     groups = sum(base.groups for base in erased.request.bases)
     unknown = "nothing is kept by which they would be known again, if they came back"
-    if erased.request.bases:
-        shown = f"the next release shows {pluralize(groups, 'group')} less, with everybody in them"
-        return f"{shown}; {unknown}"
+    if all(notes_of_groups(entry.memory) is not None for entry in erased.records):
+        shown = f"the next release shows {pluralize(groups, 'group')} less, with everybody in them; "
+        return f"{shown if groups else ''}{unknown}"
     return (
         "the next release counts them as having left, and is refused where that leaves somebody too few"
         f" candidates; {unknown}"

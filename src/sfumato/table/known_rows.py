@@ -268,6 +268,13 @@ class ChosenRowsReader(PassingReader):
             yield batch if mask.all() else batch.filter(pa.array(mask))
 
 
+def rows_where(reader: Reader, name: str, text: str) -> Truth:
+    """Returns which rows have a text in a column."""
+    found = [pc.equal(canonical(batch.column(0), name), text) for batch in reader.batches([name])]
+    parts = [pc.fill_null(part, False).to_numpy(zero_copy_only=False) for part in found]
+    return np.concatenate([np.zeros(0, dtype=bool), *parts]).astype(np.bool_)
+
+
 def chosen_rows(source: RowSource, chosen: Truth) -> RowSource:
     """Returns a source of some rows of another one."""
     return RowSource(ChosenRowsReader(source.reader, chosen), source.memory)

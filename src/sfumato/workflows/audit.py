@@ -21,8 +21,10 @@ from sfumato.system.disk import Address, is_address, is_database
 from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, one_step, silent
+from sfumato.table.microdata import BARE
 from sfumato.table.source import AnyTable, Source
 from sfumato.workflows.history import imprints_of, read_history
+from sfumato.workflows.judgement import view_policy
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -156,7 +158,7 @@ def _audit(
     progress: Progress,
 ) -> Audit:
     with _at_hand(data, Memory.of(memory).spill) as table:
-        source = open_table(table, memory, policy)
+        source, policy = _first_rows(open_table(table, memory, policy), policy)
         attacks = None if attack is None else (attack,)
         result = audit_source(source, policy, attacks=attacks, progress=progress)
         if against is None:
@@ -187,9 +189,30 @@ def _audit_together(
         )
     newest = tables[-1]
     rules = with_reference(policy, newest, reference)
-    result = audit_source(open_table(newest, policy=rules), rules, attacks=(attack,), progress=progress)
+    source, rules = _first_rows(open_table(newest, policy=rules), rules)
+    result = audit_source(source, rules, attacks=(attack,), progress=progress)
     with one_step(progress, "beside earlier releases"):
         return audit_together(result, tables, rules, only=attack)
+
+
+# A file of a chain of groups: its rows are of different people, but for bare ones, which count for nobody.
+
+
+def _first_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
+    """Returns what is judged of a file of a chain of groups: every row is a person, without bare rows."""
+    if policy.chain is None:
+        return source, policy
+    if BARE not in source.columns:
+        return source, view_policy(policy)
+    from sfumato.table.form_of_source import RowSource
+    from sfumato.table.known_rows import chosen_rows, rows_where
+
+    if not isinstance(source, RowSource):
+        raise UsageError(
+            f"bare rows of a {source.kind} table are not told apart", remedy="Write it to Parquet first."
+        )
+    bare = rows_where(source.reader, BARE, "yes")
+    return chosen_rows(source, ~bare), view_policy(policy, marked=True)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -17,8 +18,8 @@ from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_column, judge_data, judge_data_of, judge_words
-from sfumato.releases.base_file import BaseFile, BaseStore, sweep_bases
-from sfumato.releases.dictionary import dictionary_files
+from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_bases
+from sfumato.releases.dictionary import dictionary_files, rows_are
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PlannedRelease
 from sfumato.releases.ledger.keys import Key
@@ -29,7 +30,15 @@ from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
 from sfumato.search.blind_groups import least_people
 from sfumato.search.plan import Plan, aim_of
 from sfumato.system.coins import Coins
-from sfumato.system.errors import BadData, Infeasible, RefusedByHistory, UsageError
+from sfumato.system.errors import (
+    BadData,
+    Infeasible,
+    LedgerConflict,
+    RefusedByHistory,
+    SfumatoError,
+    Unfinished,
+    UsageError,
+)
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import pluralize, verdict_document
 from sfumato.system.progress import Progress, one_step
@@ -44,7 +53,7 @@ from sfumato.table.source import Source
 from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth
 from sfumato.workflows.baseline_policy import BaselineCheck
-from sfumato.workflows.judgement import agreed
+from sfumato.workflows.judgement import agreed, view_policy
 from sfumato.workflows.protect import plan_table
 
 Truth = NDArray[np.bool_]
@@ -232,8 +241,18 @@ class ChainDelivery:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and self._sealed is not None and self._ledger is not None:
+        if self._ledger is None or self._sealed is None:
+            return
+        if kind is None:
             sweep_bases(self._ledger)
+        elif not issubclass(kind, Unfinished):
+            self._give_up(self._ledger, memory_bytes(self._sealed.notes))
+
+    def _give_up(self, ledger: Ledger, memory: bytes) -> None:
+        """Removes the base of a release that failed, where the ledger can be asked that it did."""
+        with contextlib.suppress(SfumatoError, OSError):
+            if all(record.memory != memory for record in ledger.history(self.chain)):
+                BaseStore.of(ledger).forget(memory)
 
     def plan(self, history: Sequence[ReleaseRecord]) -> list[PlannedRelease]:
         """Returns the release, planned beside the base of its chain."""
@@ -244,9 +263,7 @@ class ChainDelivery:
             )
         compared = self._baseline.hold(history)
         store = None if self._ledger is None else BaseStore.of(self._ledger)
-        before = _base_before(store, history)
-        if self._ledger is not None:
-            sweep_bases(self._ledger)
+        before = self._base_before(store, history)
         grown = grow(
             self.source,
             self.policy,
@@ -260,6 +277,8 @@ class ChainDelivery:
             shown = shown & grown.base.is_new
         if not shown.any():
             raise Infeasible("the release would show nothing", remedy=_remedy_for_nothing(self._rule, grown))
+        view = grown.base.view(shown)
+        rules = view_policy(self.policy, marked=BARE in view.column_names)
         sealed = BaseFile.of(grown.base)
         record = ReleaseRecord(
             release="",
@@ -271,13 +290,12 @@ class ChainDelivery:
             weaker=compared.weaker,
             ignore_chains=self._ignore_chains,
             statement=compared.statement,
+            states=[rows_are(rules, groups=True)],
             table=self._fingerprint.digest,
             figures=_figures(grown, shown, before, self._rule),
             memory=memory_bytes(sealed.notes),
             people=mark_bytes(self._fingerprint.people),
         )
-        view = grown.base.view(shown)
-        rules = view_policy(self.policy, marked=BARE in view.column_names)
 
         def judge(path: Path, private: Path) -> tuple[Verdict, ...]:
             verdicts = self._judge(path, private, before, grown.base, shown)
@@ -291,7 +309,7 @@ class ChainDelivery:
                 record,
                 write=lambda path: self._write(view, path),
                 judge=judge,
-                describe=lambda path: dictionary_files(path, rules, self._form),
+                describe=lambda path: dictionary_files(path, rules, self._form, groups=True),
                 form=self._form,
             )
         ]
@@ -302,6 +320,18 @@ class ChainDelivery:
         """Nothing more: what was written was judged beside the base."""
         del history, record
         return None
+
+    def _base_before(self, store: BaseStore | None, history: Sequence[ReleaseRecord]) -> Base | None:
+        """Returns the base after the last release of the chain; `None` where there is none yet."""
+        try:
+            return _base_before(store, history)
+        except BaseMissing:
+            now = () if self._ledger is None else self._ledger.history(self.chain)
+            if len(now) > len(history):
+                raise LedgerConflict(
+                    f"chain {self.chain} went on while this release was planned", remedy="Release again."
+                ) from None
+            raise
 
     def _coins(self, releases: int) -> Coins:
         """Returns the coins of a release: a rehearsal draws the same ones, where the key is there."""
@@ -401,12 +431,6 @@ def _named_releases(numbers: Sequence[int]) -> str:
     ('release 1', 'releases 2, 3, 5')
     """
     return f"release{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
-
-
-def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
-    """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
-    columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
-    return replace(policy, columns=columns, person=None, knows=None, chain=None)
 
 
 def _remedy_for_nothing(rule: ChainRule, grown: GrownBase) -> str:

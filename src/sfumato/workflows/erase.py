@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original
 from sfumato.policy.policy import Policy
-from sfumato.releases.base_file import BaseFile, BaseStore, sweep_bases
+from sfumato.releases.base_file import BaseFile, BaseStore
 from sfumato.releases.issue import recover
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.erasure import ErasedBase, ErasureRequest, erase_people
@@ -18,7 +18,7 @@ from sfumato.releases.ledger.record import memory_bytes
 from sfumato.releases.names import checked_name
 from sfumato.releases.receipt import Erasure
 from sfumato.releases.staging import StepHook, no_hook
-from sfumato.system.errors import UsageError
+from sfumato.system.errors import LedgerConflict, Unfinished, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_rows import rows_of_keys, texts_of_rows
 from sfumato.table.keyed_hashes import label_marks
@@ -119,8 +119,10 @@ def erase(
     request = _with_bases(request, opened, keys)
     try:
         entry, erased = erase_people(opened, request, in_table=in_table, at=at)
-    except BaseException:
-        sweep_bases(opened)
+    except (UsageError, LedgerConflict) as refused:
+        if not isinstance(refused, Unfinished):
+            for base in request.bases:
+                BaseStore.of(opened).forget(base.after)
         raise
     report = Erasure.of(entry, erased, rows=theirs, postgresql=opened.database.path is None)
     return report.beside_unsettled(unsettled)

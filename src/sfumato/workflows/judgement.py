@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
 from sfumato.system.errors import BadData, BrokenPromise
@@ -16,6 +17,7 @@ from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
+from sfumato.table.microdata import BARE, Role
 from sfumato.verify.file import recheck
 
 if TYPE_CHECKING:
@@ -109,3 +111,9 @@ def witness_path(policy: Policy, staged: Path, private: Path) -> Path | None:
     """Returns where, in a private folder, the witness of a staged file is; nothing if it needs none."""
     suffix = staged.suffix if staged.suffix in AS_PUBLISHED else TELLS_ALL
     return private / f"witness{suffix}" if needs_witness(policy) else None
+
+
+def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
+    """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
+    columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
+    return replace(policy, columns=columns, person=None, knows=None, chain=None)

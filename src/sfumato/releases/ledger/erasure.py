@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import Connection, delete, select, update
 
-from sfumato.releases.base_file import sweep_bases
+from sfumato.releases.base_file import BaseStore
 from sfumato.releases.ledger import encryption as underway
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.cross_chain_overlap import closed_chains
@@ -162,9 +162,17 @@ def erase_people(
             remedy="Run `sfumato ledger recover` when nobody else uses it.",
         ) from None
     at("cleaned")
-    sweep_bases(ledger)
+    _forget_bases(ledger, [base.before for base in request.bases])
     at("done")
     return entry, tried[-1]
+
+
+def _forget_bases(ledger: Ledger, memories: Sequence[bytes]) -> None:
+    """Removes the bases that entries remembered."""
+    if memories and ledger.key_path is not None:
+        store = BaseStore.of(ledger)
+        for memory in memories:
+            store.forget(memory)
 
 
 def erased_people(ledger: Ledger) -> dict[int, int]:
@@ -314,8 +322,9 @@ def retire(ledger: Ledger, chain: str) -> Retirement:
             "recipients": sorted(recipients, key=lambda recipient: recipient or ""),
         }
 
+    memories = [record.memory for record in ledger.history(name)]
     entry = ledger.enter_notice(RETIREMENT, compose)
-    sweep_bases(ledger)
+    _forget_bases(ledger, memories)
     recipients = sorted({record.recipient or "–" for record in records})
     return Retirement(name, entry.number, len(records), tuple(recipients))
 

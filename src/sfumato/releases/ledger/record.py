@@ -48,6 +48,7 @@ class ReleaseRecord:
     original table, `people` the marks of the people in it, while the release is being made; `ignore_chains`
     names chains with the same people that it was not held against. `imported` says that the version was
     handed out without the ledger and entered later: nothing was judged, and nothing is promised of it.
+    `states` are sentences on what the rows of the table are.
     """
 
     release: str
@@ -65,6 +66,7 @@ class ReleaseRecord:
     weaker: JsonMapping | None = None
     ignore_chains: Sequence[str] = ()
     imported: bool = False
+    states: Sequence[str] = ()
     statement: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
     event: str = ""
@@ -134,7 +136,7 @@ class ReleaseRecord:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-REMARKS = {"weaker": "weaker", "ignore_chains": "despite", "imported": "imported"}
+REMARKS = {"weaker": "weaker", "ignore_chains": "despite", "imported": "imported", "states": "states"}
 """Fields that are in a certificate where they say something, and what they are called in it."""
 KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "table", "event", "place", "figures")
 """Fields that stay in the ledger."""
