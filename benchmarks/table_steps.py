@@ -180,13 +180,9 @@ def step_scan(rows: str) -> Mapping[str, Any]:
 
 def step_keys(file: str, deadline: str) -> Mapping[str, Any]:
     """All minimal keys, from codes: the search alone, the least of three runs, as the peer is measured."""
-    try:
-        from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, Reading
-        from sfumato.discovery.quasi_identifiers.enumeration import minimal
-    except ImportError:  # an older commit
-        from sfumato.discover.coded import Coded
-        from sfumato.discover.enumeration import minimal
-        from sfumato.discover.reading import Reading
+    from sfumato.discovery.quasi_identifiers.coded import Coded, Limits, Reading
+    from sfumato.discovery.quasi_identifiers.enumeration import minimal
+
     codes, keys = np.load(file), Reading.of(k=2, mode="all")
     table = Coded.of_codes([f"c{j}" for j in range(len(codes))], codes)
     minimal(Coded.of_columns({"a": [1, 1, 2, 3, 3], "b": [1, 2, 1, 1, 2]}), keys)

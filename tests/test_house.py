@@ -281,7 +281,7 @@ def test_folders_of_tests_mirror_the_rooms():
 
 def test_benchmarks_and_experiments_import_what_there_is():
     """Some imports are in functions, and some functions run once a month."""
-    of_version_0_1, wrong = "sfumato.discover.", {}  # `benchmarks/table_steps.py` measures that version, too
+    wrong = {}
     for path in (*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "experiments").glob("*.py")):
         asked = [
             (node.module, name.name)
@@ -289,11 +289,7 @@ def test_benchmarks_and_experiments_import_what_there_is():
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sfumato.")
             for name in node.names
         ]
-        wrong[path] = [
-            (module, name)
-            for module, name in asked
-            if not module.startswith(of_version_0_1) and not _is_there(module, name)
-        ]
+        wrong[path] = [(module, name) for module, name in asked if not _is_there(module, name)]
     assert _by_file(wrong) == {}
 
 

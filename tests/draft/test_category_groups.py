@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draft.fake_survey import column, survey
-from sfumato.draft.categories import MOST_STEPS, label_of, tree_of_categories, tree_of_numbered_codes
+from sfumato.draft.categories import MOST_STEPS, label_of, tree_of_categories
 from sfumato.draft.draft import draft
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile
 from sfumato.policy.taxonomies.files import NestedTree
@@ -73,38 +73,3 @@ def test_drafts_group_words_unless_rows_of_one_person_are_what_makes_them_common
     assert isinstance(rule.taxonomy, NestedTree) and "common ones in groups" in rule.reason
     with_several = draft(people(subject=subject, patient_id=[f"P{i // 8}" for i in range(120)]))
     assert with_several.person == "patient_id" and with_several.columns["subject"].taxonomy == Flat()
-
-
-def test_school_classes_are_joined_by_grade_in_order_whatever_is_common():
-    cells = [f"{grade}{letter}" for grade in (10, 9, 5, 6) for letter in "cab" for _ in range(5 + grade)]
-    assert grouped(cells).spec == {
-        "tree": {
-            "5a … 6c": {"5a … 5c": ["5a", "5b", "5c"], "6a … 6c": ["6a", "6b", "6c"]},
-            "9a … 10c": {"9a … 9c": ["9a", "9b", "9c"], "10a … 10c": ["10a", "10b", "10c"]},
-        },
-        "ordered": True,
-    }
-
-
-@pytest.mark.parametrize(
-    ("values", "spec"),
-    [
-        (["2 B", "1-A", "1-B"], {"tree": [{"1-A … 1-B": ["1-A", "1-B"]}, "2 B"], "ordered": True}),
-        (["5k", "10k", "21k"], None),  # every number has one letter: a unit
-        (["5a", "5b", "5c"], None),  # one number
-        (["5a", "5A", "6a"], None),  # one class in two spellings
-        (["5a", "5b", "6th"], None),
-        (["5a", "5b", "none"], None),
-    ],
-)
-def test_only_numbers_with_a_letter_are_joined_by_their_number(values, spec):
-    tree = tree_of_numbered_codes(values)
-    assert (tree and tree.spec) == spec
-
-
-@given(st.sets(st.tuples(st.integers(1, 40), st.sampled_from("abcdef")), min_size=3))
-def test_groups_of_numbered_codes_are_neighbours_and_hold_every_code_once(codes):
-    values = [f"{number}{letter}" for number, letter in sorted(codes)]
-    tree = tree_of_numbered_codes(values[::-1])
-    if tree is not None:
-        assert tree.build(values).leaf_labels == tuple(values)

@@ -16,9 +16,7 @@ WHO_LIVES_THERE = """
     bebés niños adultos menores convivientes num_adultos
     bambini neonati adulti minori conviventi num_adulti
 """
-OF_OTHERS = (
-    "maeduc paeduc speduc padeg dage ded yschool yedu ybirth hgc hometown zodiac agegp fml bpl mwhte yronset"
-)
+OF_OTHERS = "maeduc paeduc speduc padeg hgc hometown zodiac agegp fml bpl mwhte yronset"
 """What parents and partners have, and words that surveys use: all of it others can know."""
 
 

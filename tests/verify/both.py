@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import sfumato.verify.file
-from sfumato.models.attack_contract import PublishedTable, flat
+from sfumato.models.attack_contract import PublishedTable
 from sfumato.models.contract import ClassPromise, TermPromise
 from sfumato.policy.columns import forms_of
 from sfumato.policy.reference import judge_data
@@ -13,6 +13,7 @@ from sfumato.system.errors import BadData, BadTaxonomy
 from sfumato.system.verdict import Evidence, Verdict
 from sfumato.table.classes import Classes, positions
 from sfumato.table.source import open_source
+from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.policy_data import PromiseData
 
 
@@ -44,7 +45,7 @@ def first_verdicts(data, policy):
                 if all(tree.rank(value) is not None for value in values):
                     return tree
             unplaced.add(name)
-            return flat(values)
+            return Taxonomy.flat_in_order(values)
 
         return place
 

@@ -24,7 +24,6 @@ from sfumato.models.attack_contract import (
     Attack,
     PublishedTable,
     attacks_without_target,
-    flat,
     make,
     make_all,
     strike_all,
@@ -438,7 +437,7 @@ def _builds(policy: Policy) -> dict[str, Callable[[Sequence[Label]], Taxonomy]]:
             except BadTaxonomy:
                 tree = None
             if tree is None or any(tree.rank(value) is None for value in values):
-                return policy.spelled(coding.name, flat(values))
+                return policy.spelled(coding.name, Taxonomy.flat_in_order(values))
             return tree
 
         return tell_apart

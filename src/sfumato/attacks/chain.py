@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.correspondence import correspondence
 from sfumato.attacks.published_labels import published_labels_of
-from sfumato.models.attack_contract import flat
 from sfumato.models.freeform.inference import has_no_groups, is_written_down, nodes_of
 from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
@@ -147,7 +146,8 @@ def count_published(source: Source, like: Imprint, *, progress: Progress = silen
     absent = [name for name in names if name not in source.columns]
     if absent:
         raise BadData(f"{len(absent)} columns of the earlier releases are not in this table")
-    codings = [Coding(n, Role.QUASI if n in like.names else Role.SENSITIVE, flat) for n in names]
+    roles = {name: Role.QUASI if name in like.names else Role.SENSITIVE for name in names}
+    codings = [Coding(name, role, Taxonomy.flat_in_order) for name, role in roles.items()]
     return source.count(codings, missing=Missing.OWN_VALUE, progress=progress)
 
 

@@ -22,14 +22,11 @@ FEWEST_CATEGORIES = 3
 """Two values have no group but all."""
 MOST_CATEGORIES = 40
 """Groups of more values are what a hierarchy file is for."""
-MOST_CODES = 120
-"""The same of codes whose numbers say which belong together."""
 MOST_STEPS = 3
 """So many steps lie between a value and `*` at most: 2, 4 and 8 groups."""
 NAMED_MEMBERS = 3
 """So many members of a group are named by its label; of a larger one fewer, and how many more there are."""
 LONGEST_LABEL = 80
-_NUMBERED = re.compile(r"(?P<number>[0-9]{1,3})[ ./-]?(?P<letter>[A-Za-z])", re.ASCII)
 
 
 def grouped_categories(
@@ -45,63 +42,26 @@ def grouped_categories(
             continue
         tree = tree_of_categories(ColumnProfile.of(name, survey.columns[name], survey.rows), least)
         if tree is not None:
-            how = "neighbours in groups, by their number" if tree.ordered else "common ones in groups"
-            trees[name] = ColumnRule(Role.QUASI, tree, f"{rule.reason}; {how}")
+            trees[name] = ColumnRule(Role.QUASI, tree, f"{rule.reason}; common ones in groups")
     return trees
 
 
 def tree_of_categories(profile: ColumnProfile, least: int) -> NestedTree | None:
     """Returns a tree that joins common values with common ones; none for numbers, few or rare values.
 
-    Numbered codes such as school classes (`5a`, `10c`) are joined by their number, in its order.
     Classes of k rows mix the common values most often, so these are what a group has to keep together: a
     group of rare values would be published less often, and `*` more often.
     """
     if not profile.column.complete or profile.numbers is not None or ANY in profile.values:
         return None
-    if not FEWEST_CATEGORIES <= len(profile.values) <= MOST_CODES or min(profile.counts) < least:
+    if not FEWEST_CATEGORIES <= len(profile.values) <= MOST_CATEGORIES or min(profile.counts) < least:
         return None
-    numbered = tree_of_numbered_codes(profile.values)
-    if numbered is not None or len(profile.values) > MOST_CATEGORIES:
-        return numbered
     pairs = sorted(zip(profile.counts, profile.values, strict=True), key=lambda pair: (-pair[0], pair[1]))
     branches = _halves([value for _, value in pairs], MOST_STEPS)
     labels = [*_labels(branches)]
     if len(set(labels)) < len(labels) or max(map(len, labels)) > LONGEST_LABEL:
         return None
     return NestedTree(branches)
-
-
-def tree_of_numbered_codes(values: Sequence[str]) -> NestedTree | None:
-    """Returns numbers with a letter (`5a`, `10 c`, `7-B`) in groups of one number, then of neighbouring ones.
-
-    None where values have another shape, or a group would be everything or nothing: all have one number, or
-    every number has one letter. Each code is written in one way.
-
-    >>> tree = tree_of_numbered_codes(["10a", "9b", "9a", "10b"])
-    >>> tree and tree.spec
-    {'tree': {'9a … 9b': ['9a', '9b'], '10a … 10b': ['10a', '10b']}, 'ordered': True}
-    """
-    shaped = [(match, value) for value in values if (match := _NUMBERED.fullmatch(value)) is not None]
-    read = sorted((int(match["number"]), match["letter"].lower(), value) for match, value in shaped)
-    numbers = list(dict.fromkeys(number for number, _, _ in read))
-    codes = {(number, letter) for number, letter, _ in read}
-    if not len(values) == len(read) == len(codes) or not 1 < len(numbers) < len(values):
-        return None
-    groups = [[value for at, _, value in read if at == number] for number in numbers]
-    branches = [_span(group, tuple(group)) for group in groups]
-    for _ in range(MOST_STEPS - 1):
-        if len(groups) <= FEWEST_CATEGORIES:
-            break
-        pairs = range(0, len(groups), 2)
-        groups = [[v for group in groups[i : i + 2] for v in group] for i in pairs]
-        branches = [_span(v, tuple(branches[i : i + 2])) for v, i in zip(groups, pairs, strict=True)]
-    return NestedTree(tuple(branches), ordered=True)
-
-
-def _span(values: Sequence[str], below: tuple[Branch, ...]) -> Branch:
-    """Returns a group of neighbours, named by its ends; what stands alone is no group."""
-    return below[0] if len(below) == 1 else (f"{values[0]} … {values[-1]}", below)
 
 
 def _halves(values: Sequence[str], steps: int) -> tuple[Branch, ...]:

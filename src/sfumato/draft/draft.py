@@ -12,10 +12,8 @@ from sfumato.draft.evidence import NO_FINDING, ColumnEvidence, ColumnFinding, Ta
 from sfumato.draft.functional_dependencies import (
     ColumnsBesideKeys,
     DatedColumns,
-    FlagColumns,
     companions,
     date_differences,
-    one_hot_columns,
     telling_columns,
 )
 from sfumato.draft.roles import guess, is_undecided, unpublished, without_undecided
@@ -115,9 +113,6 @@ def _look_at_several(
     unchanged = ColumnsBesideKeys.of(columns)
     if unchanged.names and first_texts is not None:
         columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
-    flags = FlagColumns.of(columns, survey)
-    if flags.names and first_texts is not None:
-        columns.update(one_hot_columns(flags, first_texts(flags.names)))
     if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:
         columns.update(without_undecided(columns))
 

@@ -28,7 +28,7 @@ from sfumato.draft.roles_from_content import (
     hash_digits,
     name_evidence,
     number_relatives,
-    secret_in_cells,
+    secret_words,
 )
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.taxonomies import rule_from
@@ -251,14 +251,9 @@ BODY_WEIGHTS = ((25, 400), (2, 12), (1500, 5000))
 """The middle of body weights, in kilograms or pounds; of newborn children; of these in grams."""
 MOST_PEOPLE = 20
 """Sizes of households do not go further."""
-OLDER_PUPILS = (6, 13)
-"""Classes of a school that are no marks: these begin with lower numbers."""
-LEAST_GRADES = 3
 LONGEST_CAREER = 70
 """Nobody works for more years; expenses go further."""
 YEARS = (1850, 2100)
-_GRADE = re.compile(r"grade[ds]?\Z")
-_WHOLE = re.compile(r"[0-9]{1,2}", re.ASCII)
 _ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?", re.ASCII)
 _ICD_WITH_DETAIL = re.compile(r"[A-TV-Z][0-9][0-9AB]\.[0-9A-Z]{1,4}", re.ASCII)
 _ATC = re.compile(r"[A-DGHJLMNPRSV][0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?", re.ASCII)
@@ -398,8 +393,8 @@ def _secret_by_cells(profile: ColumnProfile) -> ColumnRule | None:
     silent = profile.role_by_header is None or profile.reading.kinds == {"measure_word"}
     if silent and are_sums_of_money(profile):
         reason = f"its cells are sums of money{_caution(profile)}"
-    if not reason and silent and not profile.unique:
-        reason = secret_in_cells(profile)
+    if not reason and silent and not profile.unique and (words := secret_words(profile)):
+        reason = f"by its cells, {words}"
     return ColumnRule(Role.SENSITIVE, None, reason) if reason else None
 
 
@@ -447,11 +442,6 @@ def _holds_dates(profile: ColumnProfile) -> bool:
     return bool(profile.dates) and profile.numbers is None
 
 
-def _school_grade(profile: ColumnProfile) -> ColumnRule | None:
-    reason = "grades of a school that follow each other, as classes do"
-    return quasi_rule(profile, reason) if _are_school_grades(profile) else None
-
-
 def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
     """A header of measurements and outcomes; a weight that is nobody's weight."""
     if profile.role_by_header is Role.QUASI and _is_sampling_weight(profile):
@@ -475,16 +465,6 @@ def _counts_people(profile: ColumnProfile) -> bool:
     if not numbers or not profile.whole or not (size or kinds == {"measure_word", "person"}):
         return False
     return min(numbers) >= (1 if size else 0) and 3 <= max(numbers) <= MOST_PEOPLE
-
-
-def _are_school_grades(profile: ColumnProfile) -> bool:
-    """Whether a grade is a class of a school (9, 10, 11, 12, other), and no mark."""
-    if profile.reading.kinds != {"outcome"} or not _GRADE.search(profile.header.lower()):
-        return False
-    grades = sorted(int(value) for value in profile.values if _WHOLE.fullmatch(value))
-    few_words = profile.distinct - len(grades) <= 1
-    in_turn = len(grades) >= LEAST_GRADES and grades == list(range(grades[0], grades[-1] + 1))
-    return few_words and in_turn and grades[0] >= OLDER_PUPILS[0] and grades[-1] <= OLDER_PUPILS[1]
 
 
 def _counts_years_of_work(profile: ColumnProfile) -> bool:
@@ -574,7 +554,6 @@ GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
     _running_number,
     _numbered_relative,
     _dated,
-    _school_grade,
     _unknowable,
     _knowable,
     _column_guess_codes,

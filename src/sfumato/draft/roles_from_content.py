@@ -28,8 +28,6 @@ NINE_DIGITS = 100_000_000
 """Numbers of people that are insured, sick or believing; sums of money are seldom as long."""
 MOST_ROWS_EACH = 20
 """Numbers of people have fewer rows each on average."""
-LARGE_AMOUNT = 1000
-ROUND = 100
 MOST_RELATIVES = 100
 """So many different numbers count nobody's relatives."""
 _NOTHING_SAID = """
@@ -43,18 +41,7 @@ _TEST_RESULTS = """
     positiv negativ positif négatif positivo negativo détecté detected not_detected
 """
 TEST_RESULTS = frozenset(_TEST_RESULTS.split())
-_BLOOD_GROUPS = "a b ab o 0 a+ b+ ab+ o+ 0+ a- b- ab- o- 0-"
-BLOOD_GROUPS = frozenset(_BLOOD_GROUPS.split())
 SECRETS = frozenset({"health", "crime", "belief", "sexuality", "genetics", "legal_status"})
-
-
-def secret_in_cells(profile: ColumnProfile) -> str:
-    """Returns why cells are nobody's business, whatever the header says; nothing where they are not."""
-    if are_blood_groups(profile):
-        return "its cells are blood groups: health"
-    if says := secret_words(profile):
-        return f"by its cells, {says}"
-    return "large and round numbers, as of money" if are_round_amounts(profile) else ""
 
 
 def secret_words(profile: ColumnProfile) -> str:
@@ -83,25 +70,6 @@ def are_test_results(profile: ColumnProfile) -> bool:
     """Whether the cells are what a test found: positive or negative."""
     values = {value.strip().lower().replace(" ", "_") for value in profile.values} - NOTHING_SAID
     return len(values) > 1 and values <= TEST_RESULTS
-
-
-def are_blood_groups(profile: ColumnProfile) -> bool:
-    """Whether the cells are blood groups: all four kinds, with or without a sign."""
-    values = {value.strip().lower() for value in profile.values} - NOTHING_SAID
-    kinds = {group.rstrip("+-").replace("0", "o") for group in values}
-    return values <= BLOOD_GROUPS and kinds == {"a", "b", "ab", "o"}
-
-
-def are_round_amounts(profile: ColumnProfile) -> bool:
-    """Whether numbers are as large and as often round as sums of money are."""
-    numbers = profile.numbers
-    if not numbers or profile.distinct < FEWEST_NUMBERS or profile.dates or min(numbers) < 0:
-        return False
-    sized = [(size, count) for size, count in zip(numbers, profile.counts, strict=True) if size]
-    cells = sum(count for _, count in sized)
-    large = sum(count for size, count in sized if size >= LARGE_AMOUNT)
-    rounded = sum(count for size, count in sized if size % ROUND == 0)
-    return 2 * large > cells and 2 * rounded > cells
 
 
 def are_numbers_of_people(profile: ColumnProfile) -> bool:

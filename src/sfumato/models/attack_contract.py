@@ -74,17 +74,17 @@ class PublishedTable:
         """
         builds = builds or {}
         codings = [
-            Coding(name, roles[name], builds.get(name, flat))
+            Coding(name, roles[name], builds.get(name, Taxonomy.flat_in_order))
             for name in source.columns
             if roles.get(name) in JUDGED or (name in builds and name in roles)
         ]
         for name, form in (forms or {}).items():
             if set(form.parts or (name,)) <= set(source.columns):
-                codings.append(Coding(name, Role.QUASI_SENSITIVE, flat, form))
+                codings.append(Coding(name, Role.QUASI_SENSITIVE, Taxonomy.flat_in_order, form))
         person_column = person if person in source.columns else None
         apart = with_number_forms(source, [coding.name for coding in codings if coding.role.is_key])
         if apart is not None:
-            codings.append(Coding(NUMBER_FORMS, Role.INSENSITIVE, flat))
+            codings.append(Coding(NUMBER_FORMS, Role.INSENSITIVE, Taxonomy.flat_in_order))
         counted = (apart or source).count(
             codings, missing=Missing.OWN_VALUE, person=person_column, progress=progress
         )
@@ -169,15 +169,6 @@ def format_people(people: int) -> str:
     ('nobody', '1 person', '2,500 people')
     """
     return pluralize(people, "person", "people") if people else "nobody"
-
-
-def flat(values: Sequence[Label]) -> Taxonomy:
-    """The values that occur, in the order of their text, below one root; an empty cell comes last.
-
-    >>> flat(["b", None, "a"]).leaf_labels
-    ('a', 'b', None)
-    """
-    return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))
 
 
 SEVERAL_RELEASES = (

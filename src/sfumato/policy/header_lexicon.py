@@ -38,19 +38,11 @@ FILLERS = frozenset(_FILLERS.split())
 OF_RELATIVES = frozenset(
     {"age", "education", "job", "money", "origin", "belief", "household", "sex", "birth"}
 )
-"""Kinds before which one letter says whose: `meduc`, `hage`, `fincome`; or how: `lwage`, `xage`."""
+"""Kinds before which letters say whose they are: `huseduc`, `mwage`."""
 RELATIVES = frozenset(
     ["hus", "husb", "wif", "sp", "spo", "spou", "ma", "moth", "pa", "fath", "mom", "dad", "sib"]
 )
 """Abbreviations before such words that say whose: `huseduc`, `spouage`, `maeduc`."""
-BEFORE = frozenset("cdfhlmnprswxy")
-"""Child, dad, father, husband or head, logarithm, mother, partner, respondent, spouse, wife; `x`: anybody's.
-
-`n` and `y` say that people or years were counted: `nkids`, `yschool`.
-"""
-BEHIND = frozenset("acfhmprswx0123456789")
-"""The same behind a word, or `a` of several."""
-
 Kinds = set[str]
 RoleOf = Callable[[str], Role | None]
 
@@ -71,24 +63,7 @@ class Abbreviations:
 
     def kinds(self, text: str) -> Kinds:
         """Returns the kinds of the word that a text is short for; none where that is not clear."""
-        kinds = self._without_vowels(text) or self._with_a_letter_more(text) or self._segmented(text)
-        return kinds or self._truncated(text)
-
-    def _without_vowels(self, text: str) -> Kinds:
-        """`hlth`, `gndr`, `mrtl`."""
-        return self._agreeing(self._skeletons.get(text, set())) if skeleton(text) == text else set()
-
-    def _with_a_letter_more(self, text: str) -> Kinds:
-        """`meduc`, `hage`, `lwage`, `racef`: one letter before or behind a word about people.
-
-        It says whose relative somebody is, or how the numbers were changed; other letters make another word
-        of it (`trace`, `wind`, `card`).
-        """
-        for letter, stem, of_whom in ((text[:1], text[1:], BEFORE), (text[-1:], text[:-1], BEHIND)):
-            kinds = self._exact[stem] if letter in of_whom and self._is_a_part(stem) else set()
-            if kinds & OF_RELATIVES:
-                return kinds
-        return set()
+        return self._segmented(text) or self._truncated(text)
 
     def _truncated(self, text: str) -> Kinds:
         """`relig`, `indust`, `classsiz`: the beginning of words that all speak for one role."""
@@ -104,7 +79,7 @@ class Abbreviations:
         return self._agreeing(set().union(*(self._exact[word] for word in longer))) if near else set()
 
     def _segmented(self, text: str) -> Kinds:
-        """`yearborn`, `agefrst`, `mntlhlth`: known words and fillers, without a letter left over."""
+        """`yearborn`, `agefrst`, `hlth`: known words, also without vowels, and fillers; no letter is left."""
         parts = self._segments(text, {})
         return set().union(*parts) if parts else set()
 

@@ -94,11 +94,10 @@ class Capacity:
         return Card(self.sentence, lines, notes)
 
 
-def capacity_of(versions: AvailableVersions, tolerances: Sequence[Fraction] = TOLERANCES) -> Capacity:
+def capacity_of(versions: AvailableVersions) -> Capacity:
     """Returns how many recipients the versions of a table serve."""
     rule = versions.rule
-    tolerances_in_order = sorted({*tolerances, rule.tolerance})
-    steps = tuple((t, versions.most(t)) for t in tolerances_in_order)
+    steps = tuple((t, versions.most(t)) for t in sorted({*TOLERANCES, rule.tolerance}))
     holders = len({h.recipient for h in versions.held})
     exact, costs = versions.families.exact, _costs(versions, dict(steps)[rule.tolerance])
     return Capacity(rule, versions.metric, steps, exact, holders, costs)
@@ -127,12 +126,10 @@ def _most_under(versions: AvailableVersions, rule: RecipientRule) -> int:
     return available.most()
 
 
-def least_tolerance_for(
-    versions: AvailableVersions, count: int, tolerances: Sequence[Fraction] = TOLERANCES
-) -> Fraction | None:
+def least_tolerance_for(versions: AvailableVersions, count: int) -> Fraction | None:
     """Returns the least of some tolerances that serves so many recipients."""
     rule = versions.rule
-    for tolerance in sorted(t for t in tolerances if t > rule.tolerance):
+    for tolerance in (t for t in TOLERANCES if t > rule.tolerance):
         wider = replace(rule, tolerance=tolerance)
         more = AvailableVersions(versions.patterns, wider, versions.metric, held=versions.held)
         if more.most() >= count:
@@ -213,9 +210,7 @@ def _named(size: int) -> str:
     return {1: "one other", 2: "any two"}.get(size, f"any {size}")
 
 
-def identifying_rows(
-    recipient: str, version: Recoding, others: Sequence[Cuts], *, doubt: Fraction = USUAL_DOUBT
-) -> IdentifyingRows:
+def identifying_rows(recipient: str, version: Recoding, others: Sequence[Cuts]) -> IdentifyingRows:
     """Counts the rows of a version after which its holder is identified, beside what others hold."""
     weights, shared = _told_cells(version, others)
     rows, by_size = int(weights.sum()), dict[int, int | None]()
@@ -226,7 +221,7 @@ def identifying_rows(
             int(weights[~shared[list(group)].any(axis=0).all(axis=0)].sum())
             for group in combinations(range(len(others)), size)
         ]
-        by_size[size] = rows_needed(rows, telling, doubt)
+        by_size[size] = rows_needed(rows, telling)
     return IdentifyingRows(recipient, rows, by_size)
 
 
@@ -253,10 +248,10 @@ def _told_cells(version: Recoding, others: Sequence[Cuts]) -> tuple[NDArray[np.i
     return weights, kinds.reshape(len(others), len(table.keys), len(first))
 
 
-def rows_needed(rows: int, telling: Sequence[int], doubt: Fraction) -> int | None:
-    """Returns the least m for which the chances that m of the rows tell nothing add up to at most `doubt`.
+def rows_needed(rows: int, telling: Sequence[int]) -> int | None:
+    """Returns the least m for which the chances that m rows tell nothing add up to at most `USUAL_DOUBT`.
 
-    >>> [rows_needed(100, [telling], USUAL_DOUBT) for telling in (100, 3, 0)]
+    >>> [rows_needed(100, [telling]) for telling in (100, 3, 0)]
     [1, 63, None]
     """
     if min(telling, default=rows) == 0:
@@ -266,7 +261,7 @@ def rows_needed(rows: int, telling: Sequence[int], doubt: Fraction) -> int | Non
     while low < high:
         middle = (low + high) // 2
         pairs = zip(often.tolist(), times.tolist(), strict=True)
-        if sum(n * _missed(rows, b, middle) for b, n in pairs) <= float(doubt) * (1 + ROUNDING):
+        if sum(n * _missed(rows, b, middle) for b, n in pairs) <= float(USUAL_DOUBT) * (1 + ROUNDING):
             high = middle
         else:
             low = middle + 1

@@ -399,8 +399,8 @@ def read_tables(
         raise BadData(
             "the two tables have no column in common", remedy="Hand in the original, then the safe one."
         )
-    before = raw.count([Coding(name, Role.INSENSITIVE, _flat) for name in both], progress=progress)
-    after = safe.count([Coding(name, Role.INSENSITIVE, _flat) for name in both], progress=progress)
+    codings = [Coding(name, Role.INSENSITIVE, Taxonomy.flat_in_order) for name in both]
+    before, after = (table.count(codings, progress=progress) for table in (raw, safe))
     if after.rows > before.rows:
         raise BadData(
             f"the safe table has {after.rows:,} rows and the original {before.rows:,}",
@@ -442,7 +442,3 @@ def _counted(table: Microdata, name: str) -> tuple[Sequence[Label], Ranks]:
     rows = np.zeros(len(texts), np.int64)
     np.add.at(rows, table.codes(name), table.counts)
     return texts, rows
-
-
-def _flat(values: Sequence[Label]) -> Taxonomy:
-    return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))

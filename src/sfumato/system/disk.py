@@ -131,8 +131,11 @@ def write_to_disk(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def replace_file(path: Path, content: bytes, *, mode: int) -> None:
-    """Writes a file whole or not at all, to disk, in place of the one that may be there."""
+def replace_file(path: Path, content: bytes, *, mode: int, new: bool = False) -> None:
+    """Writes a file whole or not at all, to disk, in place of the one that may be there.
+
+    A `new` file replaces none: raises `FileExistsError` where one of its name is there.
+    """
     staged = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     try:
         handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
@@ -140,7 +143,10 @@ def replace_file(path: Path, content: bytes, *, mode: int) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        staged.replace(path)
+        if new:
+            os.link(staged, path)
+        else:
+            staged.replace(path)
     finally:
         staged.unlink(missing_ok=True)
     to_disk(path.parent)

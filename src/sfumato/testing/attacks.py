@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.models.attack_contract import Attack, PublishedTable, flat
+from sfumato.models.attack_contract import Attack, PublishedTable
 from sfumato.models.freeform.inference import (
     Leaves,
     Observability,
@@ -42,7 +42,7 @@ def published(
     columns, codes = [], []
     for j, name in enumerate(names):
         cells = [row[j] for row in rows]
-        taxonomy = flat(list(dict.fromkeys(cells)))
+        taxonomy = Taxonomy.flat_in_order(list(dict.fromkeys(cells)))
         rank = {label: r for r, label in enumerate(taxonomy.leaf_labels)}
         columns.append(Column(name, Role.QUASI if name in keys else Role.SENSITIVE, taxonomy))
         codes.append(np.array([rank[cell] for cell in cells], dtype=np.int32))

@@ -25,7 +25,7 @@ from sfumato.table.keyed_hashes import label_marks
 from sfumato.table.microdata import Coding, Role
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import AnyTable, Source
-from sfumato.table.taxonomy import Label, Taxonomy
+from sfumato.table.taxonomy import Taxonomy
 from sfumato.workflows.delivery import person_columns
 from sfumato.workflows.history import imprints_of
 
@@ -187,7 +187,9 @@ def _with_batches(
         return request, 0
     earlier: tuple[Imprint, ...] = imprints_of(history)
     policy.check_columns(source.columns)
-    more = [] if any(c.name == column for c in policy.codings) else [Coding(column, Role.IDENTIFIER, _flat)]
+    more = [Coding(column, Role.IDENTIFIER, Taxonomy.flat_in_order)]
+    if any(coding.name == column for coding in policy.codings):
+        more = []
     table = source.count([*policy.codings, *more], missing=policy.missing, progress=progress)
     theirs, in_table = rows_by_release(table, earlier, keys, person=column, since=promise.batch_column)
     rows = {record.number: n for record, n in zip(history, theirs, strict=True) if n}
@@ -219,7 +221,3 @@ def _with_rows(
         raise UsageError("no release of the chain holds these rows", remedy="Delete them from the table.")
     counts = {record.number: n for record, n in zip(history, theirs, strict=True) if n}
     return replace(request, rows=counts, after=history[-1].hash, unmarked=len(numbers))
-
-
-def _flat(values: Sequence[Label]) -> Taxonomy:
-    return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))

@@ -153,9 +153,9 @@ def _records(data: AnyTable, place: TermPlace) -> list[Record]:
     role = Role.SENSITIVE if form is None else Role.QUASI_SENSITIVE
     further = [name for name in (document, count) if name is not None]
     codings = [
-        Coding(place.label, Role.SENSITIVE, _flat),
-        Coding(column, role, _flat, form),
-        *(Coding(name, Role.SENSITIVE, _flat) for name in further),
+        Coding(place.label, Role.SENSITIVE, Taxonomy.flat_in_order),
+        Coding(column, role, Taxonomy.flat_in_order, form),
+        *(Coding(name, Role.SENSITIVE, Taxonomy.flat_in_order) for name in further),
     ]
     table = open_table(data).count(codings)
     texts = {c.name: table.column(c.name).taxonomy.leaf_labels for c in codings}
@@ -183,7 +183,3 @@ def _times(cells: Sequence[Label], column: str) -> list[int]:
             raise BadData("a whole number from 0 on is expected in every cell", where=f"column {column}")
         counts.append(int(number))
     return counts
-
-
-def _flat(values: Sequence[Label]) -> Taxonomy:
-    return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))

@@ -146,9 +146,9 @@ def test_no_checkpoint_over_a_signature_that_is_wrong(noted, tmp_path):
 def test_a_checkpoint_that_cannot_be_written_harms_nothing(noted, monkeypatch):
     checkpoint_path(noted.key_path).unlink()
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint, "replace_note", full)
+    monkeypatch.setattr(checkpoint, "replace_file", full)
     assert len(noted.history("main")) == 5
     assert last_checkpoint(noted.key_path) is NOWHERE

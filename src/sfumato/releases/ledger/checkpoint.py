@@ -9,15 +9,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import secrets
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from sfumato.releases.ledger.keys import Key, entry_message, signed
-from sfumato.system.disk import LARGEST_NOTE, read_document
+from sfumato.system.disk import LARGEST_NOTE, read_document, replace_file
 from sfumato.system.errors import BadInput
 from sfumato.system.json_object import JsonMapping, read_json
 
@@ -63,19 +61,7 @@ def note_seen_head(key: Path | None, head: Head, *, instead: bool = False) -> No
     if key is None or (before is not None and before.number >= head.number and not instead):
         return
     with contextlib.suppress(OSError):
-        replace_note(seen_head_path(key), {"number": head.number, "hash": head.hash})
-
-
-def replace_note(path: Path, content: JsonMapping) -> None:
-    """Writes a note for the owner of a key, in place of the one before: whole, or not at all."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(dict(content), file)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        replace_file(seen_head_path(key), json.dumps(asdict(head)).encode(), mode=0o600)
 
 
 NOTED_EVERY = 50
@@ -169,4 +155,4 @@ def note_checkpoint(path: Path | None, followed: FollowedEntries, key: Key, keys
         checkpoint = Checkpoint(followed.number, followed.digest)
         checkpoint = Checkpoint(checkpoint.number, checkpoint.digest, key.sign(checkpoint.message))
         with contextlib.suppress(OSError):
-            replace_note(checkpoint_path(path), asdict(checkpoint))
+            replace_file(checkpoint_path(path), json.dumps(asdict(checkpoint)).encode(), mode=0o600)

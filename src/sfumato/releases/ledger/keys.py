@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from sfumato.system.disk import LARGEST_NOTE, read_document
+from sfumato.system.disk import LARGEST_NOTE, read_document, replace_file
 from sfumato.system.errors import BadLedger, UsageError
 from sfumato.system.json_object import JsonMapping, read_json
 
@@ -45,20 +44,6 @@ def read_private(path: Path) -> bytes:
         raise BadLedger(
             "the key of the ledger is not there", where=path.name, remedy="Name it with --key."
         ) from None
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Writes a new file that only its owner can read: whole, or not at all; raises `FileExistsError`."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(part, path)
-    finally:
-        part.unlink()
 
 
 @dataclass(frozen=True)
@@ -87,7 +72,7 @@ class Key:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         with contextlib.suppress(FileExistsError):
-            write_private(path, pem)
+            replace_file(path, pem, mode=0o600, new=True)
         key = cls.load(path)
         key.publish(path.with_name(f"{path.name}.pub"))
         return key
@@ -130,16 +115,6 @@ def as_text(keys: Sequence[DatedKey]) -> str:
         f"entries {key.first}-{'' if key.last is None else key.last}\n{_pem(key.public).decode()}"
         for key in keys
     )
-
-
-def publish_all(path: Path, keys: Sequence[DatedKey]) -> None:
-    """Writes public keys, whole or not at all."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        part.write_text(as_text(keys), encoding="ascii")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def public_keys(path: Path) -> tuple[DatedKey, ...]:
@@ -454,7 +429,8 @@ class ReadingKey:
         """Writes the key to a new file that only its owner can read."""
         secrets = {str(secret.number): secret.value.hex() for secret in self.secrets}
         try:
-            write_private(path, json.dumps({FORMAT: VERSION, "secrets": secrets}, indent=1).encode() + b"\n")
+            content = json.dumps({FORMAT: VERSION, "secrets": secrets}, indent=1)
+            replace_file(path, f"{content}\n".encode(), mode=0o600, new=True)
         except FileExistsError:
             raise UsageError(
                 "the output exists already", where=path.name, remedy="Name another file."

@@ -20,13 +20,13 @@ from sfumato.releases.ledger.checkpoint import Head
 from sfumato.releases.ledger.cross_chain_overlap import lost_heads, retired_entries
 from sfumato.releases.ledger.database import AccessDenied, LedgerDatabase, LostDatabase
 from sfumato.releases.ledger.encryption import Staged, opening_key
-from sfumato.releases.ledger.keys import NOTHING, DatedKey, Key, head_message, publish_all, signed
+from sfumato.releases.ledger.keys import NOTHING, DatedKey, Key, as_text, head_message, signed
 from sfumato.releases.ledger.notices import Redactions, check_none_since
 from sfumato.releases.ledger.record import ReleaseRecord, check_links, check_releases
 from sfumato.releases.ledger.records import ERASURE, KEY, WITHDRAWAL, Entry
 from sfumato.releases.ledger.tables import ENTRIES, HEAD, STAGED
 from sfumato.releases.ledger.vault import Vault, unsigned_entries, unsigned_marks, unsigned_secrets, vault_of
-from sfumato.system.disk import Address
+from sfumato.system.disk import Address, replace_file
 from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.cards import Card, pluralize
@@ -49,7 +49,8 @@ def key_in_force(connection: Connection, key: Key, path: Path | None) -> Key:
             return stored
         successor = path.with_name(f"{path.name}.new")
         if successor.exists() and (new := Key.load(successor)).public == force:
-            publish_all(path.with_name(f"{path.name}.pub"), entries.dated_keys(connection))
+            public = as_text(entries.dated_keys(connection)).encode("ascii")
+            replace_file(path.with_name(f"{path.name}.pub"), public, mode=0o666)
             successor.replace(path)
             return new
     raise BadLedger("this is not the key of the ledger", remedy="Name the right one with --key.")
