@@ -459,7 +459,7 @@ def _fours(costs: NDArray[np.float64]) -> list[Numbers]:
 
     Where four does not divide their number, the last block has `MORE_UNITS` more than are left over, or all.
     """
-    blocks = []
+    blocks: list[Numbers] = []
     count = len(costs)
     odd = count % BLOCK_UNITS
     last = BLOCK_UNITS if not odd else odd + MORE_UNITS if count >= odd + 2 * MORE_UNITS else count

@@ -35,6 +35,7 @@ from sfumato.table.keyed_hashes import Marks, joined_marks
 from sfumato.table.microdata import ROW_NUMBER, Microdata
 from sfumato.table.reader import NumberedReader, PassingReader, Reader
 from sfumato.table.recoding import SUPPRESSED, Recoding
+from sfumato.table.taxonomy import Label
 
 Numbers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
@@ -292,7 +293,8 @@ def hash_array(marks: Marks) -> pa.Array:
 
 def hashes_of_people(keys: Sequence[str]) -> pa.Array:
     """Returns the hashes that a base has of people, by the texts of their keys."""
-    return hash_array(joined_marks([([key.strip() for key in keys], np.arange(len(keys)))], len(keys)))
+    labels: list[Label] = [key.strip() for key in keys]
+    return hash_array(joined_marks([(labels, np.arange(len(keys), dtype=np.int32))], len(keys)))
 
 
 def hashes_of_cells(reader: Reader, names: Sequence[str], *, trimmed: str | None = None) -> Marks:

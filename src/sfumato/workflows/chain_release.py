@@ -44,10 +44,10 @@ from sfumato.system.presentation.cards import pluralize, verdict_document
 from sfumato.system.progress import Progress, one_step
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
-from sfumato.table.base import BARE, GROUP_NUMBER, RELEASE, Base, write_rows
+from sfumato.table.base import GROUP_NUMBER, RELEASE, Base, write_rows
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.known_rows import KnownRows, chosen_rows, known_rows, people_of_plan
-from sfumato.table.microdata import ROW_NUMBER, Missing, Role
+from sfumato.table.microdata import BARE, ROW_NUMBER, Missing, Role
 from sfumato.table.observers import TableFingerprint
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
