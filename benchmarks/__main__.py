@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-NEEDS_DATA = ("adult", "local", "anjana", "pycanon", "fingerprint")
+NEEDS_DATA = ("adult", "local", "anjana", "pycanon", "fingerprint", "groups")
 GENERATED = ("rows", "spark", "splitting", "continuous", "freeform", "quasi_sensitive")
 NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "ledger", "scale", "trace", "start")
 NAMES += ("first_use", "usefulness", "local_ladders")

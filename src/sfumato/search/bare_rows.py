@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from sfumato.table.taxonomy import Label
 
 Numbers = NDArray[np.int64]
 
+PARTS_OF_A_COLUMN = 64
+"""So many parts of a column tell which boxes are near a row."""
 WHOLE_COST = 1 << 40
 """What a box costs that covers every value of a column."""
 
@@ -33,7 +35,7 @@ def boxes_for_bare_rows(
     from sfumato.kernels.covers import narrowest_cover  # noqa: PLC0415  # compiled when first needed
 
     count, keys = len(boxes), table.keys
-    if not count or table.person is None:
+    if not count or not table.rows or table.person is None:
         return np.full(table.rows, -1, np.int64)
     low, high = np.zeros((count, len(keys)), np.int32), np.zeros((count, len(keys)), np.int32)
     cost = np.zeros(count, np.int64)
@@ -44,8 +46,43 @@ def boxes_for_bare_rows(
         low[:, j], high[:, j] = ends[:, 0], ends[:, 1]
         cost += (high[:, j] - low[:, j]).astype(np.int64) * (WHOLE_COST // max(1, len(tree.leaves)))
     codes = np.ascontiguousarray(np.stack([table.codes(column.name) for column in keys], axis=1), np.int32)
-    order = np.argsort(table.person)
-    return narrowest_cover(codes[order], low, high, cost, own, owner)
+    codes = codes[np.argsort(table.person)]
+    chosen = np.full(table.rows, -1, np.int64)
+    for rows, near in _neighbours(codes, low, high, [len(column.taxonomy.leaves) for column in keys]):
+        found = narrowest_cover(codes[rows], low[near], high[near], cost[near], own[rows], owner[near])
+        chosen[rows[found >= 0]] = near[found[found >= 0]]
+    return chosen
+
+
+def _neighbours(
+    codes: Codes, low: Codes, high: Codes, leaves: Sequence[int]
+) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yields rows, each once, and the boxes that may cover them, in order: those near by in two columns.
+
+    The columns are those of which a box holds least.
+    """
+    parts = np.minimum(np.maximum(leaves, 1), PARTS_OF_A_COLUMN)
+    scale = np.maximum(leaves, 1)
+    columns = np.argsort(((high - low) / scale).mean(axis=0), kind="stable")[:2]
+    row, first, last = (
+        (ranks[:, columns].astype(np.int64) * parts[columns] // scale[columns])
+        for ranks in (codes, low, high - 1)
+    )
+    for rows, boxes in _beside(row[:, 0], first[:, 0], last[:, 0]):
+        if len(columns) == 1:
+            yield rows, boxes
+            continue
+        for some, near in _beside(row[rows, 1], first[boxes, 1], last[boxes, 1]):
+            yield rows[some], boxes[near]
+
+
+def _beside(parts: Numbers, first: Numbers, last: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yields the rows in each part of a column, and the boxes that reach into it."""
+    order = np.argsort(parts, kind="stable")
+    starts = np.flatnonzero(np.diff(parts[order], prepend=-1))
+    for rows in np.split(order, starts[1:]):
+        part = parts[rows[0]]
+        yield rows, np.flatnonzero((first <= part) & (part <= last))
 
 
 def classes_of_bare_rows(
