@@ -4,6 +4,7 @@ import pytest
 
 from sfumato.releases.staging import STEPS
 
+pytestmark = pytest.mark.slow
 SCRIPT = "groups_stage.py"
 
 

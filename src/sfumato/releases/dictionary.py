@@ -338,7 +338,7 @@ def dictionary_files(
     return {DOCUMENT: document_bytes(document), PAGE: page.encode()}
 
 
-def _known(policy: Policy, groups: bool) -> frozenset[str]:
+def _known(policy: Policy, groups: bool = False) -> frozenset[str]:
     """Returns the sentences that a dictionary may hold, whatever is in the table."""
     sentences = {rows_are(policy, groups=groups), MARKS_BARE_ROWS, GENERALIZED, UNCHANGED}
     sentences |= {TERMS_REMOVED, *READINGS.values(), *(rule.rewritten for rule in policy.columns.values())}

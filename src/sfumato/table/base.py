@@ -262,15 +262,30 @@ class Base:
         return cls(rows.replace_schema_metadata(None), **notes)
 
 
+FAMILIES = {
+    "a text": (pa.types.is_string, pa.types.is_large_string),
+    "a number": (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal),
+    "a day": (pa.types.is_date,),
+    "a moment": (pa.types.is_timestamp,),
+}
+
+
+def _family(kind: pa.DataType) -> str:
+    """Returns what values of a type are: those of one family may be written in the type of another.
+
+    >>> _family(pa.int8()), _family(pa.float64()), _family(pa.bool_())
+    ('a number', 'a number', 'bool')
+    """
+    return next((name for name, tests in FAMILIES.items() if any(test(kind) for test in tests)), str(kind))
+
+
 def _cast(cells: pa.ChunkedArray, earlier: pa.Field) -> pa.ChunkedArray:
     """Returns cells in the type of an earlier release; raises where that would change a value.
 
-    Texts do not become numbers, nor numbers texts: the same value could be written in two ways.
+    Numbers do not become texts, nor moments days: the same value could be written in two ways.
     """
-    kinds = (cells.type, earlier.type)
-    alike = len({pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in kinds}) == 1
     try:
-        if alike or pa.types.is_null(cells.type):
+        if pa.types.is_null(cells.type) or _family(cells.type) == _family(earlier.type):
             return cells.cast(earlier.type, safe=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         pass
