@@ -652,6 +652,7 @@ def make_plan(
     *,
     reuse_plan: Transformation | None = None,
     coins: Coins | None = None,
+    everybody: bool = False,
     foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
@@ -659,7 +660,8 @@ def make_plan(
 
     With `reuse_plan`, the cuts of an earlier plan are taken instead. `foretell` receives, before the search
     begins, about how long it will take. `coins` are what blind grouping draws from: the same table and the
-    same coins give the same plan; without any, classes are informed. Where controls leave no table that keeps
+    same coins give the same plan; without any, classes are informed. With `everybody` nobody is suppressed
+    because of sensitive values: who is shown later would tell them. Where controls leave no table that keeps
     the promises, `Infeasible` says which to loosen.
     """
     check_people(table, policy.promises)
@@ -673,6 +675,8 @@ def make_plan(
         blind, grouped = group_people(
             table, policy.promises, aim, policy.protect.grouping, coins, progress=progress
         )
+    if everybody and blind is None and reads_values(policy.promises):
+        aim = replace(aim, suppress=Fraction(table.dropped, max(1, table.rows + table.dropped)))
     try:
         outcome, terms = (
             (blind, None)

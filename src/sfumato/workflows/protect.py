@@ -164,4 +164,12 @@ def plan_table(
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
-    return make_plan(table, bound, reuse_plan=reuse_plan, coins=drawn, foretell=foretell, progress=progress)
+    return make_plan(
+        table,
+        bound,
+        reuse_plan=reuse_plan,
+        coins=drawn,
+        everybody=one_by_one,
+        foretell=foretell,
+        progress=progress,
+    )
