@@ -166,8 +166,8 @@ class PolicyContent:
     def by_profile(self) -> bool:
         """Whether outsiders are taken to know all rows of a person.
 
-        Where the policy does not say so, they are if anything but k-anonymity is promised. In a chain of groups
-        nobody is: a person shows values once.
+        Where the policy does not say so, they are if anything but k-anonymity is promised. In a
+        chain of groups nobody is: a person shows values once.
         """
         if self.person is None or self.chain is not None:
             return False

@@ -27,6 +27,8 @@ from sfumato.search.expected_time import Foretell
 from sfumato.search.plan import Plan, check_need, make_plan, may_be_blind
 from sfumato.search.reuse_plan import Transformation
 from sfumato.system.coins import Coins
+from sfumato.system.errors import BadData
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import SPARK, AnyTable, Source
@@ -161,6 +163,12 @@ def plan_table(
         drawn = None
     one_by_one = one_by_one or (drawn is not None and source.kind != SPARK)
     table = count_table(source, bound, one_by_one=one_by_one, progress=progress)
+    if bound.chain is not None and table.people_with_several_rows:
+        raise BadData(
+            f"{pluralize(table.people_with_several_rows, 'person has', 'people have')} several rows, and a"
+            " policy with `chain` shows the values of one of them",
+            remedy="Use `sfumato release`; with --dry-run it only plans.",
+        )
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
