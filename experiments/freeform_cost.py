@@ -58,15 +58,13 @@ class Comparison(Printable):
         return Card("loss of keeping the freeform promise", lines, notes)
 
 
-def compare(
-    table: Microdata, promise: Freeform, *, weights: Weights | None = None, deadline: float = 60.0
-) -> Comparison:
-    """Top-down, the exact optimum (or a bound at the deadline), and the two plain alternatives."""
+def compare(table: Microdata, promise: Freeform, *, weights: Weights | None = None) -> Comparison:
+    """Top-down, the exact optimum (or a bound after so many states), and the two plain alternatives."""
     given = dict(weights or {})
     found = top_down(table, Promises((promise,)), Aim(weights=given)).recoding.cuts or {}
     return Comparison(
         mean_loss(table, found, given),
-        optimum(table, promise, weights=given, deadline=deadline, start=found),
+        optimum(table, promise, weights=given, start=found),
         mean_loss(table, withholding(table, promise), given),
         blanking(table, promise, given),
     )

@@ -206,13 +206,10 @@ def signed(message: bytes, signature: str, public: str) -> bool:
 
 # Envelopes: cells of a ledger, encrypted, so that its database alone tells nothing of people.
 #
-# An envelope begins with a mark that tells its format,
-# and holds: the number of the secret it is encrypted under, a signature, a nonce, and the cell in
-# AES-256-GCM.
-# The cell is padded, so that its length says little. The place of a cell is bound to it: one that was moved
-# cannot be opened. The signature is of the ledger's key, so that those who cannot open an envelope see that
-# it
-# was not replaced.
+# An envelope begins with a mark that tells its format, and holds: the number of the secret it is encrypted
+# under, a signature, a nonce, and the cell in AES-256-GCM. The cell is padded, so that its length says
+# little. The place of a cell is bound to it: one that was moved cannot be opened. The signature is of the
+# ledger's key, so that those who cannot open an envelope see that it was not replaced.
 
 MARK = b"sfumato-cipher\x00\x01"
 """How an envelope begins; the last byte is the version of its format."""

@@ -75,11 +75,9 @@ def append(connection: Connection, entry: Entry, key: Key, *, then: Key | None =
 # Redaction: a person is taken out of what an entry keeps, and the seals of the ledger still verify.
 #
 # An entry seals the digest of what it remembers and of the marks of its people. Both hold salt: whoever has
-# the
-# digest and guesses a person cannot tell whether they were in, once the salt is gone. An erasure deletes
-# salt
-# and mark, and its own sealed entry says what the digests are from then on. What no erasure may change, the
-# published counts, has a digest of its own that stays.
+# the digest and guesses a person cannot tell whether they were in, once the salt is gone. An erasure deletes
+# salt and mark, and its own sealed entry says what the digests are from then on. What no erasure may change,
+# the published counts, has a digest of its own that stays.
 
 SALTED = b"sfumato-salted\x00\x00"
 """Before the salt of marks of people; as long as a mark, so that marks stay aligned."""
