@@ -94,7 +94,7 @@ def figures(data: Path, threat: Fraction) -> Iterator[Row]:
     spent, plan = _timed(lambda: make_plan(table, made))
     assert plan.recoding.cuts is not None
     yield {"way": "top-down", **_left(promise, table, plan.recoding.cuts), "seconds": spent}
-    spent, found = _timed(lambda: compare(table, promise, deadline=120))
+    spent, found = _timed(lambda: compare(table, promise))
     yield {
         "way": "optimum",
         **_left(promise, table, found.best.cuts),

@@ -59,14 +59,14 @@ class Comparison(Printable):
 
 
 def compare(
-    table: Microdata, promise: Freeform, *, weights: Weights | None = None, deadline: float = 60.0
+    table: Microdata, promise: Freeform, *, weights: Weights | None = None, most: int = 2_000_000
 ) -> Comparison:
-    """Top-down, the exact optimum (or a bound at the deadline), and the two plain alternatives."""
+    """Top-down, the exact optimum (or a bound after `most` states), and the two plain alternatives."""
     given = dict(weights or {})
     found = top_down(table, Promises((promise,)), Aim(weights=given)).recoding.cuts or {}
     return Comparison(
         mean_loss(table, found, given),
-        optimum(table, promise, weights=given, deadline=deadline, start=found),
+        optimum(table, promise, weights=given, most=most, start=found),
         mean_loss(table, withholding(table, promise), given),
         blanking(table, promise, given),
     )
