@@ -42,7 +42,7 @@ CALL = re.compile(
 )
 SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
-SEALED_TEXTS = {"checkpoint", "cipher", "entry", "head", "ledger:", "secret", "staged", "table"}
+SEALED_TEXTS = {"checkpoint", "cipher", "coins", "entry", "head", "ledger:", "secret", "staged", "table"}
 """Words behind `sfumato` in texts that are signed or hashed: they say what is signed, nobody types them."""
 
 
