@@ -66,8 +66,11 @@ def check(policy, intent):
     """What was answered is what the policy says."""
     k = {"none": 12 if intent.audience is Audience.PUBLIC else 5, "3": 3}[intent.rule]
     assert min(p.least_people for p in policy.promises if p.least_people) == k
-    assert policy.promises.looks_back == (intent.frequency is Frequency.AGAIN)
-    assert policy.person == (intent.person if intent.rows is RowMeaning.EVENT else None)
+    again, several = intent.frequency is Frequency.AGAIN, intent.recipients > 1
+    assert policy.promises.looks_back == (again and several)
+    assert (policy.chain is not None) == (again and not several)
+    assert policy.person == (intent.person if intent.rows is RowMeaning.EVENT or policy.chain else None)
+    assert policy.chain is None or policy.chain.since == intent.since
     for name in filter(None, (intent.person, intent.since)):
         assert name not in policy.published
     for name in intent.exact:
@@ -96,3 +99,67 @@ def test_what_is_written_can_be_followed(evidence):
         plan = sf.protect(evidence.source, first.policy)
         assert all(verdict.holds for verdict in plan.verdicts)
     assert tried
+
+
+def again(**answers):
+    return Intent(RowMeaning.PERSON, Audience.INSIDE, Frequency.AGAIN, **answers)
+
+
+def with_promises(policy, *promises):
+    return sf.Policy.from_dict({**policy.to_dict(), "promises": list(promises)})
+
+
+K_OF_5 = {"k-anonymity": {"k": 5}}
+
+
+def test_several_recipients_and_promises_about_tables_go_on_by_whole_columns(evidence):
+    draft = evidence.draft()
+    two = intended(draft, again(person="patient_id", recipients=2))
+    assert two.chain is None and "not made of groups" in two.note
+    assert [promise.name for promise in two.promises.cross_release] == ["continuous"]
+    words = draft.to_dict()
+    words["columns"] = {**words["columns"], "disease": {"role": "free"}}
+    words["protect"] = {"search": "top-down", "suppress": 0}
+    words["promises"] = [K_OF_5, {"freeform": {"threat": "1/2", "observability": 1}}]
+    freeform = sf.Policy.from_dict(words)
+    whole = intended(freeform, again(since="quarter"))
+    assert whole.chain is None and "freeform cannot be promised of groups yet" in whole.note
+    events = Intent(RowMeaning.EVENT, Audience.INSIDE, Frequency.AGAIN, person="patient_id")
+    with pytest.raises(UsageError, match="the table cannot come again: freeform"):
+        intended(freeform, events)
+
+
+@pytest.mark.parametrize("beside", [(), ({"l-diversity": {"of": "disease", "l": 3}},)])
+def test_a_promise_that_compares_with_the_table_is_left_out_of_a_chain(evidence, beside):
+    closeness = {"t-closeness": {"of": "disease", "t": "1/2", "distance": "equal"}}
+    relative = with_promises(evidence.draft(), K_OF_5, closeness, *beside)
+    policy = intended(relative, again(since="quarter"))
+    assert [promise.name for promise in policy.promises] == ["k-anonymity", "l-diversity"]
+    assert policy.promises.members[1].parameters()["l"] == (3 if beside else 2)
+    assert "t-closeness of disease is left out" in policy.note
+    with_reference = {**closeness["t-closeness"], "reference": {"flu": 2, "gout": 1, "burn": 1}}
+    kept = with_promises(evidence.draft(), K_OF_5, {"t-closeness": with_reference})
+    assert "t-closeness" in [p.name for p in intended(kept, again(since="quarter")).promises]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "by"),
+    [
+        (RowMeaning.PERSON, ["dob"], None),
+        (RowMeaning.PERSON, ["dob", "seen", "left"], "seen"),
+        (RowMeaning.PERSON, ["dob", "noted"], "noted"),
+        (RowMeaning.EVENT, ["noted", "left"], "left"),
+        (RowMeaning.EVENT, ["noted"], None),
+    ],
+)
+def test_dates_order_the_rows_of_a_person(rows, columns, by):
+    forms = {name: "dd.mm.yyyy" if name == "noted" else "yyyy-mm-dd" for name in columns}
+    quasi = {
+        name: {"role": "quasi", "taxonomy": {"date": ["year"], "written": form}}
+        for name, form in forms.items()
+    }
+    draft = sf.Policy.from_dict({"columns": {"who": {"role": "identifier"}, **quasi}, "promises": [K_OF_5]})
+    policy = intended(draft, Intent(rows, Audience.INSIDE, Frequency.AGAIN, person="who"))
+    assert policy.chain is not None and policy.chain.by == by
+    assert ("hand in cumulative tables" in policy.note) == (by is None)
+    assert ("name it instead: left" in policy.note) == (columns[-2:] == ["seen", "left"])

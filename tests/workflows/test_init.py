@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,8 @@ def test_answered_questions_are_not_asked_again(sfumato, typed):
     policy = sf.Policy.load("p.yaml")
     assert policy.columns["quarter"].role == "identifier"
     assert [promise.name for promise in policy.promises.cross_release] == ["continuous"]
-    assert policy.recipients is not None
+    assert policy.recipients is not None and policy.chain is None
+    assert "whole columns (continuous)" in Path("p.yaml").read_text()
 
 
 def test_somebody_who_walks_away_leaves_nothing_behind(sfumato, typed):
@@ -149,8 +151,12 @@ def test_people_with_several_rows(sfumato):
     assert said.code == 0, said.err
     assert sf.Policy.load("policy.yaml").person == "patient_id"
     again = sfumato("init", "visits.csv", *flags, "--again", "--person", "patient_id", "--overwrite")
-    assert again.code == 2
-    assert "--once" in again.err
+    assert again.code == 0, again.err
+    policy = sf.Policy.load("policy.yaml")
+    assert policy.person == "patient_id" and policy.chain is not None
+    assert "report" not in again.out
+    one_each = ("--row", "person", *flags[2:], "--again", "--person", "patient_id", "--overwrite")
+    assert "values repeat, so somebody has several rows" in sfumato("init", "visits.csv", *one_each).err
     single = sfumato("init", "people.csv", *flags, "--once", "--person", "patient_id", "--overwrite")
     assert "no value occurs twice" in single.err
     several = sfumato("init", "visits.csv", *PUBLIC, "--overwrite")
@@ -222,6 +228,39 @@ def test_every_rule_gives_its_number_or_the_proposed_one(rule, audience):
 def test_answers_that_contradict_each_other(given, reason):
     with pytest.raises(UsageError, match=reason):
         Intent(**{"rows": RowMeaning.PERSON, "audience": Audience.PUBLIC, **given})
+
+
+def quarter(of, months):
+    """Return lines of patients, each admitted in one of these months."""
+    return [f"{line},2025-{months[i % 3]:02}" for i, line in enumerate(of)]
+
+
+def test_from_the_answers_to_the_second_release(sfumato):
+    """Some return, some are new, most have left: nobody edits the policy."""
+    header, people = "patient_id,zip,sex,tension,disease,quarter,age,admitted", lines(240)
+    first, second = quarter(people[:120], (1, 2, 3)), quarter([*people[:15], *people[120:]], (4, 5, 6))
+    Path("q1.csv").write_text("\n".join([header, *first]) + "\n")
+    Path("q2.csv").write_text("\n".join([header, *second]) + "\n")
+    flags = ("--row", "person", "--audience", "inside", "--recipients", "1", "--rule", "none")
+    said = sfumato("init", "q1.csv", *flags, "--nothing-exact", "--again", "--person", "patient_id", "--json")
+    assert said.code == 0, said.err
+    policy = sf.Policy.load("policy.yaml")
+    assert policy.protect.search == "best" and not policy.promises.looks_back
+    assert policy.chain is not None and policy.chain.by == "admitted" and policy.person == "patient_id"
+    for line in said.document["next"]:
+        arguments = shlex.split(line)[1:]
+        arguments[-1] += ".html" if arguments[0] == "report" else ""
+        answer = sfumato(*arguments)
+        assert answer.code == 0, (line, answer.err)
+    assert "report" in " ".join(said.document["next"])
+    answer = sfumato("release", "q2.csv", "-p", "policy.yaml", "--into", "release-2")
+    assert answer.code == 0, answer.err
+    earlier = Path("release-1/data.csv").read_text().splitlines()[1:]
+    names, *later = Path("release-2/data.csv").read_text().splitlines()
+    assert names.endswith(",bare_row")
+    assert not Counter(f"{line},no" for line in earlier) - Counter(later)
+    assert sum(line.endswith(",yes") for line in later) == 15
+    assert CANARY not in "".join(later)
 
 
 def test_a_first_line_that_may_be_a_row_is_not_shown(sfumato):

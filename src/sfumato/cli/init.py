@@ -93,7 +93,7 @@ def _ask_who_was_there(answers: GivenAnswers, names: Sequence[str], draft: Polic
     )
     if which == "person":
         identifiers = [name for name, rule in draft.columns.items() if rule.role is Role.IDENTIFIER]
-        usual = identifiers[0] if len(identifiers) == 1 else None
+        usual = draft.person or (identifiers[0] if len(identifiers) == 1 else None)
         answers.person = _column("Which column tells people apart?", names, usual=usual)
     else:
         answers.since = _column("Which column says with which delivery a row came?", names)
@@ -300,6 +300,7 @@ def _asked(answers: GivenAnswers, evidence: DraftEvidence) -> Intent:
 
 def _tell(first: FirstPolicy, data: str, out: Path, *, as_json: bool) -> None:
     """Print the policy in a few lines, what there is to warn of, and what to type next."""
+    from sfumato.draft.draft import Frequency
     from sfumato.system.presentation.cards import json_ready
 
     commands = first.commands(data, str(out))
@@ -319,5 +320,5 @@ def _tell(first: FirstPolicy, data: str, out: Path, *, as_json: bool) -> None:
         warn(warning)
     print_note(f"\nwrote {out}. Read it: only you know what others know about these people. Then:")
     print_result("\n".join(f"  {command}" for command in commands))
-    if first.intent.since or (first.intent.person and first.policy.person is None):
+    if first.intent.frequency is Frequency.AGAIN:
         print_note("Next time: the same release command with the new table, and another folder.")

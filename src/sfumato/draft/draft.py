@@ -18,14 +18,26 @@ from sfumato.draft.functional_dependencies import (
 )
 from sfumato.draft.roles import guess, is_undecided, unpublished, without_undecided
 from sfumato.draft.safe_harbor_cells import may_be_number_of_people, rules_kept
-from sfumato.models.contract import Adversary, Promise, Promises, with_least_people
+from sfumato.models.contract import (
+    Adversary,
+    ClassPromise,
+    ColumnRolePromise,
+    Promise,
+    Promises,
+    TablePromise,
+    is_relative,
+    with_least_people,
+)
 from sfumato.models.registry import make
+from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import PEOPLE, words
 from sfumato.policy.content import ColumnRule
+from sfumato.policy.header_lexicon import lexicon
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import PRESETS, Preset
 from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.recipients import Coalition
+from sfumato.policy.taxonomies.dates import Dates
 from sfumato.policy.taxonomies.texts import Flat
 from sfumato.system.errors import BadData, BadPolicy, UsageError, did_you_mean, short
 from sfumato.table.data_file import NO_FORM, SourceForm
@@ -253,11 +265,12 @@ class Intent:
             )
 
     def _check_again(self) -> None:
-        if self.rows is RowMeaning.EVENT:
+        if self.rows is RowMeaning.EVENT and self.recipients > 1:
             raise UsageError(
-                "nothing can be promised yet of several releases about people who have several rows each",
-                remedy="Bring each person's rows together in one row (--row person), or say --once: every"
-                " release is then safe alone, and nothing is promised of two together.",
+                "versions for recipients cannot be promised yet of several releases about people who have"
+                " several rows each",
+                remedy="Say --recipients 1; or bring each person's rows together in one row (--row person);"
+                " or say --once: every release is then safe alone, and nothing is promised of two together.",
             )
         if (self.person is None) == (self.since is None):
             raise UsageError(
@@ -335,19 +348,21 @@ def intended(draft: Policy, intent: Intent) -> Policy:
     named, promises = rule_of(intent.rule), _about_published(draft.promises, columns)
     if isinstance(named, int):
         promises = tuple(with_least_people(p, named) if p.least_people else p for p in promises)
+    further = _further(Promises(promises), columns, intent)
     protect = draft.protect
-    if intent.frequency is Frequency.AGAIN:
-        promises = (*promises, _continuous(promises, intent))
-    if intent.frequency is Frequency.AGAIN or intent.recipients > 1:
+    if intent.recipients > 1 or (intent.frequency is Frequency.AGAIN and further.chain is None):
         protect = replace(protect, suppress=Fraction(0))
+    has_person = intent.rows is RowMeaning.EVENT or further.chain is not None
     try:
         return replace(
             draft,
             columns=columns,
-            promises=Promises(promises),
+            promises=Promises(further.promises),
             protect=protect,
-            person=intent.person if intent.rows is RowMeaning.EVENT else None,
+            person=intent.person if has_person else None,
+            chain=further.chain,
             confirm={n: why for n, why in draft.confirm.items() if columns[n].role is draft.columns[n].role},
+            note="\n".join(filter(None, (draft.note, *further.remarks))),
         )
     except BadPolicy as wrong:
         raise UsageError(
@@ -375,6 +390,111 @@ def _about_published(promises: Promises, columns: Mapping[str, ColumnRule]) -> t
         for promise in promises.stated
         if all(columns[name].role is Role.SENSITIVE for name in promise.sensitive)
     )
+
+
+# How later releases go on: as a chain of groups where that can be, else by whole columns.
+
+
+@dataclass(frozen=True)
+class FurtherReleases:
+    """What a policy promises, how later releases go on from it, and what the policy says about that.
+
+    `chain` is `None` where no release follows, or where releases go on by whole columns.
+    """
+
+    promises: tuple[Promise, ...]
+    chain: ChainRule | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def _further(promises: Promises, columns: Mapping[str, ColumnRule], intent: Intent) -> FurtherReleases:
+    """Returns how the answers let later releases go on.
+
+    Raises `UsageError` where somebody has several rows, and only whole columns would be left.
+    """
+    stated = promises.stated
+    if intent.frequency is Frequency.ONCE:
+        return FurtherReleases(stated)
+    obstacle = _obstacle_to_groups(stated, intent)
+    if obstacle is not None:
+        if intent.rows is RowMeaning.EVENT:
+            raise UsageError(
+                f"somebody has several rows, and the table cannot come again: {obstacle}",
+                remedy="Bring each person's rows together in one row (--row person), or say --once.",
+            )
+        remark = f"Later releases go on by whole columns (continuous), which loses more: {obstacle}."
+        return FurtherReleases((*stated, _continuous(stated, intent)), remarks=(remark,))
+    kept, left_out = _promises_of_groups(stated)
+    if intent.since is not None:
+        said = (
+            f"Later releases go on as a chain of groups: rows with a new {short(intent.since)} are newcomers,"
+            " and nobody has two rows."
+        )
+        return FurtherReleases(kept, ChainRule(since=intent.since), (said, *left_out))
+    dated = _columns_that_order_rows(columns, intent)
+    said = f"Later releases go on as a chain of groups: {short(str(intent.person))} tells who is new."
+    if not dated:
+        said += " No column of dates orders a person's rows: name one (by), or hand in cumulative tables."
+        return FurtherReleases(kept, ChainRule(), (said, *left_out))
+    said += f" By {short(dated[0])} a person's rows are told apart; the values of the first are shown."
+    if len(dated) > 1:
+        said += f" If another column orders them, name it instead: {', '.join(map(short, dated[1:]))}."
+    return FurtherReleases(kept, ChainRule(by=dated[0]), (said, *left_out))
+
+
+def _obstacle_to_groups(promises: Sequence[Promise], intent: Intent) -> str | None:
+    """Returns why releases cannot be a chain of groups; `None` where they can."""
+    if intent.recipients > 1:
+        return "versions for recipients are not made of groups yet"
+    for promise in promises:
+        if isinstance(promise, TablePromise | ColumnRolePromise):
+            return f"{promise.name} cannot be promised of groups yet"
+    return None
+
+
+def _promises_of_groups(promises: Sequence[Promise]) -> tuple[tuple[Promise, ...], tuple[str, ...]]:
+    """Returns the promises that later releases cannot break, and a remark on each that is left out.
+
+    A column that no other promise is about is promised two different values per class.
+    """
+    lasting = [promise for promise in promises if _lasts(promise)]
+    remarks = []
+    for promise in promises:
+        if promise in lasting:
+            continue
+        for name in promise.sensitive:
+            if not any(name in other.sensitive for other in lasting):
+                lasting.append(make("l-diversity", {"of": name, "l": 2}))
+        about = ", ".join(map(short, promise.sensitive))
+        instead = ", ".join(p.name for p in lasting if set(p.sensitive) & set(promise.sensitive))
+        why = "compares groups with a table that changes from release to release"
+        if not is_relative(promise):
+            why = "may break where groups are put together"
+        remarks.append(f"{promise.name} of {about} is left out, since it {why}; promised instead: {instead}.")
+    return tuple(lasting), tuple(remarks)
+
+
+def _lasts(promise: Promise) -> bool:
+    """Whether a group that keeps a promise keeps it whatever other groups come."""
+    return not is_relative(promise) and (not isinstance(promise, ClassPromise) or promise.monotone)
+
+
+def _columns_that_order_rows(columns: Mapping[str, ColumnRule], intent: Intent) -> list[str]:
+    """Returns the columns of dates that tell a person's rows apart; dates of birth do not.
+
+    Rows are ordered as texts, so where somebody has several, texts have to be in the order of dates.
+    """
+    dated = []
+    for name, rule in columns.items():
+        if not isinstance(rule.taxonomy, Dates) or "birth" in lexicon().read(name).kinds:
+            continue
+        if intent.rows is RowMeaning.PERSON or rule.taxonomy.written in SORTED_AS_TEXT:
+            dated.append(name)
+    return dated
+
+
+SORTED_AS_TEXT = ("yyyy-mm-dd", "yyyymmdd", "yyyy-mm")
+"""Forms of dates that are in the same order as texts and as dates."""
 
 
 def _continuous(promises: Sequence[Promise], intent: Intent) -> Promise:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sfumato.draft.doctor import Diagnosis, Severity, several_rows
+from sfumato.draft.doctor import SEVERAL_ROWS, Diagnosis, Severity, several_rows
 from sfumato.draft.draft import (
     COALITIONS,
     NO_RULE,
@@ -21,10 +21,14 @@ from sfumato.inputs import bind_earlier, count_table
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.search.plan import make_plan
-from sfumato.system.errors import Infeasible, SfumatoError, short
+from sfumato.system.coins import Coins
+from sfumato.system.errors import Infeasible, SfumatoError, UsageError, short
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.progress import Progress, silent
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.known_rows import chosen_rows, known_rows
 from sfumato.table.microdata import Role
+from sfumato.table.source import Source
 from sfumato.workflows.declare import REFUSED, DraftEvidence, tried
 from sfumato.workflows.recipient_versions import RecipientVersions
 
@@ -46,7 +50,7 @@ class FirstPolicy(Printable):
     def card(self) -> Card:
         promises = [("promised", promise.in_words()) for promise in self.policy.promises.stated]
         roles = [(word, names) for word, names in self._roles() if names]
-        return Card("a policy from your answers", [*promises, *self._recipients(), *roles])
+        return Card("a policy from your answers", [*promises, *self._later(), *self._recipients(), *roles])
 
     def _roles(self) -> Iterator[tuple[str, str]]:
         columns = self.policy.columns
@@ -55,6 +59,10 @@ class FirstPolicy(Printable):
             named = [name for name, rule in columns.items() if rule.role is role and name not in exact]
             yield word, ", ".join(named)
         yield "known, stays exact", ", ".join(exact)
+
+    def _later(self) -> Iterator[tuple[str, str]]:
+        if self.policy.chain is not None:
+            yield "later releases", "go on as a chain of groups: newcomers are added, earlier rows stay"
 
     def _recipients(self) -> Iterator[tuple[str, str]]:
         rule = self.policy.recipients
@@ -73,7 +81,8 @@ class FirstPolicy(Printable):
         if self.policy.confirm:
             waiting = " ".join(shlex.quote(name) for name in self.policy.confirm)
             lines.insert(0, f"sfumato policy confirm {policy} {waiting}")
-        lines.append(f"sfumato report {of} -p {policy} --original {source} -o report")
+        if self.policy.chain is None or self.intent.rows is RowMeaning.PERSON:
+            lines.append(f"sfumato report {of} -p {policy} --original {source} -o report")
         if self.intent.audience is Audience.PUBLIC:
             lines.append(f"sfumato report {of} -p {policy} --public -o public-report")
         return tuple(lines)
@@ -95,22 +104,46 @@ def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None =
     """
     show = progress or silent
     intent.check_columns(list(evidence.survey.columns))
-    wanted = intended(evidence.draft(intent.preset), intent)
-    policy, warnings = tried(wanted, evidence.source, evidence.survey, progress=show)
+    answered = intended(evidence.draft(intent.preset), intent)
+    source, wanted = _first_release(answered, evidence)
+    policy, warnings = tried(wanted, source, evidence.survey, progress=show)
     if any(warning.name == REFUSED for warning in warnings):
-        policy, warnings = _planned_in_full(wanted, evidence, show), []
+        policy, warnings = _planned_in_full(wanted, source, show), []
+    policy = replace(policy, person=answered.person, chain=answered.chain)
     if intent.recipients > 1:
         policy, by_recipients = _for_recipients(policy, evidence, intent, show)
         warnings = [*warnings, *by_recipients]
     repeated = several_rows(policy, evidence.survey) if evidence.draft().person else ()
-    diagnoses = (*repeated, *_single_rows(intent, evidence), *warnings)
+    diagnoses = (*repeated, *_unlike_answer(intent, evidence), *warnings)
     return FirstPolicy(replace(policy, note=_note(policy, intent)), intent, diagnoses)
 
 
-def _planned_in_full(policy: Policy, evidence: DraftEvidence, progress: Progress) -> Policy:
+def _first_release(policy: Policy, evidence: DraftEvidence) -> tuple[Source, Policy]:
+    """Returns the rows that a policy is tried on, and by which policy.
+
+    In a chain of groups these are the rows in which people show values: each is a person then.
+    """
+    source, rule = evidence.source, policy.chain
+    if rule is None:
+        return source, policy
+    if not isinstance(source, RowSource):
+        raise UsageError(
+            f"a chain of groups is not released from a {source.kind} table",
+            remedy="Write it to Parquet first.",
+        )
+    keys = [name for name, column in policy.columns.items() if column.role.is_key]
+    known = known_rows(source, keys, None, SAME_COINS, person=policy.person, by=rule.by, since=rule.since)
+    return chosen_rows(source, known.first), replace(policy, person=None, chain=None)
+
+
+SAME_COINS = Coins(b"sfumato init")
+"""A trial draws the same rows each time; they are no secret, since nothing of it is published."""
+
+
+def _planned_in_full(policy: Policy, source: Source, progress: Progress) -> Policy:
     """Returns a policy that a quick trial could not follow, if `protect` can; raises what it would raise."""
     bound = bind_earlier(policy, ())
-    make_plan(count_table(evidence.source, bound, progress=progress), bound, progress=progress)
+    make_plan(count_table(source, bound, progress=progress), bound, progress=progress)
     return policy
 
 
@@ -160,9 +193,18 @@ def _weaker(coalition: Coalition, refused: SfumatoError | None) -> Iterator[Diag
     )
 
 
-def _single_rows(intent: Intent, evidence: DraftEvidence) -> Iterator[Diagnosis]:
-    """Yields a warning where people are said to have several rows, and nobody has."""
+def _unlike_answer(intent: Intent, evidence: DraftEvidence) -> Iterator[Diagnosis]:
+    """Yields a warning where people are said to have several rows, and nobody has, or the other way round."""
     column = evidence.survey.columns.get(intent.person or "")
+    if intent.rows is RowMeaning.PERSON and column is not None and column.repeats:
+        yield Diagnosis(
+            SEVERAL_ROWS,
+            Severity.WARNING,
+            f"column {short(str(intent.person))}",
+            "values repeat, so somebody has several rows",
+            1,
+            "If these are events of people, say --row event; if not, bring each person's rows together.",
+        )
     if intent.rows is RowMeaning.EVENT and column is not None and column.complete and not column.repeats:
         yield Diagnosis(
             "single-rows",
