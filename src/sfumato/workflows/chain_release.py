@@ -335,7 +335,7 @@ class ChainDelivery:
 
     def _coins(self, releases: int) -> Coins:
         """Returns the coins of a release: a rehearsal draws the same ones, where the key is there."""
-        ledger, purpose = self._ledger, f"sfumato coins {self.chain} {releases}".encode()
+        ledger, purpose = self._ledger, f"coins of chain {self.chain}, release {releases + 1}".encode()
         if ledger is None:
             return Coins.fresh()
         if not ledger.readonly:

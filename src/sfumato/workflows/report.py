@@ -163,6 +163,12 @@ def with_original(
     """
     if evidence.policy is None:
         raise UsageError("the original is read by a policy", remedy="Name the policy with -p.")
+    if evidence.policy.chain is not None:
+        raise UsageError(
+            "a release of a chain of groups shows people as they were when they came: it is not compared with"
+            " one table",
+            remedy="Leave the original out.",
+        )
     before = attacked or audit(original, evidence.policy, progress=progress)
     use = compare(original, safe, evidence.policy, progress=progress)
     figures = {
