@@ -170,8 +170,8 @@ def test_a_page_says_what_its_document_says(published):
 
 
 def test_a_dictionary_that_says_too_much_is_not_published(people, tmp_path, monkeypatch):
-    def careless(*given):
-        document = dictionary(*given)
+    def careless(*given, **named):
+        document = dictionary(*given, **named)
         document["notes"][0]["columns"][0]["forms"][0]["texts"].append(CANARY)
         return document
 
