@@ -116,7 +116,7 @@ SMUGGLED = [
     ("old", "new"), [(old, new) for _, old, new in SMUGGLED], ids=[s[0] for s in SMUGGLED]
 )
 def test_whatever_is_smuggled_in_is_found(report, evidence, old, new):
-    asked = {"made": "2026-11-16 12:00 UTC", "fingerprint": report.fingerprint}
+    asked = {"written_at": "2026-11-16 12:00 UTC", "fingerprint": report.fingerprint}
     check_public(report.html, evidence, **asked)
     assert old in report.html
     with pytest.raises(BadData, match="not published") as error:
