@@ -8,6 +8,7 @@ import pytest
 
 from sfumato.cli import main as program
 from sfumato.system import disk as module
+from sfumato.system import progress
 from sfumato.system.disk import private_folder
 from sfumato.system.errors import Unfinished
 from sfumato.system.progress import StopAsked, StopRequest
@@ -61,6 +62,7 @@ def test_right_before_the_folder_would_be_removed(tmp_path, monkeypatch, request
         request_to_stop._note(signal.SIGTERM, None)
 
     monkeypatch.setattr(program, "stop_request", request_to_stop)
+    monkeypatch.setattr(progress, "stop_request", request_to_stop)  # it says what was published
     monkeypatch.setattr(program, "_program_for", lambda _: stopped)
     assert program.run(["protect"]) == 130
     assert "nothing was published" in capsys.readouterr().err
