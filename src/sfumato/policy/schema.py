@@ -82,7 +82,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])[:6]
-    ['columns', 'confirm', 'formulas', 'missing', 'person', 'promises']
+    ['chain', 'columns', 'confirm', 'formulas', 'missing', 'person']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()

@@ -201,7 +201,7 @@ class Intervals:
 
     >>> t = Intervals.read({"intervals": [5, 10], "from": 0, "to": 100, "top": 90}).build(["93"])
     >>> [t.labels[v] for v in t.levels[:, t.rank("42")]], t.leaf_labels[t.rank("93")]
-    (['42', '40-44', '40-49', '*'], '90+')
+    (['42', '[40, 45)', '[40, 50)', '*'], '90+')
     """
 
     key: ClassVar[str] = "intervals"
