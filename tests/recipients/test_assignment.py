@@ -158,15 +158,15 @@ def test_table_one_serves_two_of_one_height():
     assert [later.patterns.levels(i) for i in later.family().tolist()] == [(0, 2)]
 
 
-def test_capacity_is_a_sentence():
+def test_capacity_is_a_sentence(monkeypatch):
     capacity = capacity_of(made(table(), RecipientRule(), "height", k=2))
     assert capacity.sentence == "this policy serves 1 recipient at this quality"
-    whole = [Fraction(0), Fraction(1)]
-    more = capacity_of(made(table(), RecipientRule(), "height", k=2), whole)
+    monkeypatch.setattr("sfumato.recipients.capacity.TOLERANCES", (Fraction(0), Fraction(1)))
+    more = capacity_of(made(table(), RecipientRule(), "height", k=2))
     assert more.sentence == "this policy serves 1 recipient at this quality, 2 at 100 % more loss"
     assert more.exact
-    assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 2, whole) == 1
-    assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 3, whole) is None
+    assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 2) == 1
+    assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 3) is None
 
 
 def test_capacity_says_what_each_adversary_costs():
