@@ -13,8 +13,7 @@ import sfumato as sf
 from sfumato.models.continuous.promise import Continuous
 from sfumato.workflows import chain_check
 from sfumato.workflows.chain_check import closing_release
-from workflows.test_recipients import people as patients
-from workflows.test_recipients_in_a_chain import NAMES
+from workflows.test_recipients_in_a_chain import NAMES, batches
 from workflows.test_recipients_in_a_chain import policy as versions
 
 pytestmark = pytest.mark.slow
@@ -45,11 +44,6 @@ def people(number, *, rows=40):
             "ward": draw.choice(["north", "south"], rows),
         }
     )
-
-
-def batches(*numbers):
-    """Enough people for versions, and few enough for six audits beside the ledgers."""
-    return pl.concat([patients(300, seed=n).with_columns(since=pl.lit(f"Q{n}")) for n in numbers])
 
 
 def growing(count):

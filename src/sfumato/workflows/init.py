@@ -81,8 +81,8 @@ class FirstPolicy(Printable):
         if self.policy.confirm:
             waiting = " ".join(shlex.quote(name) for name in self.policy.confirm)
             lines.insert(0, f"sfumato policy confirm {policy} {waiting}")
-        if self.policy.chain is None or self.intent.rows is RowMeaning.PERSON:
-            lines.append(f"sfumato report {of} -p {policy} --original {source} -o report")
+        original = f" --original {source}" if self.policy.chain is None else ""
+        lines.append(f"sfumato report {of} -p {policy}{original} -o report")
         if self.intent.audience is Audience.PUBLIC:
             lines.append(f"sfumato report {of} -p {policy} --public -o public-report")
         return tuple(lines)
