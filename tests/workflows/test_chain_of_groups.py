@@ -14,7 +14,7 @@ from sfumato.system.errors import Infeasible
 from sfumato.system.progress import silent
 from sfumato.table.base import BARE_ROW, GROUP, PERSON, RELEASE
 from sfumato.table.known_rows import hashes_of_people
-from sfumato.workflows.chain_release import grow
+from sfumato.workflows.grown_base import grow
 
 TOWNS = ["Ahus", "Bro", "Cora", "Dorn"]
 ILLNESSES = ["flu", "cold", "TB", None]

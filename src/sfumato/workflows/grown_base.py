@@ -1,0 +1,170 @@
+"""The base of a chain after one more table: newcomers are grouped, further rows of its people are bare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
+from sfumato.policy.policy import Policy
+from sfumato.policy.reference import judge_words
+from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
+from sfumato.search.blind_groups import least_people
+from sfumato.search.plan import Plan, aim_of
+from sfumato.system.coins import Coins
+from sfumato.system.errors import BadData, Infeasible, RefusedByHistory
+from sfumato.system.presentation.cards import pluralize
+from sfumato.system.progress import Progress, one_step
+from sfumato.table.base import Base
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.known_rows import KnownRows, chosen_rows, known_rows, people_of_plan
+from sfumato.table.microdata import ROW_NUMBER, Missing
+from sfumato.workflows.judgement import view_policy
+from sfumato.workflows.protect import plan_table
+
+Truth = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class GrownBase:
+    """The base of a chain after a release, and what is told of it.
+
+    `plan` is that of the newcomers, `None` where there are none or they wait; `waiting` counts those who
+    wait, `not_shown` further rows of its people that are not published.
+    """
+
+    base: Base
+    plan: Plan | None
+    known: KnownRows
+    waiting: int
+    not_shown: int
+
+    @property
+    def shown(self) -> Truth:
+        """Which rows are those of groups that are shown."""
+        return self.base.shown()
+
+
+def grow(
+    source: RowSource, policy: Policy, rule: ChainRule, base: Base | None, coins: Coins, *, progress: Progress
+) -> GrownBase:
+    """Returns the base after a release of this table."""
+    keys = [name for name, column in policy.columns.items() if column.role.is_key]
+    if base is not None:
+        _check_columns(policy, base)
+    with one_step(progress, "who is new"):
+        known = known_rows(source, keys, base, coins, person=policy.person, by=rule.by, since=rule.since)
+    least = max(rule.hold, least_people(policy.promises))
+    waiting = known.newcomers if known.newcomers < least else 0
+    if base is None and waiting:
+        raise Infeasible(
+            f"{pluralize(waiting, 'person comes', 'people come')} first, and a release waits for {least}",
+            remedy="Wait for more, or ask for a smaller k or hold.",
+        )
+    if base is not None and not known.newcomers and not len(known.people):
+        raise BadData("the table has no rows", remedy="Look whether it is the right one.")
+    plan, added = None, None
+    if known.newcomers and not waiting:
+        newcomers = chosen_rows(source, known.first)
+        plan = _plan_of_newcomers(newcomers, policy, known, base, coins, progress)
+        added = people_of_plan(newcomers, plan.recoding, base, known, policy.published)
+    if base is None:
+        if added is None:
+            raise AssertionError
+        base = Base(
+            added.slice(0, 0), tuple(policy.published), tuple(n for n in policy.published if n in keys)
+        )
+    grown = base.after_release(
+        base.rows.slice(0, 0) if added is None else added,
+        policy=judge_words(view_policy(policy)),
+        batches={} if waiting else known.batches,
+        leaving=known.left_groups if rule.leavers is Leavers.WITHHELD else (),
+    )
+    before, where = len(grown.rows), np.flatnonzero(known.further)
+    theirs = int((grown.homes_of(known.people_of(where)) >= 0).sum())
+    if theirs and rule.again is Again.BARE:
+        grown = _with_bare_rows(
+            source, policy, known, grown, new=rule.shows is Shows.NEWCOMERS, progress=progress
+        )
+    return GrownBase(grown, plan, known, waiting, theirs - len(grown.rows) + before)
+
+
+def _check_columns(policy: Policy, base: Base) -> None:
+    """Raises where a policy publishes other columns than earlier releases of its chain."""
+    published = set(policy.published)
+    keys = {name for name in policy.published if policy.columns[name].role.is_key}
+    changed = sorted(published ^ set(base.published)) or sorted(keys ^ set(base.keys))
+    if changed:
+        what = "published or not" if published != set(base.published) else "quasi-identifiers or not"
+        raise RefusedByHistory(
+            f"columns are not what they were in earlier releases of the chain ({what}): {', '.join(changed)}",
+            where="policy, columns",
+            remedy="Publish the same columns, or start a new chain with people who were never published.",
+        )
+
+
+def _plan_of_newcomers(
+    newcomers: RowSource,
+    policy: Policy,
+    known: KnownRows,
+    base: Base | None,
+    coins: Coins,
+    progress: Progress,
+) -> Plan:
+    """Returns the plan of the rows in which newcomers show their values."""
+    try:
+        return plan_table(
+            newcomers, _alone(policy), coins=coins.of("groups"), one_by_one=True, progress=progress
+        )
+    except Infeasible as refused:
+        if base is None:
+            raise
+        raise Infeasible(
+            f"{pluralize(known.newcomers, 'newcomer')} cannot be put into groups by themselves:"
+            f" {refused.message}",
+            remedy="Wait until more have come, or leave them out: nobody joins an earlier group.",
+        ) from None
+
+
+def _alone(policy: Policy) -> Policy:
+    """Returns the policy by which the rows of newcomers are grouped: each row is a person."""
+    return replace(policy, person=None, knows=None, chain=None)
+
+
+def _with_bare_rows(
+    source: RowSource, policy: Policy, known: KnownRows, base: Base, *, new: bool, progress: Progress
+) -> Base:
+    """Returns the base with further rows of its people in boxes of others, without any unchanged column.
+
+    What no group of other people covers makes groups of its own, of as many people as any group has. With
+    `new`, the boxes are those of the newest release: its file shows no others.
+    """
+    codings = [coding for coding in policy.codings if coding.role.is_key]
+    rows = chosen_rows(source, known.further)
+    table = rows.count(codings, missing=Missing.OWN_VALUE, person=ROW_NUMBER, progress=progress)
+    where = np.flatnonzero(known.further)
+    homes = base.homes_of(known.people_of(where))
+    homes = np.where(np.isin(homes, np.array(base.withheld, np.int64)), -1, homes)
+    boxes = base.boxes(new=new)
+    names = [column.name for column in table.keys]
+    texts = list(zip(*(boxes.texts[name] for name in names), strict=True))
+    chosen = boxes_for_bare_rows(table, texts, boxes.groups, homes)
+    covered = np.flatnonzero((chosen >= 0) & (homes >= 0))
+    shown = {name: [boxes.texts[name][box] for box in chosen[covered].tolist()] for name in names}
+    grown = base.with_bare_rows(*known.hashes_of(where[covered]), boxes.groups[chosen[covered]], shown)
+    left = np.flatnonzero((chosen < 0) & (homes >= 0))
+    people, aim = least_people(policy.promises), aim_of(_alone(policy))
+    whose = known.numbers_of(where[left])
+    own = classes_of_bare_rows(table, left, whose, people, aim, progress=progress)
+    if own is None or own.table.person is None:
+        return grown
+    here = np.flatnonzero(own.class_of >= 0)
+    classes = own.class_of[here].astype(np.int64)
+    shown = {}
+    for j, column in enumerate(own.table.keys):
+        labels, which = own.texts(j)
+        shown[column.name] = [labels[place] for place in np.asarray(which)[classes].tolist()]
+    placed = where[own.table.person[here]]
+    return grown.with_bare_rows(*known.hashes_of(placed), classes + grown.groups, shown)
