@@ -133,7 +133,7 @@ def test_random_chains_keep_the_rules(tables, shows, leavers, again, hold, by, d
         source = open_table(pl.DataFrame(table, infer_schema_length=None), None, policy)
         try:
             coins = Coins(key).of(str(len(seen)))
-            grown = grow(source, policy, policy.chain, base, coins, progress=silent)
+            grown = grow(source, policy, policy.chain, base, coins, marks=coins, progress=silent)
         except Infeasible:
             continue
         base = grown.base

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -57,6 +58,21 @@ GROUP_NUMBER = "number_of_group"
 HASH = pa.binary(16)
 VERSION = b"1"
 
+MARKS = pa.schema(
+    [
+        ("group", pa.int64()),
+        ("first_column", pa.string()),
+        ("first_text", pa.string()),
+        ("first_cost", pa.float64()),
+        ("second_column", pa.string()),
+        ("second_text", pa.string()),
+        ("second_cost", pa.float64()),
+        ("bias", pa.float64()),
+    ]
+)
+"""Marks of groups: two columns, the coarser text that each would show, and what a row would then lose more.
+A symbol of 0 raises the first one, 1 the second; `bias` is how probable 1 is."""
+
 
 @dataclass(frozen=True, eq=False)
 class GroupBoxes:
@@ -73,7 +89,9 @@ class Base:
     `published` are the columns of its files, `keys` those that show boxes. `releases` and `groups` count what
     was made so far. `withheld` are groups that are shown no more, `batches` hashes of the batches that were
     published in chains that tell batches apart, with their numbers of rows. `policies` are what groups were
-    made by, as the judge reads it, and `made_by` tells for every release which of them it followed.
+    made by, as the judge reads it, and `made_by` tells for every release which of them it followed. `marks`
+    say by which of two columns versions for recipients differ in a group, and `marks_key` is the key of the
+    coins that choose one.
     """
 
     rows: pa.Table
@@ -85,6 +103,8 @@ class Base:
     batches: Mapping[str, int] = field(default_factory=dict)
     policies: tuple[JsonObject, ...] = ()
     made_by: tuple[int, ...] = ()
+    marks: pa.Table = field(default_factory=MARKS.empty_table)
+    marks_key: str = field(default="", repr=False)
 
     # -- what is in it ------------------------------------------------------------------------------------
 
@@ -236,15 +256,41 @@ class Base:
                 added = added.set_column(place, cells.name, _cast(added.column(place), cells))
         return replace(self, rows=pa.concat_tables([earlier, added]))
 
+    def with_marks(self, columns: Mapping[str, Any]) -> Base:
+        """Returns the base with marks of more groups, as columns of `MARKS`."""
+        added = pa.table([pa.array(columns[cells.name], cells.type) for cells in MARKS], schema=MARKS)
+        return replace(self, marks=pa.concat_tables([self.marks, added]).combine_chunks())
+
+    def raised(self, symbols: Truth) -> Base:
+        """Returns the base as a recipient sees it who has these symbols, one for each of `marks`."""
+        marks, second = self.marks, pa.array(symbols)
+        names, texts, costs = (
+            pc.if_else(second, *(whole_array(marks.column(f"{side}_{part}")) for side in ("second", "first")))
+            for part in ("column", "text", "cost")
+        )
+        mark_of = np.full(self.groups, -1, np.int64)
+        mark_of[marks.column("group").to_numpy()] = np.arange(len(marks))
+        mark = mark_of[self.numbers(GROUP)]
+        place = pa.array(mark, mask=mark < 0)
+        rows = self.rows
+        name_of, text_of = names.take(place), texts.take(place)
+        for column in self.keys:
+            here = pc.fill_null(pc.equal(name_of, column), fill_value=False)
+            field_of, at = rows.schema.field(column), rows.schema.get_field_index(column)
+            cells = pc.if_else(here, text_of.cast(field_of.type), whole_array(rows.column(column)))
+            rows = rows.set_column(at, field_of, cells)
+        more = pc.if_else(pa.array(self.is_bare), 0.0, pc.fill_null(costs.take(place), 0.0))
+        at = rows.schema.get_field_index(LOSS)
+        return replace(self, rows=rows.set_column(at, LOSS, pc.add(rows.column(LOSS), more)))
+
     # -- as bytes -----------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
         """Returns the base as a file."""
-        notes = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "rows"}
-        meta = {b"sfumato base": VERSION, b"notes": json.dumps(notes).encode()}
-        out = io.BytesIO()
-        pq.write_table(self.rows.replace_schema_metadata(meta), out, compression="zstd")
-        return out.getvalue()
+        notes = {part.name: getattr(self, part.name) for part in fields(self) if part.name not in TABLES}
+        marks = b64encode(_as_parquet(self.marks))
+        meta = {b"sfumato base": VERSION, b"notes": json.dumps(notes).encode(), b"marks": marks}
+        return _as_parquet(self.rows.replace_schema_metadata(meta))
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Base:
@@ -259,7 +305,17 @@ class Base:
             raise BadLedger("another version wrote the base of this chain", remedy="Use that version.")
         for name in ("published", "keys", "withheld", "policies", "made_by"):
             notes[name] = tuple(notes[name])
-        return cls(rows.replace_schema_metadata(None), **notes)
+        marks = pq.read_table(io.BytesIO(b64decode(meta[b"marks"])))
+        return cls(rows.replace_schema_metadata(None), marks=marks, **notes)
+
+
+TABLES = ("rows", "marks")
+
+
+def _as_parquet(table: pa.Table) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="zstd")
+    return out.getvalue()
 
 
 FAMILIES = {

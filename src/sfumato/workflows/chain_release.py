@@ -121,7 +121,8 @@ class ChainDelivery:
             self.policy,
             self._rule,
             before,
-            self._coins(len(history)),
+            self._coins(f"coins of chain {self.chain}, release {len(history) + 1}"),
+            marks=self._coins(f"marks of chain {self.chain}"),
             progress=self._progress,
         )
         shown = grown.shown
@@ -185,16 +186,16 @@ class ChainDelivery:
                 ) from None
             raise
 
-    def _coins(self, releases: int) -> Coins:
-        """Returns the coins of a release: a rehearsal draws the same ones, where the key is there."""
-        ledger, purpose = self._ledger, f"coins of chain {self.chain}, release {releases + 1}".encode()
+    def _coins(self, purpose: str) -> Coins:
+        """Returns coins of the ledger's key: a rehearsal draws the same ones, where the key is there."""
+        ledger = self._ledger
         if ledger is None:
             return Coins.fresh()
         if not ledger.readonly:
-            return Coins(ledger.signing_key.derived(purpose))
+            return Coins(ledger.signing_key.derived(purpose.encode()))
         if ledger.key_path is None or not ledger.key_path.exists():
             return Coins.fresh()
-        return Coins(Key.load(ledger.key_path).derived(purpose))
+        return Coins(Key.load(ledger.key_path).derived(purpose.encode()))
 
     def _write(self, rows: Any, path: Path) -> None:
         write_rows(rows, path, self.source.reader, self.source.memory, self._progress)

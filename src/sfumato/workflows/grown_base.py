@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_words
+from sfumato.recipients.marks import mark_rule, with_marks
 from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
 from sfumato.search.blind_groups import least_people
 from sfumato.search.plan import Plan, aim_of
@@ -48,9 +49,19 @@ class GrownBase:
 
 
 def grow(
-    source: RowSource, policy: Policy, rule: ChainRule, base: Base | None, coins: Coins, *, progress: Progress
+    source: RowSource,
+    policy: Policy,
+    rule: ChainRule,
+    base: Base | None,
+    coins: Coins,
+    *,
+    marks: Coins | None = None,
+    progress: Progress,
 ) -> GrownBase:
-    """Returns the base after a release of this table."""
+    """Returns the base after a release of this table.
+
+    The first release takes the key of `marks`; without it groups have none, and everybody sees the base.
+    """
     keys = [name for name, column in policy.columns.items() if column.role.is_key]
     if base is not None:
         _check_columns(policy, base)
@@ -73,15 +84,19 @@ def grow(
     if base is None:
         if added is None:
             raise AssertionError
-        base = Base(
-            added.slice(0, 0), tuple(policy.published), tuple(n for n in policy.published if n in keys)
+        shown_keys, key = (
+            tuple(n for n in policy.published if n in keys),
+            "" if marks is None else marks.key.hex(),
         )
+        base = Base(added.slice(0, 0), tuple(policy.published), shown_keys, marks_key=key)
     grown = base.after_release(
         base.rows.slice(0, 0) if added is None else added,
         policy=judge_words(view_policy(policy)),
         batches={} if waiting else known.batches,
         leaving=known.left_groups if rule.leavers is Leavers.WITHHELD else (),
     )
+    if plan is not None and grown.marks_key:
+        grown = with_marks(grown, plan.recoding, base.groups, mark_rule(policy))
     before, where = len(grown.rows), np.flatnonzero(known.further)
     theirs = int((grown.homes_of(known.people_of(where)) >= 0).sum())
     if theirs and rule.again is Again.BARE:
