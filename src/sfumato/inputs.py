@@ -294,10 +294,9 @@ def policy_of_roles(
             "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
         )
     from sfumato.discovery.identifiers import findings
-    from sfumato.draft.categories import grouped_categories
     from sfumato.draft.draft import draft
     from sfumato.draft.evidence import NO_FINDING, ColumnProfile, texts
-    from sfumato.draft.roles import taxonomy_of
+    from sfumato.draft.roles import grouped_categories, taxonomy_of
     from sfumato.table.spelling import meaning
 
     def count_different(name: str) -> int:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draft.fake_survey import column, survey
-from sfumato.draft.categories import MOST_STEPS, label_of, tree_of_categories
 from sfumato.draft.draft import draft
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile
+from sfumato.draft.roles import MOST_STEPS, label_of, tree_of_categories
 from sfumato.policy.taxonomies.files import NestedTree
 from sfumato.policy.taxonomies.texts import Flat
 

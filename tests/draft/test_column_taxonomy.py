@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draft.fake_survey import column
-from sfumato.draft.categories import ordered_taxonomy, scales
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile
-from sfumato.draft.roles import guess, taxonomy_of
+from sfumato.draft.roles import guess, ordered_taxonomy, scales, taxonomy_of
 from sfumato.policy.taxonomies.dates import Dates
 from sfumato.policy.taxonomies.files import NestedTree
 from sfumato.policy.taxonomies.intervals import Intervals

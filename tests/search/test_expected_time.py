@@ -16,9 +16,9 @@ from sfumato.cli.main import run
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.searches import COMPARED
-from sfumato.search import expected_time, lattice, mondrian
+from sfumato.search import best, lattice, mondrian
+from sfumato.search.best import ExpectedTime, expected_times, in_words
 from sfumato.search.contract import Aim
-from sfumato.search.expected_time import ExpectedTime, expected_times, in_words
 
 K = Promises((KAnonymity(3),))
 
@@ -53,7 +53,7 @@ def test_the_same_rows_are_the_same_steps():
 def test_a_slow_machine_changes_what_is_told_and_nothing_else(monkeypatch, hospital_table):
     plans = []
     for seconds in (1e-9, 1e-3):
-        monkeypatch.setattr(expected_time, "seconds_per_row", lambda _, seconds=seconds: seconds)
+        monkeypatch.setattr(best, "seconds_per_row", lambda _, seconds=seconds: seconds)
         told = []
         plan = sf.protect(*hospital_table, foretell=told.extend)
         plans.append((plan.as_dict(), told[0].steps, told[0].seconds))

@@ -17,7 +17,6 @@ from sfumato.system.disk import PREFIX
 from sfumato.system.errors import BadData, NotEnoughMemory, UsageError
 from sfumato.system.memory import Memory, in_words, machine_memory
 from sfumato.table import publication as published_columns
-from sfumato.table import row_buffer
 from sfumato.table import spill as runs
 from sfumato.table import writing as writer
 from sfumato.table.cut import Cut
@@ -209,7 +208,7 @@ def test_the_memory_of_a_container_counts(tmp_path):
 def test_joint_tables_look_up_what_single_ones_do(monkeypatch):
     source = RowSource(open_source(many_rows()).reader)
     joint = source.count(codings(["a", "b", "s", "n"])).digest
-    monkeypatch.setattr(row_buffer, "LARGEST_JOINT_TABLE", 0)
+    monkeypatch.setattr(runs, "LARGEST_JOINT_TABLE", 0)
     assert source.count(codings(["a", "b", "s", "n"])).digest == joint
 
 

@@ -9,13 +9,13 @@ import pytest
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.table import publication as published_columns
+from sfumato.table.arrow_rows import CanWriteVersions, version_writer
 from sfumato.table.cut import Cut
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import SetForm
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import open_source
 from sfumato.table.spill import Spill
-from sfumato.table.versions import CanWriteVersions, version_writer
 from sfumato.testing.engines import codings, recodings
 from table.test_little_memory import many_rows
 from table.test_term_sets import BITS, TEXT, planned

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.policy import yaml
-from sfumato.policy.confirmation import read_entries, without_entries
+from sfumato.policy.content import confirm_entries, without_entries
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
 from sfumato.policy.strictness import statement_of, weaker_parts
@@ -179,7 +179,7 @@ def test_entries_are_taken_out_of_any_form_of_the_key(names, data, form):
     left = [name for name in names if name not in gone]
     assert ("confirm" in text) == bool(left)
     words = yaml.read(text).data
-    assert list(read_entries(words.get("confirm"))) == left
+    assert list(confirm_entries(words.get("confirm"))) == left
 
 
 @pytest.mark.parametrize("role", ["insensitive", "quasi", "sensitive"])

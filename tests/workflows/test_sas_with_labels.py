@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.studio.question import policy_within
+from sfumato.studio.page import policy_within
 from sfumato.system.errors import SfumatoError, UsageError
 from table.reading.sas_files import lay_out, write_spss
 from workflows.test_file_formats import run_all

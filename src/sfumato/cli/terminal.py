@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from sfumato.cli.streams import takes_every_letter, write
 from sfumato.system.errors import Interrupted, UsageError
-from sfumato.system.presentation.cards import Card
-from sfumato.system.presentation.visible_text import escaped_json, visible
+from sfumato.system.presentation.cards import Card, escaped_json, visible
 from sfumato.system.progress import Progress, silent
 
 if TYPE_CHECKING:

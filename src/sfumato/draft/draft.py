@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from sfumato.draft.categories import grouped_categories
 from sfumato.draft.evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.draft.functional_dependencies import (
     ColumnsBesideKeys,
@@ -16,7 +15,7 @@ from sfumato.draft.functional_dependencies import (
     date_differences,
     telling_columns,
 )
-from sfumato.draft.roles import guess, is_undecided, unpublished, without_undecided
+from sfumato.draft.roles import grouped_categories, guess, is_undecided, unpublished, without_undecided
 from sfumato.draft.safe_harbor_cells import may_be_number_of_people, rules_kept
 from sfumato.models.contract import (
     Adversary,

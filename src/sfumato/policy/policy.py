@@ -12,13 +12,23 @@ from typing import Any, TypeVar, cast
 
 from sfumato.models import registry as known_promises
 from sfumato.models.contract import Adversary, ColumnOptions, Promise, Promises, with_derived
-from sfumato.policy import chain, confirmation, recipients, schema, searches, yaml
+from sfumato.policy import chain, recipients, schema, searches, yaml
 from sfumato.policy import columns as column_controls
 from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import ColumnControls, TermRule, numbers_in
 from sfumato.policy.compatibility import objections, of_search, options_of, roles
-from sfumato.policy.confirmation import KEY, remaining_columns, unknown_columns
-from sfumato.policy.content import NO_PRICE, ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
+from sfumato.policy.content import (
+    CONFIRM_KEY,
+    NO_PRICE,
+    ColumnRule,
+    Formulas,
+    Knows,
+    PolicyContent,
+    ProtectRule,
+    confirm_entries,
+    remaining_columns,
+    unknown_columns,
+)
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.disk import read_start
@@ -250,7 +260,9 @@ def as_yaml(policy: PolicyContent) -> str:
     words["protect"]["suppress"] = _share(policy.protect.suppress)
     for key, value in words.items():
         whole[key] = (
-            flowing(value) if key != KEY else CommentedMap((_text(n), _text(w)) for n, w in value.items())
+            flowing(value)
+            if key != CONFIRM_KEY
+            else CommentedMap((_text(n), _text(w)) for n, w in value.items())
         )
     if policy.note:
         whole.yaml_set_start_comment(_wrapped(policy.note))
@@ -333,7 +345,7 @@ def read_content(words: object, origin: Origin, *, folder: Path | None = None) -
         folder,
         origin,
         knows=knows,
-        confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
+        confirm=confirm_entries(reader.words.get(CONFIRM_KEY)),
         source=source,
         formulas=Formulas(str(reader.words.get("formulas", Formulas.REFUSE))),
         preset=cast("str | None", reader.words.get("preset")),

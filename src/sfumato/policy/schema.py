@@ -14,8 +14,7 @@ from sfumato.policy import columns as column_controls
 from sfumato.policy.columns import choice_schema, each_told
 from sfumato.policy.columns import schema as term_rule
 from sfumato.policy.compatibility import options_of, roles
-from sfumato.policy.confirmation import schema as confirm
-from sfumato.policy.content import GROUPINGS, NO_PRICE, Formulas, Knows, ProtectRule
+from sfumato.policy.content import GROUPINGS, NO_PRICE, Formulas, Knows, ProtectRule, confirm_schema
 from sfumato.policy.other_tools import said_elsewhere
 from sfumato.policy.presets import SAFE_HARBOR
 from sfumato.policy.recipients import schema as recipients
@@ -116,7 +115,7 @@ def top() -> JsonObject:
             "person": _person(),
             "recipients": recipients(),
             chain.KEY: chain.schema(),
-            "confirm": confirm(),
+            "confirm": confirm_schema(),
             KEY: source_schema(),
             "preset": choice_schema(
                 [SAFE_HARBOR],

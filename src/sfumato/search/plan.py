@@ -25,11 +25,11 @@ from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.searches import BEST, ability_of
+from sfumato.search.best import Foretell, expected_times
 from sfumato.search.blind_groups import GroupedPeople, against_blind, group_people, reads_values
 from sfumato.search.class_term_removal import TermLimit
 from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim, ComparedSearch, Outcome, Search, find, work_of
 from sfumato.search.controls import broken_control, refusal_under_controls, refuse_broken_controls
-from sfumato.search.expected_time import Foretell, expected_times
 from sfumato.search.explanation import Explanation, explain
 from sfumato.search.loss import ColumnShape, lost_columns, published_nodes, shape_of, tally
 from sfumato.search.reuse_plan import NAME as REUSE_PLAN

@@ -13,8 +13,7 @@ from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy, edited_text
 from sfumato.policy.presets import preset
 from sfumato.policy.taxonomies.files import NestedTree
-from sfumato.studio.page import command
-from sfumato.studio.question import policy_within
+from sfumato.studio.page import command, policy_within
 from sfumato.studio.state import PolicyFile
 from sfumato.system.errors import BadPolicy, UsageError, short
 from sfumato.system.json_object import JsonObject

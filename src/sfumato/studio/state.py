@@ -24,7 +24,7 @@ from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.system.disk import FolderLock, read_document, replace_file
 from sfumato.system.errors import BadData, BadPolicy, LedgerConflict, SfumatoError, UsageError, short
 from sfumato.system.json_object import read_json
-from sfumato.system.presentation.visible_text import visible
+from sfumato.system.presentation.cards import visible
 
 TABLES = (
     *(".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".parquet", ".pq", ".xlsx", ".xls", ".ods"),

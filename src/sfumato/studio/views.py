@@ -39,8 +39,8 @@ from sfumato.releases.overrides import Override
 from sfumato.releases.receipt import Event, Receipt, beside_lines, remarks_on
 from sfumato.reports.report import Audience
 from sfumato.search.counted_lattice import CountedLattice, LatticeMap
+from sfumato.studio.page import Question, policy_within
 from sfumato.studio.policy_edit import TERM_MARK
-from sfumato.studio.question import Question, policy_within
 from sfumato.studio.table_view import ChartView
 from sfumato.system.disk import LARGEST_NOTE, read_document
 from sfumato.system.errors import BadData, BadInput, SfumatoError, UsageError, short

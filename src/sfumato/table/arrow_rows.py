@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,10 +16,12 @@ from sfumato.table.cell_text import canonical
 from sfumato.table.data_file import written_format_of
 from sfumato.table.form_of_source import RowSource, source_form, text_form
 from sfumato.table.microdata import Coding, Microdata, Missing, Role, SetForm, terms_of
+from sfumato.table.publication import WriteVersion
 from sfumato.table.reader import PassingReader, Reader, batches_of, no_columns
 from sfumato.table.reading.csv import PLAIN_FORM, CsvReader
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import ParquetReader, PartsReader
+from sfumato.table.recoding import Recoding
 from sfumato.table.source import Source
 from sfumato.table.taxonomy import Label, Taxonomy
 from sfumato.table.writing import form_for
@@ -173,3 +177,51 @@ def texts_of_rows(source: Source, columns: Sequence[str], rows: Sequence[int]) -
             remedy="Number rows from 1, without the header.",
         )
     return cells
+
+
+# Versions of one table: all are published from rows that were read once.
+
+
+@runtime_checkable
+class CanWriteVersions(Protocol):
+    """A source that writes several versions of a table, and their witnesses, in one pass over its rows."""
+
+    def versions(
+        self,
+        table: Microdata,
+        *,
+        count: int,
+        drop: Sequence[str] = (),
+        numbered: Sequence[str] = (),
+        progress: Progress = silent,
+    ) -> AbstractContextManager[WriteVersion]:
+        """Returns what writes up to `count` versions of the counted table; rows are read at the first one."""
+
+
+@contextmanager
+def version_writer(
+    source: Source,
+    table: Microdata,
+    *,
+    count: int,
+    drop: Sequence[str] = (),
+    numbered: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Iterator[WriteVersion]:
+    """Yields what writes up to `count` versions of a table that was counted in this source.
+
+    The columns `drop` are not published; those among them that are also `numbered` stand, as numbers, in a
+    witness. A source that cannot write several files at a time reads its rows for each of them.
+    """
+    if isinstance(source, CanWriteVersions):
+        with source.versions(table, count=count, drop=drop, numbered=numbered, progress=progress) as write:
+            yield write
+        return
+
+    def one_by_one(recoding: Recoding, path: Path, witness: Path | None) -> None:
+        source.write(recoding, path, drop=drop, progress=progress)
+        if witness is not None:
+            unpublished = [name for name in drop if name not in numbered]
+            source.write(recoding, witness, drop=unpublished, numbered=numbered, progress=progress)
+
+    yield one_by_one

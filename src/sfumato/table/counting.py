@@ -16,8 +16,7 @@ from sfumato.system.errors import BadData, BadTaxonomy, SfumatoError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress
 from sfumato.table.arrow_arrays import to_numpy
-from sfumato.table.cell_text import canonical, comparable
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import canonical, comparable, safe_name
 from sfumato.table.dictionary import Dictionary, check_values
 from sfumato.table.microdata import (
     ROW_NUMBER,
@@ -31,16 +30,16 @@ from sfumato.table.microdata import (
     sort_and_count,
 )
 from sfumato.table.reader import Reader
-from sfumato.table.row_buffer import (
+from sfumato.table.spill import (
     Chunk,
     Equivalence,
     NumberTable,
     RowBuffer,
+    Spill,
     first_of_each,
     on_own_pages,
     repacked,
 )
-from sfumato.table.spill import Spill
 from sfumato.table.taxonomy import Label, Taxonomy
 
 # The pass over the rows that every source goes through: cells become packed keys.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.system.memory import Memory
 from sfumato.table.arrow_arrays import to_arrow, to_numpy
-from sfumato.table.cell_text import canonical, comparable, published_type
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import canonical, comparable, published_type, safe_name
 
 NO_VALUE = 0
 """The number of a missing cell."""

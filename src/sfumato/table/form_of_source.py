@@ -16,8 +16,7 @@ from sfumato.system.disk import DatabaseAddress
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, one_step, silent
-from sfumato.table.cell_text import canonical
-from sfumato.table.columns import check_names, safe_name
+from sfumato.table.cell_text import canonical, check_names, safe_name
 from sfumato.table.counting import WronglyMerged, equal_by_leaf, expected_rows, gather, microdata
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, readable_formats
 from sfumato.table.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
@@ -28,9 +27,8 @@ from sfumato.table.reading.csv import CSV_ENDINGS, PLAIN_FORM, CsvReader, TextFo
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import PARQUET_ENDINGS, MatchingReader, PartsReader
 from sfumato.table.recoding import Recoding
-from sfumato.table.row_buffer import Equivalence
 from sfumato.table.row_steps import SetReader
-from sfumato.table.spill import Spill
+from sfumato.table.spill import Equivalence, Spill
 from sfumato.table.survey import FIRST_ROWS, MOST_LISTED_VALUES, Survey, first_rows, survey
 from sfumato.table.taxonomy import Label
 from sfumato.table.writing import writer

@@ -16,8 +16,7 @@ from sfumato.system.disk import read_document
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.table.arrow_arrays import text_array
-from sfumato.table.cell_text import canonical
-from sfumato.table.columns import check_names, safe_name
+from sfumato.table.cell_text import canonical, check_names, safe_name
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.reader import ROWS_AT_A_TIME, ArrowReader, batches_of, no_columns
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress, silent
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import safe_name
 from sfumato.table.form_of_source import RowSource, first_reader
 from sfumato.table.published_texts import numeric_ends
 from sfumato.table.reader import NumberedReader

@@ -19,8 +19,8 @@ from sfumato.table.counting import expected_rows
 from sfumato.table.dictionary import BYTES_TO_PUBLISH, Dictionary, check_values
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.reader import PassingReader
-from sfumato.table.row_buffer import on_own_pages
 from sfumato.table.source import Source
+from sfumato.table.spill import on_own_pages
 
 NUMBER_FORMS = "how numbers are written"
 """The name of the column that a source with number forms has more."""

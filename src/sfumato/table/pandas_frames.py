@@ -11,8 +11,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from sfumato.system.errors import BadData
-from sfumato.table.cell_text import published_type, with_sound_text
-from sfumato.table.columns import check_names, safe_name
+from sfumato.table.cell_text import check_names, published_type, safe_name, with_sound_text
 from sfumato.table.reader import batches_of, no_columns
 
 

@@ -11,7 +11,7 @@ import polars.selectors as cs
 import pyarrow as pa
 
 from sfumato.system.errors import BadData
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import safe_name
 from sfumato.table.reader import ROWS_AT_A_TIME, batches_of, no_columns
 
 

@@ -32,9 +32,8 @@ from sfumato.table.microdata import (
 from sfumato.table.published_rows import PublishedRows, PublishedRowsBuilder
 from sfumato.table.reader import Reader
 from sfumato.table.recoding import SUPPRESSED, Recoding, Rewriting
-from sfumato.table.row_buffer import Equivalence, NumberTable, first_of_each
 from sfumato.table.row_steps import SetReader
-from sfumato.table.spill import Runs, Spill
+from sfumato.table.spill import Equivalence, NumberTable, Runs, Spill, first_of_each
 
 # Published columns: their values in canonical order, and which of them a class or a row shows.
 

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.system.errors import BadData
-from sfumato.table.cell_text import canonical, comparable, published_type
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import canonical, comparable, published_type, safe_name
 from sfumato.table.microdata import UNIT, PartForm, SetForm, terms_of
 from sfumato.table.published_rows import PublishedRows, PublishedRowsBuilder
 from sfumato.table.published_texts import rounded, rounded_number

@@ -25,8 +25,7 @@ from sfumato.system.disk import private_folder, to_disk
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress
 from sfumato.table.arrow_arrays import text_array, to_arrow
-from sfumato.table.cell_text import LARGEST_EXACT, canonical
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import LARGEST_EXACT, canonical, safe_name
 from sfumato.table.data_file import (
     WrittenFormat,
     built_in_writer,

@@ -24,7 +24,7 @@ from sfumato.draft.functional_dependencies import ColumnsBesideKeys
 from sfumato.draft.safe_harbor_cells import cell_problems
 from sfumato.inputs import AnyPolicy, check_some_declared, load_policy, open_table
 from sfumato.policy.columns import forms_of
-from sfumato.policy.confirmation import without_entries
+from sfumato.policy.content import without_entries
 from sfumato.policy.other_tools import ArxColumn, ArxProject
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import broken_rules

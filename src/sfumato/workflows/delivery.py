@@ -31,14 +31,13 @@ from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
-from sfumato.table.arrow_rows import form_of
+from sfumato.table.arrow_rows import form_of, version_writer
 from sfumato.table.microdata import Microdata
 from sfumato.table.observers import TableFingerprint
 from sfumato.table.publication import WriteVersion
 from sfumato.table.recoding import Recoding
 from sfumato.table.release_summary import reading_trees
 from sfumato.table.source import Source, open_source
-from sfumato.table.versions import version_writer
 from sfumato.workflows.baseline_policy import BaselineCheck, BaselineComparison
 from sfumato.workflows.chain_check import (
     chain_check,

@@ -23,7 +23,7 @@ from sfumato.inputs import (
     with_warnings,
 )
 from sfumato.policy.policy import Names, Policy, RoleNames, changed_columns, changed_promises
-from sfumato.search.expected_time import Foretell
+from sfumato.search.best import Foretell
 from sfumato.search.plan import Plan, check_need, make_plan, may_be_blind
 from sfumato.search.reuse_plan import Transformation
 from sfumato.system.coins import Coins

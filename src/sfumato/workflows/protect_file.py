@@ -25,21 +25,20 @@ from sfumato.inputs import (
     with_preset_check,
     with_warnings,
 )
-from sfumato.policy.confirmation import check_confirmed
+from sfumato.policy.content import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.dictionary import beside
 from sfumato.releases.files import check_not_needed, check_target, kept_on_success, publish
-from sfumato.search.expected_time import Foretell
+from sfumato.search.best import Foretell
 from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, is_address, private_folder
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
-from sfumato.table.arrow_rows import form_of
+from sfumato.table.arrow_rows import form_of, version_writer
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import SPARK, AnyTable
-from sfumato.table.versions import version_writer
 from sfumato.table.writing import check_ending
 from sfumato.workflows.history import EarlierReleases
 from sfumato.workflows.judgement import WrittenForm, judged, numbered_columns, witness_path

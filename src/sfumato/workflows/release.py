@@ -20,7 +20,7 @@ from sfumato.inputs import (
     with_preset_check,
     with_warnings,
 )
-from sfumato.policy.confirmation import check_confirmed
+from sfumato.policy.content import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.files import check_not_needed, kept_on_success

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.system.presentation.article import Article, Section, Verbatim
-from sfumato.system.presentation.cards import Card
+from sfumato.system.presentation.cards import INVISIBLE, Card, escaped_json, visible
 from sfumato.system.presentation.charts import Chart, save
 from sfumato.system.presentation.pages import article_page
-from sfumato.system.presentation.visible_text import INVISIBLE, escaped_json, visible
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.policy.policy import Policy
-from sfumato.studio.page import SameStep, SentForm, action, command, render, studio_of, to, yaml_part
-from sfumato.studio.question import Question, needed_question, question_of
+from sfumato.studio.page import (
+    Question,
+    SameStep,
+    SentForm,
+    action,
+    command,
+    needed_question,
+    question_of,
+    render,
+    studio_of,
+    to,
+    yaml_part,
+)
 from sfumato.studio.views import promise_looks, strike
 
 STEP = "attack"

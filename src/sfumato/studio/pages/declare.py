@@ -9,7 +9,17 @@ from starlette.routing import Route
 from sfumato.policy.policy import ROLES, Policy, column_comments
 from sfumato.policy.presets import PRESETS
 from sfumato.studio.jobs import BackgroundJob
-from sfumato.studio.page import SameStep, SentForm, action, command, python_call, render, studio_of, to
+from sfumato.studio.page import (
+    SameStep,
+    SentForm,
+    action,
+    command,
+    policy_within,
+    python_call,
+    render,
+    studio_of,
+    to,
+)
 from sfumato.studio.policy_edit import (
     PLAIN_ROLES,
     Edit,
@@ -26,7 +36,6 @@ from sfumato.studio.policy_edit import (
     promise_changed,
     roles_changed,
 )
-from sfumato.studio.question import policy_within
 from sfumato.studio.security import Studio
 from sfumato.studio.views import (
     ParameterField,

@@ -24,10 +24,9 @@ from sfumato.policy.taxonomies.files import (
 )
 from sfumato.policy.taxonomies.ready.catalogue import CATALOGUE
 from sfumato.policy.taxonomies.texts import Flat
-from sfumato.studio.page import SentForm, action, render, studio_of, to
+from sfumato.studio.page import SentForm, action, policy_within, render, studio_of, to
 from sfumato.studio.pages.declare import STEP, begin_checkup, checkup_of, same_step
 from sfumato.studio.policy_edit import apply_edit, marked_secret, taxonomy_changed, tree_changed, tree_of
-from sfumato.studio.question import policy_within
 from sfumato.studio.security import Studio
 from sfumato.studio.views import MOST_NODES, ColumnCheckup, taxonomy_kind, tree_rows
 from sfumato.system.errors import UsageError

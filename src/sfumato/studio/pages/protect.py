@@ -15,18 +15,20 @@ from sfumato.policy.policy import Policy
 from sfumato.search.counted_lattice import CountedLattice, LatticeAnswer
 from sfumato.studio.jobs import BackgroundJob
 from sfumato.studio.page import (
+    Question,
     SameStep,
     SentForm,
     action,
     command,
     fragment,
+    needed_question,
     python_call,
+    question_of,
     render,
     studio_of,
     to,
 )
 from sfumato.studio.policy_edit import PolicyEdit, apply_edit
-from sfumato.studio.question import Question, needed_question, question_of
 from sfumato.studio.security import Studio
 from sfumato.studio.table_view import LatticePicture
 from sfumato.studio.views import LatticeView, SolutionsView, count_lattice, find_solutions, train_models

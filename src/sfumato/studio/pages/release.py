@@ -14,18 +14,21 @@ from starlette.routing import Route
 from sfumato.policy.policy import Policy
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.studio.page import (
+    LEDGER,
+    Question,
     SameStep,
     SentForm,
     action,
     command,
+    needed_question,
     python_call,
+    question_of,
     render,
     studio_of,
     to,
     yaml_part,
 )
 from sfumato.studio.policy_edit import PolicyEdit, apply_edit, with_words
-from sfumato.studio.question import LEDGER, Question, needed_question, question_of
 from sfumato.studio.security import Studio
 from sfumato.studio.state import check_name
 from sfumato.studio.views import (

@@ -9,8 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sfumato.studio.page import SameStep, SentForm, action, command, render, studio_of, to, yaml_part
-from sfumato.studio.question import LEDGER, ledger_path, question_of
+from sfumato.studio.page import (
+    LEDGER,
+    SameStep,
+    SentForm,
+    action,
+    command,
+    ledger_path,
+    question_of,
+    render,
+    studio_of,
+    to,
+    yaml_part,
+)
 from sfumato.studio.security import Studio
 from sfumato.studio.state import DataChoice, OpenedFolder, receive_file
 from sfumato.studio.views import TraceView, trace_leak

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.visible_text import visible, visible_in
+from sfumato.system.presentation.cards import visible, visible_in
 
 Tone = Literal["ink", "accent", "green", "sand", "faint"]
 """How strongly a kind of thing is shown: `faint` is background, `accent` what it is about."""

@@ -31,8 +31,8 @@ from sfumato.system.presentation.article import (
     Verbatim,
     pieces_of,
 )
+from sfumato.system.presentation.cards import visible
 from sfumato.system.presentation.charts import Chart
-from sfumato.system.presentation.visible_text import visible
 
 LINE_END = "\n"
 FILLED = "v"

@@ -29,7 +29,7 @@ import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
 from sfumato.system.errors import BadData
-from sfumato.table.columns import NO_FIRST_NAME, check_names, name_first
+from sfumato.table.cell_text import NO_FIRST_NAME, check_names, name_first
 from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader, readable_formats
 
 # The encoding of a text file, from its bytes: UTF-8, UTF-16 by its mark, else Windows-1252.

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.system.errors import UsageError
-from sfumato.table.columns import check_names
+from sfumato.table.cell_text import check_names
 from sfumato.table.data_file import NO_FORM, Note, SourceForm
 from sfumato.table.reader import FileReader, batches_of, no_columns
 

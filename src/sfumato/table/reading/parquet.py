@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from sfumato.system.disk import digest_of, read_document, to_disk
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import JsonObject, read_json
-from sfumato.table.cell_text import is_text, with_sound_text
-from sfumato.table.columns import check_names, safe_name
+from sfumato.table.cell_text import check_names, is_text, safe_name, with_sound_text
 from sfumato.table.data_file import built_in_reader
 from sfumato.table.reader import ROWS_AT_A_TIME, FileReader, batches_of, no_columns
 from sfumato.table.writing import check_target, write_parquet_again

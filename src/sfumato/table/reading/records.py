@@ -16,8 +16,7 @@ from pyarrow import ipc
 from sfumato.system.disk import POSTGRESQL, SQLITE, DatabaseAddress
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import read_json
-from sfumato.table.cell_text import canonical
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import canonical, safe_name
 from sfumato.table.data_file import SourceForm, built_in_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader, extra_library
 

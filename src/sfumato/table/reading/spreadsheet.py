@@ -25,7 +25,7 @@ from sfumato.system.disk import DAMAGED
 from sfumato.system.errors import BadData, NotEnoughMemory, SfumatoError, UsageError, short
 from sfumato.system.memory import in_words
 from sfumato.system.plugins import without_library_prints
-from sfumato.table.columns import NO_FIRST_NAME, name_first, safe_name
+from sfumato.table.cell_text import NO_FIRST_NAME, name_first, safe_name
 from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader, as_dates, extra_library, is_panic
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sfumato.system.disk import read_start
 from sfumato.system.errors import BadData
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import safe_name
 from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader, as_dates, extra_library
 

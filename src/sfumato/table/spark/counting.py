@@ -17,8 +17,7 @@ from pyspark.sql.types import StringType
 from sfumato.system.errors import BadData
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
-from sfumato.table.cell_text import canonical
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import canonical, safe_name
 from sfumato.table.counting import (
     UNKNOWN,
     leaf_ranks,

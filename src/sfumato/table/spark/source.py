@@ -27,8 +27,7 @@ from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
-from sfumato.table.cell_text import canonical
-from sfumato.table.columns import check_names
+from sfumato.table.cell_text import canonical, check_names
 from sfumato.table.digest import DIGITS, SLICES, table_digest
 from sfumato.table.microdata import UNIT, Coding, Microdata, Missing, SetForm
 from sfumato.table.reader import ArrowReader

@@ -42,8 +42,7 @@ from pyspark.sql.types import (
 )
 
 from sfumato.system.errors import BadData
-from sfumato.table.cell_text import LARGEST_EXACT
-from sfumato.table.columns import safe_name
+from sfumato.table.cell_text import LARGEST_EXACT, safe_name
 from sfumato.table.microdata import UNIT, SetForm
 
 _AS_CAST = (ByteType, ShortType, IntegerType, LongType, BooleanType, DateType, NullType)
