@@ -118,12 +118,11 @@ def marks_of_chain(ledger: Ledger, chain: str) -> MarkedChain:
 
 USUAL_TOLERANCE = Fraction(1, 10)
 """How much more than the base a version loses at most, as a share of it."""
-ROUNDS = 24
+EXCEEDED = 1e-6
+"""The chance that a version loses more than that is less."""
 SPREAD = 0.25
 GOLDEN = (5**0.5 - 1) / 2
-"""Costs that are equal are taken to differ by up to `SPREAD`: else all groups would take the same columns."""
-DEAREST_SHARE = 2.0
-"""A column is taken that costs up to this many times more, where that spreads marks evenly."""
+"""Costs are taken to differ by up to `SPREAD`, so that columns that cost the same share the marks."""
 
 
 @dataclass(frozen=True)
@@ -246,11 +245,15 @@ class PlannedMarks:
         boxes, names = RaisedBoxes.of(recoding, rule), tuple(c.name for c in recoding.table.keys)
         rows = recoding.rows.astype(np.float64)
         losses = _losses(recoding)
-        budget = float(rule.tolerance) * float(rows @ losses)
         late = _undone(names, boxes.informs, rule.follows)
-        pairs, marked = _shared_pairs(boxes.cost, late, rows, budget)
-        costs = np.take_along_axis(boxes.cost[marked], pairs[marked], axis=1)
-        return cls(marked, pairs[marked], costs, boxes, names, losses)
+        pairs = _cheapest_pairs(boxes.cost, late)
+        if len(names) < 2:
+            return cls(np.zeros(0, np.intp), pairs[:0], np.zeros((0, 2)), boxes, names, losses)
+        costs: Floats = np.take_along_axis(boxes.cost, pairs, axis=1)
+        undone = np.take_along_axis(late, pairs, axis=1).sum(axis=1)
+        budget = float(rule.tolerance) * float(rows @ losses)
+        marked = _cheapest_classes(costs, undone, rows, budget)
+        return cls(marked, pairs[marked], costs[marked], boxes, names, losses)
 
     def table(self, coins: Coins, first_group: int, rule: MarkRule) -> dict[str, object]:
         """Returns the marks as columns of `Base.marks`, for groups that are numbered from `first_group`."""
@@ -284,30 +287,26 @@ def _undone(names: tuple[str, ...], informs: Truth, follows: Mapping[str, Collec
     return undone
 
 
-def _shared_pairs(
-    cost: Floats, late: Truth, rows: Floats, budget: float
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Returns two columns of every class, and which classes are marked.
-
-    Columns that are taken often are made dearer, round by round, up to `DEAREST_SHARE` times: so they share
-    the marks as evenly as their costs allow.
-    """
+def _cheapest_pairs(cost: Floats, late: Truth) -> NDArray[np.intp]:
+    """Returns the two columns of every class that cost least; those that are undone come last."""
     count, width = cost.shape
-    none = np.zeros(0, np.intp)
-    if width < 2:
-        return np.zeros((count, 2), np.intp), none
-    weight = np.ones(width)
     uneven = 1 + SPREAD * (np.arange(count * width).reshape(count, width) * GOLDEN % 1)
-    for number in range(ROUNDS):
-        order = np.lexsort((cost * uneven * weight, late), axis=1)[:, :2]
-        dearest = np.take_along_axis(cost, order, axis=1).max(axis=1)
-        undone = np.take_along_axis(late, order, axis=1).sum(axis=1)
-        marked = np.lexsort((dearest * rows, undone))
-        marked = marked[np.isfinite(dearest[marked])]
-        marked = np.sort(marked[np.cumsum((dearest * rows)[marked]) <= budget])
-        used = np.bincount(order[marked].ravel(), minlength=width)
-        if not len(marked):
-            break
-        weight *= np.clip(used / used.mean(), 0.5, 2) ** (1 / (2 + number))
-        weight = np.clip(weight / weight.min(), 1, DEAREST_SHARE)
-    return order, marked
+    return np.lexsort((cost * uneven, late), axis=1)[:, :2]
+
+
+def _cheapest_classes(
+    costs: Floats, undone: NDArray[np.intp], rows: Floats, budget: float
+) -> NDArray[np.intp]:
+    """Returns the classes that versions may differ in, the cheapest first, so that none loses too much.
+
+    A version loses one or the other of the two `costs` in each class, as fair coins say: on the whole their
+    mean, and by Hoeffding's inequality hardly more.
+    """
+    order = np.lexsort((costs.mean(axis=1), undone))
+    order = order[np.isfinite(costs[order]).all(axis=1)]
+    lost = costs[order] * rows[order, None]
+    most = np.cumsum(lost.max(axis=1))
+    usual = np.cumsum(lost.mean(axis=1))
+    apart = np.cumsum((lost[:, 0] - lost[:, 1]) ** 2)
+    likely = usual + np.sqrt(np.log(1 / EXCEEDED) / 2 * apart)
+    return np.sort(order[np.minimum(most, likely) <= budget])
