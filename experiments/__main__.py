@@ -19,8 +19,6 @@ NEEDS = {
     "term_removal": "",
     "continuous": "adult_uci",
     "minimality": "adult",
-    "joint_worlds": "",
-    "suppressed_people": "",
 }
 """Experiment -> the folder of the data it reads; nothing where it makes its own."""
 

@@ -51,10 +51,13 @@ Register = Annotated[
     valued(
         "--register",
         "FILE",
-        "The key columns of everybody in the table, as they were before; for minimality.",
+        "The original table, or the key columns of everybody in it; for minimality.",
     ),
 ]
-Steps = Annotated[int | None, valued("--steps", "N", "How often the search is run at most (20000).")]
+Steps = Annotated[
+    int | None,
+    valued("--steps", "N", "How many tables are tried at most (20000)."),
+]
 Seed = Annotated[int, valued("--seed", "N", "Fixes what is drawn at random.")]
 
 
@@ -123,7 +126,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         if len(tables) > 1 and (name in ("downcoding", "term-removal") or register is not None):
             raise UsageError(f"{name} looks at one table", remedy="Give one file.")
         if name == "downcoding":
-            audit = attack_.downcoding(tables[0], policy, steps=steps, seed=seed, progress=progress)
+            audit = attack_.downcoding(tables[0], policy, steps=steps, progress=progress)
         elif name == "term-removal":
             audit = attack_.term_removal(tables[0], policy, reference=reference, steps=steps)
         elif name == "minimality" and register is not None:

@@ -95,8 +95,6 @@ COMPARED = tuple(
 """The searches that `best` compares; of equally good results the first is taken."""
 GLOBAL_SEARCHES = tuple(name for name, ability in BUILT_IN.items() if ability.whole_columns)
 """Searches that recode every value of a column alike, so that what a version shows is a pattern."""
-LOCAL_SEARCHES = tuple(name for name in COMPARED if not BUILT_IN[name].whole_columns)
-"""Searches that recode classes one by one."""
 
 
 def known_losses() -> tuple[str, ...]:

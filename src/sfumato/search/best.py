@@ -199,23 +199,6 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
         yield rung if any(chosen) else promises, replace(aim, suppress=shares[share])
 
 
-def strictest_rungs(promises: Promises, people: int, values: Mapping[str, int]) -> Promises:
-    """Returns the most that a search can have been asked for whose classes have at least so many people, and
-    so many different values by column."""
-    strictest: list[Promise] = []
-    for promise in promises:
-        if isinstance(promise, TablePromise):
-            strictest.append(promise)
-        elif promise.by_size:
-            rungs = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= people]
-            strictest.append(with_least_people(promise, rungs[-1]) if rungs else promise)
-        else:
-            most = min((values.get(name, 0) for name in promise.sensitive), default=0)
-            counts = [count for count in LADDER_OF_VALUES if promise.least_values < count <= most]
-            strictest.append(with_least_values(promise, counts[-1]) if counts else promise)
-    return Promises(tuple(strictest))
-
-
 def _most_rungs(name: str, table: Microdata, promises: Promises) -> int:
     """Returns how many requests for more fit the budget of a search."""
     work = registry.work_of(name)

@@ -11,7 +11,7 @@ no likelier.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -778,12 +778,14 @@ class GroupedPeople:
 
     `blind` says that nobody's place depends on anybody's sensitive values; `reason` why it was not so, or
     what the size of units is. `loss` is what blind grouping loses in rehearsals, `plain` k-anonymity alone.
+    `unit_of` is the unit of every row, for whoever tries whether values matter; it is shown to nobody.
     """
 
     blind: bool
     reason: str
     loss: float | None = None
     plain: float | None = None
+    unit_of: Codes | None = field(default=None, repr=False, compare=False)
 
     @property
     def line(self) -> str:
@@ -842,4 +844,5 @@ def group_people(
         reason = f"blind groups would lose about {groups.loss:.3f}, k alone loses {groups.plain:.3f}"
         return None, GroupedPeople(False, reason, groups.loss, groups.plain)
     made = f"from quasi-identifiers alone, in units of {groups.people} people or more"
-    return groups.outcome(promises, coins), GroupedPeople(True, made, groups.loss, groups.plain)
+    unit_of = groups.units.unit_of
+    return groups.outcome(promises, coins), GroupedPeople(True, made, groups.loss, groups.plain, unit_of)

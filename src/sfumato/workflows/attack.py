@@ -11,33 +11,29 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from sfumato.attacks.adversaries.downcoding import Downcoding
 from sfumato.attacks.adversaries.minimality import ValueMinimality
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
-from sfumato.attacks.known_search import STEPS, KnownSearch, PublishedBoxes, Republish, TableShape
+from sfumato.attacks.known_search import STEPS, KnownSearch
 from sfumato.inputs import AnyImprint, AnyPolicy, load_policy, open_table
 from sfumato.models.attack_contract import Attack, make_all
-from sfumato.models.contract import Promise, Promises
+from sfumato.models.contract import Promise
 from sfumato.models.quasi_sensitive.attack import KnownRemoval, Rows, TermMinimality
 from sfumato.models.registry import definitions
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import with_reference
-from sfumato.policy.searches import BEST, BUILT_IN, GLOBAL_SEARCHES, LOCAL_SEARCHES
 from sfumato.reports.report import chance
-from sfumato.search.best import strictest_rungs
 from sfumato.search.class_term_removal import RARITY, RemovalCosts, SolverBudget, TermLimit, solve_class
-from sfumato.search.contract import find
-from sfumato.search.plan import aim_of, limits_of, removes_terms
+from sfumato.search.plan import Plan, limits_of, make_plan, may_be_blind, removes_terms
 from sfumato.search.term_removal import MOST_TRIES, removed_from_all
+from sfumato.system.coins import Coins
 from sfumato.system.disk import private_folder
 from sfumato.system.errors import BadPolicy, Infeasible, UsageError
 from sfumato.system.presentation.cards import verdict_lines
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Finding
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import ROW_NUMBER, Codes, Microdata
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import AnyTable
 from sfumato.workflows.audit import audit
@@ -108,19 +104,16 @@ class AttackVerb:
         policy: AnyPolicy,
         *,
         steps: int | None = None,
-        seed: int = 0,
         progress: Progress | None = None,
     ) -> Audit:
         """Attack what key columns hide, as somebody would who knows how the search decides.
 
-        Where there are few worlds, all are listed and the answer is exact; else worlds of single classes are
-        drawn, and findings tell the error.
+        All tables behind the published one are listed, and the answer is exact.
 
         Args:
             data: the published table, as for `audit`.
             policy: the policy that the table was published under.
-            steps: the most worlds that are listed or drawn; 20,000 by default.
-            seed: chooses the worlds that are drawn.
+            steps: the most tables that are listed; 20,000 by default.
             progress: receives the phase, how much is done, and out of how much.
 
         >>> import polars as pl, sfumato as sf
@@ -131,8 +124,8 @@ class AttackVerb:
         [False]
         """
         rules = load_policy(policy)
-        adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
-        return _audit(Downcoding(adversary), adversary, data, rules, progress or silent)
+        adversary = known_search(rules, steps=STEPS if steps is None else steps)
+        return _audit(Downcoding(adversary), data, rules, progress or silent)
 
     def minimality(
         self,
@@ -146,12 +139,17 @@ class AttackVerb:
     ) -> Audit:
         """Attack sensitive values, as somebody would who knows how the search decides, and everybody's keys.
 
+        Small tables are decided: values are dealt in every way, and those ways are kept that give this file.
+        Of larger ones the owner measures, with the original as register: values of two people of one class
+        are exchanged, and the table is planned again. Findings say how many exchanges of how many were tried.
+
         Args:
             data: the published table, as for `audit`.
             policy: the policy that the table was published under.
-            register: the key columns of everybody in the published table, as they were before.
-            steps: the most worlds that are listed or drawn; 20,000 by default.
-            seed: chooses the worlds that are drawn.
+            register: the key columns of everybody in the published table, as they were before; of a large
+                table also its sensitive columns.
+            steps: how often is planned at most: 20,000 times by default, fewer for large tables.
+            seed: chooses whose values are exchanged.
             progress: receives the phase, how much is done, and out of how much.
 
         >>> import polars as pl, sfumato as sf
@@ -162,17 +160,21 @@ class AttackVerb:
         [False]
         """
         rules, show = load_policy(policy), progress or silent
-        adversary = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
+        if rules.chain is not None:  # rows of its newcomers are grouped, each a person
+            rules = replace(rules, person=None, knows=None)
         source = open_table(register, policy=rules)
-        codings = [coding for coding in rules.codings if coding.role.is_key]
+        codings = [c for c in rules.codings if c.role.is_key or c.name in source.columns]
         if absent := [coding.name for coding in codings if coding.name not in source.columns]:
             raise UsageError(
                 f"the register has no column {', '.join(absent)}",
                 where="register",
                 remedy="It must have every key column of the policy, as it was before it was published.",
             )
-        people = source.count(codings, missing=rules.missing, progress=show)
-        return _audit(ValueMinimality(adversary, people), adversary, data, rules, show)
+        person = ROW_NUMBER if _draws_coins(rules) else None
+        people = source.count(codings, missing=rules.missing, person=person, progress=show)
+        most = max(LEAST_PLANS, min(STEPS, MOST_PLANNED_ROWS // max(1, people.rows)))
+        adversary = known_search(rules, steps=most if steps is None else steps, seed=seed)
+        return _audit(ValueMinimality(adversary, people), data, rules, show)
 
     def term_removal(
         self,
@@ -420,17 +422,12 @@ def _list_and_policy(
     return tuple(releases), after[0] if after else policy
 
 
-TOO_MANY = "there are more worlds than may be listed, and single classes tell nothing: "
-
-
-def _audit(
-    attack: Attack, adversary: KnownSearch, data: AnyTable, policy: Policy, progress: Progress
-) -> Audit:
+def _audit(attack: Attack, data: AnyTable, policy: Policy, progress: Progress) -> Audit:
     audit = audit_source(open_table(data, policy=policy), policy, attacks=(attack,), progress=progress)
     if audit.failed:
         raise UsageError(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
     if not audit.findings:
-        what = TOO_MANY + adversary.classes_silent if audit.rows else "the table has no rows"
+        what = "there are more tables than may be listed" if audit.rows else "the table has no rows"
         raise UsageError(
             f"{attack.name} cannot strike: {what}",
             remedy="Allow more `--steps`, or attack a part of the table.",
@@ -645,16 +642,18 @@ def with_margin(
     return outcomes
 
 
-# The search of a policy, as adversaries know it who ask what it would have done in another world.
+# The planner of a policy, as adversaries know it who ask what it would have done with another table.
 
-LATTICE = "lattice"
+MOST_PLANNED_ROWS = 2_000_000
+"""So many rows are planned at most where values are exchanged, unless a caller asks for more steps."""
+LEAST_PLANS = 20
 
 
-def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
-    """Returns the policy's search for adversaries who run it on worlds of their own.
+def known_search(policy: Policy, *, steps: int, seed: int = 0) -> KnownSearch:
+    """Returns the policy's planner for adversaries who hand it tables of their own.
 
-    Raises `UsageError` where what is published depends on more than the table that a world is. Of a search of
-    another package nothing is known but what it publishes, so only whole worlds are asked of it.
+    Where grouping may be blind it draws coins of its own, every time the same. Raises `UsageError` where what
+    is published depends on more than the table.
     """
     for holds, what in (
         (policy.person is not None, "rows of several per person"),
@@ -664,86 +663,38 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
     ):
         if holds:
             raise UsageError(
-                f"worlds cannot be listed: the table depends on {what}",
+                f"tables cannot be compared: what is published depends on {what}",
                 remedy="Ask for linkage, homogeneity or another attack on the table itself.",
             )
     if steps < 1:
-        raise UsageError("at least one search is needed", where="steps", remedy="As in `--steps 20000`.")
-    ability = BUILT_IN.get(policy.protect.search)
-    adversary = KnownSearch(
-        _republish(policy.protect.search, policy, policy.promises),
-        {coding.name: coding.build for coding in policy.codings if coding.role.is_key},
-        recodes_locally=policy.protect.search not in GLOBAL_SEARCHES,
-        by_level=ability is not None and ability.levels,
-        classes_silent=_silent(policy),
-        steps=steps,
-        seed=seed,
-        suppress=_suppress(policy),
-    )
-    if policy.protect.search != BEST:
-        return adversary
-    return replace(adversary, by_shape=lambda boxes: _by_shape(policy, adversary, boxes))
+        raise UsageError("at least one plan is needed", where="steps", remedy="As in `--steps 20000`.")
+    coins = Coins.fresh() if _draws_coins(policy) else None
+    alone = replace(policy, chain=None)
 
-
-def _republish(name: str, policy: Policy, promises: Promises) -> Republish:
-    """Returns what the search of this name would publish of a table."""
-    search, aim = find(name), aim_of(policy)
-    narrow = replace(aim, weights={})
-
-    def republish(table: Microdata) -> Recoding | None:
+    def plan(table: Microdata) -> Plan | None:
         try:
-            return search(table, promises, aim if len(table.keys) > 1 else narrow).recoding
-        except (Infeasible, BadPolicy):  # also where a value is named that this world lacks
+            return make_plan(table, alone, coins=coins, everybody=coins is not None)
+        except (Infeasible, BadPolicy):  # also where a value is named that this table lacks
             return None
 
-    return republish
+    def republish(table: Microdata) -> Recoding | None:
+        planned = plan(table)
+        return None if planned is None else planned.recoding
+
+    def units(table: Microdata) -> Codes | None:
+        planned = plan(table)
+        return None if planned is None or planned.grouped is None else planned.grouped.unit_of
+
+    return KnownSearch(
+        republish,
+        {coding.name: coding.build for coding in policy.codings if coding.role.is_key},
+        steps=steps,
+        seed=seed,
+        suppress=policy.protect.suppress,
+        units=None if coins is None else units,
+    )
 
 
-def _by_shape(policy: Policy, adversary: KnownSearch, boxes: PublishedBoxes) -> KnownSearch:
-    """Returns what a table of `best` tells of single classes: its shape shows which searches it may be of.
-
-    Where values become the same everywhere, a column was kept back by some class that shows it, whichever
-    search it was. Otherwise classes were recoded one by one: by Mondrian alone if there are ranges, by it
-    or `local` if not. They may have been asked for more than was promised, so the most that the table
-    keeps is taken: that leaves more classes whole, and excludes fewer worlds.
-    """
-    shape = TableShape.of(boxes)
-    promises = strictest_rungs(policy.promises, int(boxes.sizes.min()), _least_values(boxes))
-    if shape.whole_columns:
-        republish = _republish(LATTICE, policy, promises)
-        return replace(adversary, republish=republish, recodes_locally=False, by_level=shape.one_level)
-    names = [name for name in LOCAL_SEARCHES if BUILT_IN[name].can_keep_small(policy.protect.loss)]
-    names = [name for name in names if not shape.ranges or BUILT_IN[name].ranges]
-    searches = [_republish(name, policy, promises) for name in names]
-    first, *others = searches or [_republish(LOCAL_SEARCHES[-1], policy, promises)]
-    return replace(adversary, republish=first, others=tuple(others))
-
-
-def _least_values(boxes: PublishedBoxes) -> dict[str, int]:
-    """Returns, by sensitive column, the fewest different values that a class has."""
-    least = {}
-    for column, values in enumerate(boxes.values):
-        pairs = np.unique(np.stack([boxes.owner, boxes.held[:, column]], axis=1), axis=0)
-        least[values.name] = int(np.bincount(pairs[:, 0]).min())
-    return least
-
-
-def _suppress(policy: Policy) -> Fraction:
-    """Returns the share of the rows that may be suppressed, if that is done by whole classes.
-
-    Where suppressed rows have a price, a search that recodes class by class withholds single rows, so that
-    people with equal keys need not share their fate; nor is it known of a search of another package.
-    """
-    ability, price = BUILT_IN.get(policy.protect.search), policy.protect.price
-    if ability is None or not ability.suppresses or (price is not None and not ability.whole_columns):
-        return Fraction(0)
-    return policy.protect.suppress
-
-
-def _silent(policy: Policy) -> str:
-    """Returns why nothing is concluded from worlds of single classes; empty where something is."""
-    if policy.promises.of_table or policy.promises.relative:
-        return "a promise compares classes with the whole table"
-    if policy.protect.search not in BUILT_IN:
-        return f"of the search {policy.protect.search} nothing is known but what it publishes"
-    return ""
+def _draws_coins(policy: Policy) -> bool:
+    """Whether people may be grouped by coins: in chains, and where that is asked for."""
+    return may_be_blind(policy) and (policy.chain is not None or policy.protect.grouping == "blind")

@@ -1,169 +1,250 @@
-"""Minimality: sensitive values, guessed by somebody who knows everybody's keys and how the search decides."""
+"""Minimality: sensitive values, learned from the tables that the planner would have published instead."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, product
-from math import comb, factorial, prod
+from math import factorial, prod
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.class_worlds import (
-    DRAWS_OF_OTHERS,
-    LEAST_KEPT,
-    MOST_OF_A_CLASS,
-    ClassWorlds,
-    ListedClass,
-    OthersKeep,
-    WeighedWorld,
-    added_up,
-    affordable,
-    drawn_people,
-    error_of,
-    stays_or_not,
-)
-from sfumato.attacks.known_search import (
-    ALL_WORLDS,
-    SINGLE_CLASSES,
-    KnownSearch,
-    PublishedBoxes,
-    Register,
-    Republish,
-    publication_of,
-)
+from sfumato.attacks.known_search import ALL_TABLES, KnownSearch, PublishedBoxes, publication_of
 from sfumato.models.attack_contract import PublishedTable, format_people
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.verdict import CERTAINTY, VALUES, AttackLimits, Finding
 from sfumato.table.microdata import Codes, Counts, Microdata
-from sfumato.table.taxonomy import ANY
-
-# Value worlds: every way in which people whose keys are known may hold the sensitive values of a class.
+from sfumato.table.recoding import SUPPRESSED, Recoding
 
 MOST_KEYS = 100
-"""With more different keys in a class, its worlds are not listed."""
-
+"""With more different keys, not all tables are listed."""
+MOST_PARTNERS = 10
+"""With so many people of a class one person's values are exchanged at most."""
+EXCHANGES = "exchanges of two people's values"
+Numbers = NDArray[np.int64]
 Spread = tuple[tuple[int, ...], ...]
-"""How many people with each key of a class have each of its combinations of values."""
+"""How many people with each key have each combination of sensitive values."""
+Figures = Mapping[str, int | Fraction | str]
+
+
+@dataclass(frozen=True)
+class ValueMinimality:
+    """Whoever knows the planner learns from the tables that it would have published, had values been others.
+
+    The planner is a black box that answers what it would publish, every time with the same coins; whole
+    tables are compared. On small tables the adversary knows everybody's keys, deals the values in every way,
+    and keeps the ways that give the published file: the answer is exact. On larger ones the owner measures,
+    with the table itself: people are drawn, and the values of each are exchanged with those of others in
+    their class, one by one. Where the file would be another, the person cannot have the other's values.
+    Where grouping is blind no exchange changes the file.
+
+    A breach is a chance above what the promises allow, or fewer possible values than they ask for, that the
+    table alone does not give.
+
+    Source: Wong, Fu, Wang and Pei, *Minimality attack in privacy preserving data publishing*, 2007.
+    Silent on: larger tables, beyond the exchanges that were tried; what several exchanges tell together.
+    """
+
+    known: KnownSearch
+    people: Microdata
+    """The key columns of everybody, and their sensitive columns where the owner measures."""
+
+    name: ClassVar[str] = "minimality"
+    knows: ClassVar[str] = "everybody's key columns, the promises, and how the search decides"
+    seeks: ClassVar[str] = "a person's sensitive value"
+    succeeds: ClassVar[str] = "a value is guessed with more than the allowed chance"
+    threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "confidence-bounding")
+
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
+        boxes = PublishedBoxes.read(published, {})
+        tables = AllTables.of(boxes, self.people, self.known)
+        if self.known.units is None and tables.are_few(self.known.steps):
+            return self._listed(tables, limits)
+        return self._exchanged(boxes, limits)
+
+    def _listed(self, tables: AllTables, limits: AttackLimits) -> list[Finding]:
+        boxes, kept = tables.boxes, tables.kept(self.known)
+        total = sum(weight for weight, _ in kept)
+        figures: Figures = {"method": ALL_TABLES, "worlds": tables.tried(), "impossible": int(not total)}
+        findings = []
+        for column in range(len(boxes.values)):
+            published, gone = _Tally(boxes, column, limits), _Tally(boxes, column, limits)
+            leaves = tables.values[:, column]
+            after = np.zeros((len(tables.often), int(leaves.max(initial=-1)) + 1), object)
+            for weight, spread in kept:
+                for key, row in enumerate(spread):
+                    np.add.at(after[key], leaves, weight * np.array(row, object))
+            for key, people in enumerate(tables.often):
+                classes = np.flatnonzero(tables.fits[key])
+                inside = np.isin(boxes.owner, classes)
+                before = _shares(boxes.held[inside, column], boxes.counts[inside])
+                if not len(classes):
+                    before = _shares(leaves, np.ones(len(leaves), np.int64))
+                chances = [Fraction(n, total * people) for n in after[key].tolist() if n]
+                (published if len(classes) else gone).add(people, before, chances or before)
+            findings.append(self._finding(published, figures))
+            if gone.people:
+                finding = self._finding(gone, {**figures, "people suppressed": tables.gone})
+                findings.append(replace(finding, sentence=f"suppressed people, {finding.sentence}"))
+        return findings
+
+    def _exchanged(self, boxes: PublishedBoxes, limits: AttackLimits) -> list[Finding]:
+        table, names = self.people, [column.name for column in boxes.values]
+        if lacking := set(names) - {column.name for column in table.columns}:
+            raise UsageError(
+                f"the table is too large to list, and the register lacks {', '.join(sorted(lacking))}",
+                remedy="Hand in the original table, with its sensitive columns, or allow more --steps.",
+            )
+        plans = ExchangedPairs.of(table, names, self.known)
+        recoding = plans.recoding
+        same = publication_of(recoding, boxes.keys, [table.column(n) for n in names]) == boxes.publication
+        if not (same or self.known.units):
+            raise BadData(
+                "planned again, this table gives another file than the one that is attacked",
+                remedy="Hand in the table that was published, and the policy it was published under.",
+            )
+        tallies = [_Tally(boxes, column, limits) for column in range(len(names))]
+        trees = [table.column(name).taxonomy for name in names]
+        for person, weights in plans.drawn():
+            member = plans.beside(person)
+            for tally, tree, codes in zip(tallies, trees, plans.values.T, strict=True):
+                before = np.bincount(codes[member], minlength=len(tree.leaves))
+                after = _weighed(codes[member], weights)
+                tally.add(1, _fractions(before), after)
+        figures: Figures = {
+            "method": EXCHANGES,
+            "people drawn": plans.people,
+            "people who could be drawn": len(plans.exposable),
+            "exchanges tried": plans.tried,
+            "exchanges that change the file": plans.changed,
+            "exchanges": plans.exchanges,
+            "seed": self.known.seed,
+        }
+        return [self._finding(tally, figures) for tally in tallies]
+
+    def _finding(self, tally: _Tally, figures: Figures) -> Finding:
+        drawn, tried = figures.get("people drawn"), int(figures.get("exchanges tried", 0))
+        among, left = "", ""
+        if drawn is not None:
+            among = (
+                f" (of {drawn:,} drawn; {figures['exchanges that change the file']:,} of {tried:,}"
+                f" {EXCHANGES} would have changed the file)"
+            )
+            left = f"{int(figures['exchanges']) - tried:,} further {EXCHANGES}, and larger changes (--steps)"
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=f"{tally.name}: the value is guessed right {float(tally.mean_after):.1%} of the time,"
+            f" {float(tally.mean_before):.1%} without knowing the search; beyond what is allowed"
+            f" for {format_people(tally.beyond)}{among}",
+            confidence=tally.best,
+            people=tally.beyond,
+            breach=tally.beyond > 0,
+            columns=(tally.name,),
+            details={
+                **figures,
+                "before": tally.mean_before,
+                "after": tally.mean_after,
+                "largest gain": tally.gain,
+                "limit": tally.limit,
+            },
+            not_tried=left,
+        )
+
+
+# All tables: every way in which people whose keys are known may have the values of a file.
 
 
 @dataclass(frozen=True, eq=False)
-class ValueWorlds:
-    """All worlds of the people of a register: within each class its values are dealt out in any way; people
-    who were suppressed may have any values that the published table knows, everybody for themselves."""
+class AllTables:
+    """Every deal of the published values to the people of a register.
+
+    Whoever is not published may have any values. `codes` are the different keys, `often` how many people
+    have each, `fits` says which published boxes hold it; `gone` people are in none.
+    """
 
     boxes: PublishedBoxes
-    register: Register
+    people: Microdata
+    codes: Codes
+    often: tuple[int, ...]
+    fits: NDArray[np.bool_]
+    gone: int
 
-    def listed(self, most: int) -> list[list[tuple[int, Spread]]] | None:
-        """Returns, per class, all spreads with the ways to deal them, and last those of suppressed people, if
-        there are any. `None` if there are more than `most` worlds, a class has more than `MOST_KEYS` keys, or
-        the class of somebody is not known, or a key."""
-        listed, total = [], 1
-        if (
-            not self.register.complete
-            or max(map(len, self.register.by_class.values()), default=0) > MOST_KEYS
-            or bool(np.any(self.register.codes < 0))
-            or self._count_of_suppressed() > most
-        ):
-            return None
-        for c in range(len(self.boxes.low) + bool(self.register.gone)):
-            spreads = []
-            for spread in self.of_class(c) if c < len(self.boxes.low) else self._of_suppressed():
-                spreads.append(spread)
-                if total * len(spreads) > most:
-                    return None
-            listed.append(spreads)
-            total *= len(spreads)
-        return listed
-
-    def count_of(self, c: int, most: int) -> int:
-        """Returns how many spreads class c has, counted no further than one beyond `most`."""
-        if len(self.register.keys_of(c)) > MOST_KEYS:
-            return most + 1
-        return sum(1 for _ in islice(self.of_class(c), most + 1))
-
-    def of_class(self, c: int) -> Iterator[tuple[int, Spread]]:
-        """Yields the spreads of class c, and in how many ways its people can hold them."""
-        keys = [self.register.people[i] for i in self.register.keys_of(c)]
-        values = self.boxes.counts[self.boxes.owner == c].tolist()
-        for spread in _spreads(keys, values):
-            yield _ways(keys, spread), spread
-
-    def _count_of_suppressed(self) -> int:
-        """Returns how many spreads the people in no class have; one where there are none."""
-        values = prod(len(column.taxonomy.leaves) for column in self.boxes.values)
-        people = (self.register.people[i] for i in self.register.keys_of(self.register.suppressed))
-        return prod(comb(values + n - 1, n) for n in people)
-
-    def _of_suppressed(self) -> Iterator[tuple[int, Spread]]:
-        """Yields the spreads of the people in no class, and in how many ways they can hold them."""
-        keys = [self.register.people[i] for i in self.register.keys_of(self.register.suppressed)]
-        for spread in product(*(_rows(n, [n] * len(self.any_values)) for n in keys)):
-            yield _ways(keys, spread), spread
+    @classmethod
+    def of(cls, boxes: PublishedBoxes, people: Microdata, known: KnownSearch) -> AllTables:
+        """Returns them; raises `BadData` where these are other people than those of the file."""
+        rows = np.stack([people.codes(column.name) for column in boxes.keys], axis=1)
+        codes, which = np.unique(rows, axis=0, return_inverse=True)
+        often = np.bincount(which.ravel(), people.counts).astype(np.int64)
+        fits = np.ones((len(codes), len(boxes.low)), bool)
+        for j, column in enumerate(boxes.keys):
+            tree = people.column(column.name).taxonomy
+            ends = [tree.span(texts[j]) or (0, 0) for texts in boxes.texts]
+            low, high = np.array(ends, np.int64).reshape(-1, 2).T
+            fits &= (low <= codes[:, j, None]) & (codes[:, j, None] < high)
+        gone = int(often.sum() - boxes.sizes.sum())
+        most = max(0, int((people.rows + people.dropped) * known.suppress) - people.dropped)
+        nowhere = int(often[~fits.any(axis=1)].sum())
+        if not nowhere <= gone <= most:
+            raise BadData(
+                f"the register has {gone} people more than the table has rows, {nowhere} of its people fit no"
+                f" class, and {most} can be suppressed",
+                remedy="Give the register of the people in this table, and the table that was published.",
+            )
+        return cls(boxes, people, codes, tuple(often.tolist()), fits, gone)
 
     @cached_property
-    def any_values(self) -> Codes:
-        """Every combination of values that somebody may have of whom nothing is published."""
+    def values(self) -> Codes:
+        """The combinations of sensitive values that somebody may have."""
+        if not self.gone:
+            return np.unique(self.boxes.held, axis=0)
         leaves = [range(len(column.taxonomy.leaves)) for column in self.boxes.values]
         return np.array(list(product(*leaves)), np.int32).reshape(-1, len(leaves))
 
-    @cached_property
-    def held(self) -> list[Codes]:
-        """The combinations of values of every class, and last those of the suppressed people, if any."""
-        published = [self.boxes.held[self.boxes.owner == c] for c in range(len(self.boxes.low))]
-        return [*published, self.any_values] if self.register.gone else published
+    def are_few(self, most: int) -> bool:
+        """Whether there are at most so many tables; only so many are counted."""
+        combinations = prod(len(column.taxonomy.leaves) for column in self.boxes.values)
+        if len(self.often) > MOST_KEYS or (self.gone and combinations > most):
+            return False
+        return sum(1 for _ in islice(self._spreads(), most + 1)) <= most
 
-    def rows_of(self, c: int, spread: Spread) -> tuple[Codes, Codes]:
-        """Returns the leaf ranks and the values of the people of class c, one row each."""
-        value_codes = np.concatenate([np.repeat(self.held[c], row, axis=0) for row in spread])
-        return self.register.people_of(c), value_codes
+    def tried(self) -> int:
+        """How many tables there are."""
+        return sum(1 for _ in self._spreads())
 
-    def gives_the_same(self, world: tuple[Spread, ...], republish: Republish) -> bool:
-        """Whether the search would have published the same table in this world."""
-        codes, value_rows = zip(*(self.rows_of(c, spread) for c, spread in enumerate(world)), strict=True)
-        rows, dropped = list(np.concatenate(codes).T), self.register.dropped
-        recoding = republish(self.boxes.table(rows, np.concatenate(value_rows), dropped=dropped))
-        publication = None if recoding is None else publication_of(recoding, len(self.boxes.keys))
-        return publication == self.boxes.publication
+    def _spreads(self) -> Iterator[Spread]:
+        shown = Counter(map(tuple, np.repeat(self.boxes.held, self.boxes.counts, axis=0).tolist()))
+        often = [shown[tuple(value)] for value in self.values.tolist()]
+        for more in _rows(self.gone, [self.gone] * len(often)):
+            yield from _spreads(self.often, [a + b for a, b in zip(often, more, strict=True)])
 
-    def kept(
-        self, listed: list[list[tuple[int, Spread]]], republish: Republish
-    ) -> list[tuple[int, tuple[Spread, ...]]]:
-        """Returns the worlds in which the search would have published the same, with their weights."""
-        consistent = []
-        for chosen in product(*listed):
-            world = tuple(spread for _, spread in chosen)
-            if self.gives_the_same(world, republish):
-                consistent.append((prod(ways for ways, _ in chosen), world))
-        return consistent
+    def kept(self, known: KnownSearch) -> list[tuple[int, Spread]]:
+        """Returns the tables that the planner publishes as the file, with the number of deals behind each."""
+        columns = [*(self.people.column(key.name) for key in self.boxes.keys), *self.boxes.values]
+        keys = np.repeat(self.codes, self.often, axis=0)
+        kept = []
+        for spread in self._spreads():
+            values = np.concatenate([np.repeat(self.values, row, axis=0) for row in spread])
+            dealt = Microdata.of_codes(columns, [*keys.T, *values.T], dropped=self.people.dropped)
+            recoding = known.republish(dealt)
+            if recoding is not None and (
+                publication_of(recoding, self.boxes.keys, self.boxes.values) == self.boxes.publication
+            ):
+                kept.append((_ways(self.often, spread), spread))
+        return kept
 
 
 def _ways(people: Sequence[int], spread: Spread) -> int:
-    """Returns in how many ways people can hold the values of a spread."""
+    """Returns in how many ways people can have the values of a spread."""
     return prod(factorial(n) // prod(map(factorial, row)) for n, row in zip(people, spread, strict=True))
 
 
-def weigh_values(worlds: list[tuple[int, tuple[Spread, ...]]]) -> tuple[Counter[tuple[int, int, int]], int]:
-    """Returns, by class, key and combination of values, how many people have it summed over these worlds, and
-    the weight of the worlds."""
-    sums: Counter[tuple[int, int, int]] = Counter()
-    total = 0
-    for weight, world in worlds:
-        total += weight
-        for c, spread in enumerate(world):
-            for i, row in enumerate(spread):
-                for v, people in enumerate(row):
-                    if people:
-                        sums[c, i, v] += weight * people
-    return sums, total
-
-
-def _spreads(rows: list[int], columns: list[int]) -> Iterator[Spread]:
+def _spreads(rows: Sequence[int], columns: list[int]) -> Iterator[Spread]:
     """Yields all tables of whole numbers with these sums of rows and of columns.
 
     >>> list(_spreads([1, 1], [1, 1]))
@@ -202,433 +283,152 @@ def _rows(total: int, most: list[int]) -> Iterator[tuple[int, ...]]:
         place, left = place + 1, left - 1
 
 
-# Dealt values: worlds of one class whose people are known, its sensitive values dealt out at random.
+# Exchanges: the table itself, with the values of two people of one class exchanged.
 
 
-@dataclass(frozen=True, eq=False)
-class DealtValues:
-    """Deals the values of a class out to the people that a register places in it, and asks the search.
+@dataclass(eq=False)
+class ExchangedPairs:
+    """Plans a table again, with the values of two people exchanged; row by row, each a person.
 
-    A world is kept in which a class that is recoded by itself stays as it is. In a global recoding it is kept
-    if every column that could be finer is kept from it: by this class, or by another one that would be finer
-    with it, whose values are dealt out anew. A class that breaks by the keys of its people alone keeps a
-    column back in every world; then nothing is learned from that column.
+    `class_of` numbers the people among whom values are exchanged: of a class, or of a unit.
     """
 
-    draws: ClassWorlds
-    register: Register
+    table: Microdata
+    names: Sequence[str]
+    known: KnownSearch
+    recoding: Recoding
+    class_of: Codes
+    tried: int = 0
+    changed: int = 0
+    people: int = 0
 
-    def kept(self, c: int, searches: int, rng: np.random.Generator) -> tuple[Codes, int]:
-        """Returns the values of the people of class c in the worlds that were kept, and how many were dealt.
-
-        There is one entry per world, person and sensitive column. Worlds are dealt until so many `searches`
-        were made, and at least one.
-        """
-        value_codes, worlds, dealt = self.draws.boxes.values_of(c), [], 0
-        spent = self.draws.searches + searches
-        while not dealt or (self.draws.searches < spent and dealt < searches):
-            dealt += 1
-            deal = value_codes[rng.permutation(len(value_codes))]
-            if self._same(c, deal, rng):
-                worlds.append(deal)
-        return np.array(worlds, np.int32).reshape(-1, *value_codes.shape), dealt
-
-    def _same(self, c: int, deal: Codes, rng: np.random.Generator) -> bool:
-        """Whether the search would have stopped where it did."""
-        draws = self.draws
-        if draws.recodes_locally:
-            return draws.stays(c, self.register.people_of(c), deal)
-        dealt = {c: deal}
-        return all(self._kept_back(self._likeliest_first(c, j), j, dealt, rng) for j in self.hiding(c))
-
-    def hiding(self, c: int) -> list[int]:
-        """Returns the key columns in which class c hides something."""
-        boxes = self.draws.boxes
-        return [j for j in range(len(boxes.keys)) if boxes.parts(c, j).any()]
-
-    def others_keep(self, c: int, draws: int, rng: np.random.Generator) -> list[frozenset[int]]:
-        """Returns, as often as asked, the key columns that classes beside c keep back, their values dealt
-        out anew; nothing where no other class would be finer with c."""
-        others = {j: [owner for owner in self._likeliest_first(c, j) if owner != c] for j in self.hiding(c)}
-        if not any(others.values()):
-            return []
-        undivided = []
-        for _ in range(draws):
-            dealt: dict[int, Codes] = {}
-            undivided.append(
-                frozenset(j for j, owners in others.items() if self._kept_back(owners, j, dealt, rng))
-            )
-        return undivided
-
-    def _kept_back(
-        self, classes: list[int], j: int, dealt: dict[int, Codes], rng: np.random.Generator
-    ) -> bool:
-        """Whether one of these classes would break a promise, were key column j finer.
-
-        The values of a class are dealt out when it is first asked for, once for all columns.
-        """
-        for owner in classes:
-            if owner not in dealt:
-                value_codes = self.draws.boxes.values_of(owner)
-                dealt[owner] = value_codes[rng.permutation(len(value_codes))]
-            if not self.draws.divides(owner, j, self.register.people_of(owner)[:, j], dealt[owner]):
-                return True
-        return False
-
-    def _likeliest_first(self, c: int, j: int) -> list[int]:
-        """Returns class c and those that would be finer with it, by the fewest people in a part."""
-        if (c, j) not in self._order:
-            classes = [c, *self.draws.finer_together(c, j).tolist()]
-            self._order[c, j] = sorted(classes, key=lambda owner: self._smallest_part(owner, j))
-        return self._order[c, j]
+    @classmethod
+    def of(cls, table: Microdata, names: Sequence[str], known: KnownSearch) -> ExchangedPairs:
+        """Plans the table as it is; raises `BadData` where nothing can be published."""
+        recoding = known.republish(table)
+        if recoding is None:
+            raise BadData("no plan keeps the promises of this policy", remedy="Name the policy of the file.")
+        units = None if known.units is None else known.units(table)
+        apart = recoding.class_of if units is None else np.where(recoding.class_of < 0, SUPPRESSED, units)
+        return cls(table, names, known, recoding, np.repeat(apart, table.counts))
 
     @cached_property
-    def _order(self) -> dict[tuple[int, int], list[int]]:
-        return {}
+    def codes(self) -> Codes:
+        """The leaf ranks of every row in every column of the table."""
+        columns = [self.table.codes(column.name) for column in self.table.columns]
+        codes: Codes = np.repeat(np.stack(columns, axis=1), self.table.counts, axis=0)
+        return codes
 
-    def _smallest_part(self, c: int, j: int) -> int:
-        boxes, codes = self.draws.boxes, self.register.people_of(c)[:, j]
-        people = np.bincount(boxes.parts(c, j)[codes - boxes.low[c, j]])
-        return int(people[people > 0].min())
-
-
-# Value lists: every way to deal out the values of one class to its people, where there are few.
-
-
-@dataclass(frozen=True, eq=False)
-class ValueLists:
-    """Lists the worlds of single classes whose people are known, for one sensitive column."""
-
-    worlds: ValueWorlds
-    dealt: DealtValues
-    column: int
-    rng: np.random.Generator
-    _told: dict[int, ListedClass] = field(default_factory=dict)
+    @cached_property
+    def _places(self) -> list[int]:
+        order = [column.name for column in self.table.columns]
+        return [order.index(name) for name in self.names]
 
     @property
-    def count(self) -> int:
-        """How many classes were listed."""
-        return len(self._told)
+    def values(self) -> Codes:
+        """The sensitive values of every row."""
+        chosen: Codes = self.codes[:, self._places]
+        return chosen
 
-    def chosen(self, drawn: Mapping[int, int], searches: int) -> set[int]:
-        """Returns the classes among these with the fewest worlds, as far as so many searches go."""
-        return affordable({c: self._cost(c) for c in drawn}, searches)
+    @cached_property
+    def _value(self) -> Numbers:
+        """The number of each row's combination of sensitive values."""
+        return np.unique(self.values, axis=0, return_inverse=True)[1].astype(np.int64).ravel()
 
-    def beside(self, drawn: Mapping[int, int], searches: int) -> list[int]:
-        """Returns other classes, the smallest first, as far as so many searches go."""
-        placed = self.worlds.register.placed
-        others = [c for c in np.argsort(self.worlds.boxes.sizes, kind="stable").tolist() if c not in drawn]
-        costs: dict[int, int] = {}
-        for c in others:
-            if sum(costs.values()) > searches:
-                break
-            if placed[c] and (cost := self._cost(c)) <= MOST_OF_A_CLASS:
-                costs[c] = cost
-        return sorted(affordable(costs, searches))
+    @cached_property
+    def exposable(self) -> Numbers:
+        """The rows of classes that have more than one combination of values."""
+        shown = np.flatnonzero(self.class_of != SUPPRESSED)
+        count = int(self.class_of.max(initial=-1)) + 1
+        least, most = np.full(count, np.iinfo(np.int64).max), np.full(count, -1, np.int64)
+        np.minimum.at(least, self.class_of[shown], self._value[shown])
+        np.maximum.at(most, self.class_of[shown], self._value[shown])
+        return shown[(least < most)[self.class_of[shown]]]
 
-    def _cost(self, c: int) -> int:
-        """Returns how many searches the class takes, or more than are ever made for one."""
-        worlds = self.worlds.count_of(c, MOST_OF_A_CLASS)
-        if self.dealt.draws.recodes_locally:
-            return worlds * (1 + len(self.dealt.draws.known.others))
-        return (worlds + DRAWS_OF_OTHERS) * len(self.dealt.hiding(c))
+    @cached_property
+    def exchanges(self) -> int:
+        """How many pairs of people of one class have different values."""
+        shown = self.class_of != SUPPRESSED
+        sizes = np.bincount(self.class_of[shown])
+        alike = np.unique(np.stack([self.class_of[shown], self._value[shown]]), axis=1, return_counts=True)[1]
+        return (int((sizes * (sizes - 1)).sum()) - int((alike * (alike - 1)).sum())) // 2
 
-    def told(self, c: int) -> ListedClass:
-        """Returns what all worlds of class c tell."""
-        if c not in self._told:
-            self._told[c] = self._listed(c)
-        return self._told[c]
+    def beside(self, person: int) -> NDArray[np.intp]:
+        """Returns the rows that a person's is among, their own included."""
+        return np.flatnonzero(self.class_of == self.class_of[person])
 
-    def _listed(self, c: int) -> ListedClass:
-        if self.dealt.draws.recodes_locally:
-            return added_up(self._worlds(c), stays_or_not)
-        others = OthersKeep(self.dealt.others_keep(c, DRAWS_OF_OTHERS, self.rng))
-        return added_up(self._worlds(c), others)
+    def drawn(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yields people in an order that is drawn: the row, and how much of each member of its class is left.
 
-    def _worlds(self, c: int) -> Iterator[WeighedWorld]:
-        boxes, draws = self.worlds.boxes, self.dealt.draws
-        class_values = boxes.held[boxes.owner == c][:, self.column].tolist()
-        for ways, spread in self.worlds.of_class(c):
-            codes, values = self.worlds.rows_of(c, spread)
-            if draws.recodes_locally:
-                broken = frozenset(() if draws.stays(c, codes, values) else (0,))
-            else:
-                broken = frozenset(
-                    j for j in self.dealt.hiding(c) if draws.divides(c, j, codes[:, j], values)
-                )
-            yield Fraction(ways), [_counted(class_values, row) for row in spread], broken
+        The values of members who are not tried count by how many of those with the same values were.
+        """
+        rng, published = np.random.default_rng(self.known.seed), _shown(self.recoding)
+        for person in rng.permutation(self.exposable).tolist():
+            member = self.beside(person)
+            others = member[self._value[member] != self._value[person]]
+            partners = rng.permutation(others)[:MOST_PARTNERS]
+            if self.people and self.tried + len(partners) > self.known.steps:
+                return
+            left = {int(other): self._same(person, int(other), published) for other in partners}
+            weights = np.ones(len(member))
+            for value in np.unique(self._value[partners]).tolist():
+                share = np.mean([stays for other, stays in left.items() if self._value[other] == value])
+                weights[self._value[member] == value] = share
+            self.people += 1
+            yield person, weights
 
-
-def _counted(values: list[int], row: tuple[int, ...]) -> Counter[int]:
-    """Returns how many people have which value; several combinations of values may share it."""
-    tally: Counter[int] = Counter()
-    for value, n in zip(values, row, strict=True):
-        if n:
-            tally[value] += n
-    return tally
-
-
-# Suppressed people: what worlds tell of two of them together, though nobody's own value is told.
-#
-# Values of people who were suppressed for being alike are as open as before, if no value is rarer than
-# another:
-# only somebody who knows the value of one learns that of the next.
-
-
-def two_alike(
-    worlds: ValueWorlds, consistent: Sequence[tuple[int, tuple[Spread, ...]]], column: int
-) -> dict[str, int | Fraction | str]:
-    """Returns how likely two suppressed people have the same value of a sensitive column, before and after,
-    for the two of whom it is likeliest; and how many people are suppressed."""
-    register, gone = worlds.register, worlds.register.suppressed
-    leaves = worlds.any_values[:, column].tolist()
-    people = [register.people[key] for key in register.keys_of(gone)]
-    alike: Counter[tuple[int, int]] = Counter()
-    total = 0
-    for weight, world in consistent:
-        total += weight
-        row_values = [_by_value(leaves, row) for row in world[gone]]
-        for i, mine in enumerate(row_values):
-            for j in range(i, len(row_values)):
-                alike[i, j] += weight * sum(n * (row_values[j][v] - (i == j)) for v, n in mine.items())
-    pairs = {
-        (i, j): people[i] * (people[j] - (i == j)) for i in range(len(people)) for j in range(i, len(people))
-    }
-    before = Fraction(1, len(set(leaves)))
-    after = [Fraction(alike[pair], total * n) for pair, n in pairs.items() if n and total]
-    return {
-        "people suppressed": register.gone,
-        "two alike before": before,
-        "two alike after": max(after, default=before),
-    }
-
-
-def _by_value(leaves: Sequence[int], row: Sequence[int]) -> Counter[int]:
-    """Returns how many people have which value, of a row of combinations of values."""
-    tally: Counter[int] = Counter()
-    for leaf, n in zip(leaves, row, strict=True):
-        if n:
-            tally[leaf] += n
-    return tally
-
-
-NO_ERROR = Fraction(0)
-SUPPRESSED = ", and what they tell of suppressed people"
-
-
-@dataclass(frozen=True)
-class ValueMinimality:
-    """A class that was not divided could not be, and who holds which value may have been the reason.
-
-    The adversary has a `register`, everybody's key columns, so only the sensitive values are open: within a
-    class they may be dealt out in any way, all equally likely. Those worlds are kept in which the search
-    publishes the same table. If the promises do not look at values, all are kept, and nothing is learned.
-    Small tables are decided by listing all worlds, larger ones estimated from worlds of single classes.
-
-    Whoever is in the register and in no class was suppressed, and where promises are about values, these may
-    have been the reason. They may be any that the table knows, everybody's alike; that is decided on
-    small tables only.
-
-    A breach is a chance above what the promises allow, or fewer possible values than they ask for, that the
-    table alone does not give.
-
-    Source: Wong, Fu, Wang and Pei, *Minimality attack in privacy preserving data publishing*, 2007.
-    Silent on: what several classes tell together, and suppressed people, where worlds are drawn.
-    """
-
-    known: KnownSearch
-    register: Microdata
-
-    name: ClassVar[str] = "minimality"
-    knows: ClassVar[str] = "everybody's key columns, the promises, and how the search decides"
-    seeks: ClassVar[str] = "a person's sensitive value"
-    succeeds: ClassVar[str] = "a value is guessed with more than the allowed chance"
-    threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "confidence-bounding")
-
-    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
-        boxes = PublishedBoxes.read(published, self.known.builds)
-        register = Register.of(
-            boxes,
-            _register_codes(boxes, self.register),
-            suppress=self.known.suppress,
-            dropped=self.register.dropped,
+    def _same(self, first: int, second: int, published: bytes) -> bool:
+        """Whether the file would have been the same, had these two each other's values."""
+        codes, pair = self.codes.copy(), np.array([first, second])
+        codes[pair[:, None], self._places] = codes[pair[::-1, None], self._places]
+        table, person = self.table, self.table.person
+        people = None if person is None else np.repeat(person, table.counts)
+        exchanged = Microdata.of_codes(table.columns, list(codes.T), person=people, dropped=table.dropped)
+        recoding = self.known.republish(
+            replace(exchanged, person_column=table.person_column, rows_only=table.rows_only)
         )
-        worlds = ValueWorlds(boxes, register)
-        listed = worlds.listed(self.known.list_up_to) if boxes.complete else None
-        if listed is not None:
-            return self._listed(worlds, listed, limits)
-        if self.known.classes_silent:
-            return []
-        return [self._single_classes(worlds, column, limits) for column in range(len(boxes.values))]
-
-    def _listed(
-        self, worlds: ValueWorlds, listed: list[list[tuple[int, Spread]]], limits: AttackLimits
-    ) -> list[Finding]:
-        consistent = worlds.kept(listed, self.known.republish)
-        sums, total = weigh_values(consistent)
-        boxes, register = worlds.boxes, worlds.register
-        figures: dict[str, int | Fraction | str] = {
-            "method": ALL_WORLDS,
-            "worlds": prod(len(spreads) for spreads in listed),
-            "impossible": int(not total),
-        }
-        findings = []
-        for column in range(len(boxes.values)):
-            published, gone = _Seen(boxes, column, limits), _Seen(boxes, column, limits)
-            for c, class_values in enumerate(worlds.held):
-                values = class_values[:, column]
-                often = boxes.counts[boxes.owner == c] if c < register.suppressed else None
-                before = _fractions(np.bincount(values, often).astype(np.int64))
-                for i, key in enumerate(register.keys_of(c)):
-                    people = register.people[key]
-                    after: dict[int, int] = {}
-                    for v, leaf in enumerate(values.tolist()):
-                        if n := sums[c, i, v]:
-                            after[leaf] = after.get(leaf, 0) + n
-                    chances = [Fraction(n, total * people) for n in after.values()] if total else []
-                    (gone if c == register.suppressed else published).add(people, before, chances or before)
-            findings.append(self._finding(published, figures))
-            if register.gone:
-                alike = two_alike(worlds, consistent, column)
-                findings.append(_of_suppressed(self._finding(gone, {**figures, **alike})))
-        return findings
-
-    def _single_classes(self, worlds: ValueWorlds, column: int, limits: AttackLimits) -> Finding:
-        """Estimates the same from the classes of people who are drawn: all ways to deal out the values of a
-        class where these are few, otherwise some."""
-        boxes, register, search = worlds.boxes, worlds.register, self.known.of_classes(worlds.boxes)
-        rng = np.random.default_rng([search.seed, column])
-        draws = ClassWorlds(boxes, search, {})
-        drawn = drawn_people(np.where(register.placed, boxes.sizes, 0), rng)
-        listing = ValueLists(worlds, DealtValues(draws, register), column, rng)
-        listed = listing.chosen(drawn, search.steps // 2)
-        others = max(1, len(drawn) - len(listed))
-        people, each = sum(drawn.values()), max(2 * LEAST_KEPT, search.steps // 2 // others)
-        placed = int(boxes.sizes[register.placed].sum())
-        tally, informed, left = _Seen(boxes, column, limits, sample_of=placed), 0, Fraction(0)
-        for c, times in drawn.items():
-            size = int(boxes.sizes[c])
-            before = _fractions(np.bincount(boxes.values_of(c)[:, column]).astype(np.int64))
-            who = range(size) if times == size else rng.integers(0, size, times).tolist()
-            if c in listed:
-                class_list = listing.told(c)
-                informed += times
-                left += Fraction(times, people) * class_list.left
-                for group in register.key_numbers(c)[list(who)].tolist():
-                    _add(tally, class_list, group, before)
-                continue
-            consistent, tries = listing.dealt.kept(c, each, rng)
-            informed += times * (len(consistent) >= LEAST_KEPT)
-            left += Fraction(times * len(consistent), people * tries)
-            learned = LEAST_KEPT <= len(consistent) < tries  # where every world was kept, nothing is learned
-            right = _tried(consistent[:, :, column], register.key_numbers(c)) if learned else None
-            for person in who:
-                chances = before if right is None else [right[person]]
-                tally.add(1, before, chances, error=error_of(len(consistent)))
-        for c in listing.beside(drawn, search.steps // 2):
-            class_list = listing.told(c)
-            before = _fractions(np.bincount(boxes.values_of(c)[:, column]).astype(np.int64))
-            for group, key in enumerate(register.keys_of(c)):
-                _add(tally, class_list, group, before, people=register.people[key], drawn=False)
-        figures: dict[str, int | Fraction | str] = {
-            "method": "worlds of single classes",
-            "people drawn": people,
-            "people told of": int(informed),
-            "classes listed": listing.count,
-            "searches": draws.searches,
-            "seed": search.seed,
-            "error": error_of(people),
-            "worlds left": left,
-            "people not placed": int(boxes.sizes[~register.placed].sum()),
-        }
-        if register.gone:
-            figures["people suppressed"] = register.gone
-        return self._finding(tally, figures)
-
-    def _finding(self, tally: _Seen, figures: Mapping[str, int | Fraction | str]) -> Finding:
-        error = Fraction(figures.get("error", 0))
-        about = f" (± {float(error):.3f})" if error else ""
-        return Finding(
-            attack=self.name,
-            adversary=f"someone who knows {self.knows}",
-            sentence=f"{tally.name}: the value is guessed right {float(tally.mean_after):.1%} of the"
-            f" time{about}, {float(tally.mean_before):.1%} without knowing the search; beyond what is allowed"
-            f" for {format_people(tally.beyond)}",
-            confidence=tally.best,
-            people=tally.beyond,
-            breach=tally.exposed > 0 or tally.share_beyond > error,
-            columns=(tally.name,),
-            details={
-                **figures,
-                "before": tally.mean_before,
-                "after": tally.mean_after,
-                "largest gain": tally.gain,
-                "limit": tally.limit,
-            },
-            not_tried="" if figures["method"] == ALL_WORLDS else SINGLE_CLASSES + SUPPRESSED,
-        )
+        same = recoding is not None and _shown(recoding) == published
+        self.tried += 1
+        self.changed += not same
+        return same
 
 
-def _of_suppressed(finding: Finding) -> Finding:
-    """Returns the finding as one about suppressed people, of whom two may be known to be alike."""
-    before, after = (float(Fraction(finding.details[f"two alike {when}"])) for when in ("before", "after"))
-    alike = f"two of them have the same with a chance of {after:.1%}, {before:.1%} without"
-    return replace(finding, sentence=f"suppressed people, {finding.sentence}; {alike}")
+def _shown(recoding: Recoding) -> bytes:
+    """Returns what a recoding publishes: equal tables give equal bytes."""
+    table, shown = recoding.table, recoding.class_of != SUPPRESSED
+    columns = []
+    for j in range(len(table.keys)):
+        labels, which = recoding.texts(j)
+        columns.append(np.array([hash(label) for label in labels], np.int64)[which][recoding.class_of[shown]])
+    columns += [table.codes(c.name)[shown].astype(np.int64) for c in table.columns if not c.role.is_key]
+    rows, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    counts = np.bincount(which.ravel(), table.counts[shown]).astype(np.int64)
+    return rows.tobytes() + counts.tobytes()
 
 
-class _Seen:
+# Tallies: of how many people more is known than the promises allow.
+
+
+class _Tally:
     """People that were looked at: how often the best guess is right, before and after."""
 
-    def __init__(
-        self, boxes: PublishedBoxes, column: int, limits: AttackLimits, *, sample_of: int = 0
-    ) -> None:
+    def __init__(self, boxes: PublishedBoxes, column: int, limits: AttackLimits) -> None:
         self.name = boxes.values[column].name
         self.limit, _ = limits.limit(CERTAINTY, self.name)
         self._least, promised = limits.limit(VALUES, self.name)
-        self._promised, self._count_values = promised == "promised", not sample_of
-        self._scale = Fraction(sample_of)
-        self.people, self._beyond, self.exposed = 0, 0, 0
+        self._promised = promised == "promised"
+        self.people, self.beyond = 0, 0
         self._before = self._after = self.best = self.gain = Fraction(0)
 
-    def add(
-        self,
-        people: int,
-        before: list[Fraction],
-        after: list[Fraction],
-        *,
-        error: Fraction = NO_ERROR,
-        drawn: bool = True,
-        listed: bool = False,
-    ) -> None:
-        """Counts people with these chances of every value that is possible for them.
-
-        A chance that was estimated is beyond what is allowed where it is so less its `error`. Where all
-        worlds were `listed`, that is no estimate, and such people are exposed. Those who were not `drawn`
-        count for nothing else.
-        """
+    def add(self, people: int, before: Sequence[Fraction], after: Sequence[Fraction]) -> None:
+        """Counts people with these chances of every value that is possible for them."""
         was, now = max(before), max(after)
-        few = (listed or self._count_values) and self._promised and len(after) < self._least <= len(before)
-        beyond = people * (few or now - error > self.limit >= was or now - error == 1 > was)
-        self.exposed += beyond if listed else 0
-        self.best = max(self.best, now)
-        self.gain = max(self.gain, now - error - was)
-        if drawn:
-            self.people += people
-            self._before += people * was
-            self._after += people * now
-            self._beyond += beyond
-
-    @property
-    def share_beyond(self) -> Fraction:
-        """The part of those who were drawn of whom more is known than is allowed."""
-        return Fraction(self._beyond, max(1, self.people))
-
-    @property
-    def beyond(self) -> int:
-        """The people of whom more is known than is allowed; of a sample, as many of the whole table."""
-        if not self._scale or not self.people:
-            return self._beyond
-        return max(self.exposed, round(self._scale * self.share_beyond))
+        few = self._promised and len(after) < self._least <= len(before)
+        self.beyond += people * (few or now > self.limit >= was or now == 1 > was)
+        self.best, self.gain = max(self.best, now), max(self.gain, now - was)
+        self.people += people
+        self._before += people * was
+        self._after += people * now
 
     @property
     def mean_before(self) -> Fraction:
@@ -639,35 +439,8 @@ class _Seen:
         return self._after / max(1, self.people)
 
 
-def _add(
-    tally: _Seen,
-    class_list: ListedClass,
-    group: int,
-    before: list[Fraction],
-    *,
-    people: int = 1,
-    drawn: bool = True,
-) -> None:
-    """Counts people of a class whose worlds were all listed."""
-    after = class_list.chances(group)
-    error = max(after) - class_list.surely(group) if after else Fraction(0)
-    tally.add(people, before, after or before, error=error, drawn=drawn, listed=class_list.exact)
-
-
-def _tried(worlds: Codes, key_of: NDArray[np.intp]) -> list[Fraction]:
-    """Returns, per person, how often the commonest value of one half of the worlds is right in the other.
-
-    People with equal keys are alike to whoever has the register, so their values are counted together.
-    """
-    keys, values = int(key_of.max()) + 1, int(worlds.max()) + 1
-    right = np.zeros(keys, np.int64)
-    for first, second in ((worlds[::2], worlds[1::2]), (worlds[1::2], worlds[::2])):
-        counts = np.zeros((keys, values), np.int64)
-        np.add.at(counts, (np.broadcast_to(key_of, first.shape), first), 1)
-        np.add.at(right, key_of, (second == counts.argmax(axis=1)[key_of]).sum(axis=0))
-    trials = np.bincount(key_of) * len(worlds)
-    chances = [Fraction(n, m) for n, m in zip(right.tolist(), trials.tolist(), strict=True)]
-    return [chances[key] for key in key_of.tolist()]
+def _shares(codes: Codes, counts: Counts) -> list[Fraction]:
+    return _fractions(np.bincount(codes, counts).astype(np.int64))
 
 
 def _fractions(counts: Counts) -> list[Fraction]:
@@ -675,14 +448,11 @@ def _fractions(counts: Counts) -> list[Fraction]:
     return [Fraction(n, total) for n in counts.tolist() if n]
 
 
-def _register_codes(boxes: PublishedBoxes, register: Microdata) -> Codes:
-    """Returns the leaf ranks of everybody in the register, in the order and the trees of the boxes."""
-    columns = []
-    for column in boxes.keys:
-        tree, own = column.taxonomy, register.column(column.name).taxonomy
-        nowhere = tree.rank(ANY) if column.name not in boxes.hidden else None
-        places = [tree.ranks.get(label, nowhere) for label in own.leaf_labels]
-        ranks = np.array([-1 if place is None else place for place in places], np.int32)
-        columns.append(ranks[register.codes(column.name)])
-    codes: Codes = np.repeat(np.stack(columns, axis=1), register.counts, axis=0)
-    return codes
+def _weighed(codes: Codes, weights: NDArray[np.float64]) -> list[Fraction]:
+    """Returns the share of every value, members weighed."""
+    whole = [Fraction(float(w)).limit_denominator(10**6) for w in weights]
+    sums: Counter[int] = Counter()
+    for code, weight in zip(codes.tolist(), whole, strict=True):
+        sums[code] += weight  # type: ignore[assignment]  # weights need not be whole
+    total = sum(sums.values())
+    return [Fraction(n) / total for n in sums.values() if n]
