@@ -17,7 +17,7 @@ from typing import TypeVar
 from benchmarks.adult import DATA, K, table_of
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
-from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.policy.recipients import RecipientRule
 from sfumato.recipients.pattern_quality import METRICS, expected_capacity, largest_antichain
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.recipients.versions import AvailableVersions
@@ -51,26 +51,22 @@ def main(data: Path = DATA) -> list[dict[str, object]]:
     widest, seconds = timed(lambda: largest_antichain(patterns.grid.T))
     right = len(widest) == expected_capacity(patterns.shape)
     rows.append(figure(f"largest antichain of all patterns: {len(widest):,}", seconds, None, right))
-    return [*rows, *assigned(patterns, everything(Fraction(0)))]
+    return [*rows, *assigned(patterns)]
 
 
-def assigned(some_suppressed: Patterns, none_suppressed: Patterns) -> list[dict[str, object]]:
+def assigned(patterns: Patterns) -> list[dict[str, object]]:
     """Versions for recipients; patterns are classified already."""
     rows = []
     jobs = [
-        (some_suppressed, RecipientRule("loss", Fraction(1, 2)), RECIPIENTS),
-        (some_suppressed, RecipientRule("height", Fraction(1, 2)), RECIPIENTS),
-        (none_suppressed, RecipientRule("height", Fraction(1, 5), 1, Coalition.PAIRS), 20),
-        (none_suppressed, RecipientRule("height", Fraction(1, 5), 1, Coalition.ANY), 5),
-        (some_suppressed, RecipientRule("height", Fraction(1, 5), 2), 5),
+        (RecipientRule("loss", Fraction(1, 2)), RECIPIENTS),
+        (RecipientRule("height", Fraction(1, 2)), RECIPIENTS),
+        (RecipientRule("height", Fraction(1, 5), 2), 5),
     ]
-    for patterns, rule, count in jobs:
+    for rule, count in jobs:
         metric = str(rule.quality)
-        found, seconds = timed(
-            lambda p=patterns, r=rule, n=count, m=metric: AvailableVersions(p, r, m).choose(n)
-        )
+        found, seconds = timed(lambda r=rule, n=count, m=metric: AvailableVersions(patterns, r, m).choose(n))
         said = f"{metric} within {float(rule.tolerance * 100):g} %, frame-proof {rule.frame_proof}"
-        name = f"assign {count} recipients: {said}, coalition {rule.coalition.value}"
+        name = f"assign {count} recipients: {said}"
         rows.append(figure(name, seconds, ASSIGNED_IN, len(found) == count))
     return rows
 

@@ -28,7 +28,7 @@ from experiments.fingerprint_leaks import (
 from experiments.pattern_charts import lattice_chart, level_tree, quality_map
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
-from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.policy.recipients import RecipientRule
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.recipients.versions import AvailableVersions
 from sfumato.search.contract import Aim
@@ -102,8 +102,6 @@ RULES = {
     "nobody frames another": RecipientRule(),
     "no two do": RecipientRule(frame_proof=2),
     "no three do": RecipientRule(frame_proof=3),
-    "pairs break no promise": RecipientRule(coalition=Coalition.PAIRS),
-    "no coalition does": RecipientRule(coalition=Coalition.ANY),
 }
 
 

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         Finding,
         Verdict,
     )
-    from sfumato.table.classes import Classes, Histogram, WeightedClass, WeightedHistogram
+    from sfumato.table.classes import Classes, Histogram
     from sfumato.table.form_of_source import RowSource
     from sfumato.table.microdata import Column, Microdata, Role
     from sfumato.table.reader import Reader
@@ -144,8 +144,6 @@ __all__ = [
     "UsageError",
     "ValueCounts",
     "Verdict",
-    "WeightedClass",
-    "WeightedHistogram",
     "check_attack",
     "check_engine",
     "check_loss",
@@ -178,7 +176,7 @@ _NAMES = {
         "AttackLimit AttackLimits AttackMeasure Bound CANDIDATES CERTAINTY Evidence Finding RECOGNITION "
         "SHIFT VALUES Verdict"
     ),
-    "sfumato.table.classes": "Classes Histogram WeightedClass WeightedHistogram",
+    "sfumato.table.classes": "Classes Histogram",
     "sfumato.table.form_of_source": "RowSource",
     "sfumato.table.microdata": "Column Microdata Role",
     "sfumato.table.reader": "Reader",

@@ -15,14 +15,12 @@ from sfumato.models.contract import Promises, joint_columns_of
 from sfumato.models.registry import make
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy, RoleNames, changed_columns, changed_promises
-from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies.dates import DATE_FORMS
 from sfumato.policy.taxonomies.files import HierarchyFile
 from sfumato.system.disk import read_document
 from sfumato.system.errors import BadData, BadPolicy, SfumatoError, UsageError, refuse
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.memory import Memory
-from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, written_formats
 from sfumato.table.form_of_source import RowSource, source_form
@@ -217,21 +215,7 @@ def count_table(
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
     if joints := joint_columns_of(policy.promises):
         table = replace(table, joints=joints)
-    _refuse_colluders(table, policy)
     return table.with_profiles() if policy.by_profile else table
-
-
-def _refuse_colluders(table: Microdata, policy: Policy) -> None:
-    """Raises where somebody has several rows and recipients may put their versions together."""
-    rule = policy.recipients
-    if rule is None or rule.coalition is Coalition.NONE or not (many := table.people_with_several_rows):
-        return
-    people = pluralize(many, "person has", "people have")
-    raise BadData(
-        f"{people} several rows, and what colluding recipients learn of them is not judged.",
-        where="recipients.coalition",
-        remedy="Bring each person's rows together in one, or leave coalition out.",
-    )
 
 
 # The first line of a file that a caller hands in: asked about where it may be somebody's row.

@@ -31,7 +31,7 @@ from sfumato.releases.ledger.backup import anchor, read_anchor
 from sfumato.releases.ledger.checkpoint import last_seen
 from sfumato.releases.ledger.keys import Key, ReadingKey, Secret, load_key, public_key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.overrides import Override, read_override
+from sfumato.releases.overrides import WeakerOverride
 from sfumato.studio.state import PolicyFile
 from sfumato.system.errors import SfumatoError
 from sfumato.table.data_file import DataFile
@@ -138,8 +138,7 @@ PARSERS = {
     "earlier plan": Parser("plan.json", like, 2),
     "certificate": Parser("certificate.json", examine, 8),
     "manifest": Parser("manifest.json", manifest.read_manifest, 8),
-    "override": Parser("override.json", read_override, 8),
-    "smaller k": Parser("smaller.json", read_override, 8),
+    "override": Parser("override.json", WeakerOverride.read, 8),
     "imprint": Parser("imprint.json", lambda path: Imprint.from_json(path.read_bytes()), 8),
     "public key": Parser("ledger.db.key.pub", public_key, 8),
     "key": Parser("ledger.db.key", Key.load, 8),
@@ -243,9 +242,6 @@ def _write_notes(place):
     (place / "counts.csv").write_text("value,count\nflu,12\ncold,7\nasthma,30\n", encoding="utf-8")
     (place / "keys.txt").write_text("p-001\np-002\n", encoding="utf-8")
     ReadingKey((Secret(1, bytes(range(32))), Secret(2, bytes(32)))).write(place / "auditor.key")
-    key = Key.load(place / "ledger.db.key")
-    smaller = Override("p" * 64, "main", "lab", 3, "a study", "somebody", "2030-01-31").sign(key)
-    (place / "smaller.json").write_bytes(smaller.as_bytes())
     with Ledger(f"sqlite:///{place}/ledger.db", key=place / "ledger.db.key", readonly=True) as ledger:
         (place / "anchor.json").write_text(json.dumps(anchor(ledger).as_dict()), encoding="utf-8")
     project(place / "p.deid")

@@ -59,7 +59,7 @@ PAGES = (
 )
 ADDRESSES = {
     "/declare/column": {"name": "age"},
-    "/release": {"to": "lab", "into": "one", "chain": "main", "override": "x"},
+    "/release": {"to": "lab", "into": "one", "chain": "main"},
     "/release/file": {"folder": "one", "file": "data.csv"},
     "/release/report-file": {"file": "report.html"},
     "/protect/slider": {"k": "3", "share": "10"},

@@ -20,7 +20,7 @@ from sfumato.models.quasi_sensitive import knowledge
 from sfumato.policy import yaml
 from sfumato.policy.taxonomies.files import read_bytes
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.overrides import read_override
+from sfumato.releases.overrides import WeakerOverride
 from sfumato.system import disk
 from sfumato.system.errors import LONGEST_MESSAGE, BadData, BadInput, BadPolicy, NotEnoughMemory, UsageError
 from sfumato.system.memory import address_space_left, is_out_of_memory
@@ -44,7 +44,7 @@ READERS = {
     "policy": sf.Policy.load,
     "hierarchy": read_bytes,
     "knowledge": knowledge.load,
-    "override": read_override,
+    "override": WeakerOverride.read,
     "document": disk.read_document,
     "earlier plan": lambda path: sf.protect("hospital.csv", "ladders.yaml", reuse_plan=path),
     "imprint": lambda path: sf.protect("hospital.csv", "continuous.yaml", earlier=[path]),

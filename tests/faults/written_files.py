@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.releases.ledger import backup
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.overrides import Override
+from sfumato.releases.overrides import WeakerOverride
 from sfumato.workflows.protect_file import protect_file
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -49,16 +49,16 @@ def _release_quarters(place: Path, ledger: Ledger, made: Path) -> None:
 
 
 def _release_versions(place: Path, ledger: Ledger, made: Path) -> None:
-    """Three recipients in one event, one by an override that a second person signed; leaks of one version."""
+    """Three recipients in one event, an override that a second person signed, and leaks of one version."""
     key = Key.make(place / "berg.key")
     words = sf.Policy.load(place / "versions.yaml").to_dict()
     words["recipients"]["overriders"] = [key.public]
     policy = sf.Policy.from_dict(words)
     (place / "versions.yaml").write_text(policy.to_yaml(), encoding="utf-8")
-    override = Override(policy.digest, "main", "rescue", 2, "flood", "Berg", "2099-12-31").sign(key)
+    override = WeakerOverride(policy.digest, "main", "flood", "Berg", "2099-12-31").sign(key)
     (place / "override.json").write_bytes(override.as_bytes())
     table, where = GOLDEN / "people" / "survey.csv", made / "versions"
-    sf.release(table, policy, ledger=ledger, into=where, to=RECIPIENTS, overrides=[override])
+    sf.release(table, policy, ledger=ledger, into=where, to=RECIPIENTS)
     leaked = pl.read_csv(where / "university" / "data.csv", infer_schema=False).tail(40)
     leaked.write_csv(place / "university.csv")
     (place / "record.json").write_text(json.dumps(leaked.row(7, named=True)) + "\n", encoding="utf-8")

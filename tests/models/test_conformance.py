@@ -165,16 +165,6 @@ class ConeOfEvenSizes(Small):
         return replace(super().verdict(classes), worst=None)
 
 
-class RoundsWeights(ConfidenceBounding):
-    def keeps_weights(self, held):
-        return super().keeps_weights(held) and held.people > 4
-
-
-class CannotWeigh(ConfidenceBounding):
-    def keeps_weights(self, held):  # noqa: ARG002
-        return None
-
-
 class AsksForMore(KAnonymity):
     by_size = False
 
@@ -215,8 +205,6 @@ class JudgedUnderAnotherName(KAnonymity):
 LIARS = [
     (SaysCone(9), "cone"),
     (ConeOfEvenSizes(9), "a multiple"),
-    (RoundsWeights("s", Fraction(2, 3)), "keeps_weights"),
-    (CannotWeigh("s", Fraction(2, 3)), "cannot judge rational counts"),
     (AsksForMore(3), "fewer than least_people"),
     (OnlyBySize("s", Fraction(1, 2), 3), "by_size"),
     (ManyValues("s", 2), "least_values"),

@@ -71,7 +71,6 @@ EVERY = [
             "person": None,
             "hold": False,
             "survivors": False,
-            "adversary": "target",
         },
     ),
     (Freeform(HALF, columns=FREE), {"threat": HALF, "observability": Fraction(1)}),

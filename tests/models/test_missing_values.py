@@ -18,7 +18,7 @@ from sfumato.models.beta_likeness.promise import BasicBetaLikeness
 from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
 from sfumato.models.l_diversity.attack import Homogeneity
 from sfumato.system.verdict import AttackLimits
-from sfumato.table.classes import Classes, WeightedClass, histogram
+from sfumato.table.classes import Classes, histogram
 from sfumato.table.microdata import Role
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
@@ -61,7 +61,6 @@ def test_a_share_is_one_of_those_who_have_a_value(promise, grid):
     expected = [guesses(row) <= HALF and sum(row) >= promise.least_people for row in grid]
     classes = classes_of(grid)
     assert promise.holds_on(classes).tolist() == expected
-    assert [promise.keeps_weights(WeightedClass.of(classes, i)) for i in range(len(grid))] == expected
     assert promise.verdict(classes).measured == max(map(guesses, grid))
 
 

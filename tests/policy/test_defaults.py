@@ -79,7 +79,7 @@ FREEFORM = {
     ("words", "left"),
     [
         ({**PLAIN, "recipients": {}}, ("lattice", "optimum", "top-down")),
-        ({**PLAIN, "recipients": {"coalition": "pairs"}}, ("lattice", "optimum", "top-down")),
+        ({**PLAIN, "recipients": {"tolerance": "5%"}}, ("lattice", "optimum", "top-down")),
     ],
 )
 def test_recipients_get_every_row_and_whole_columns(words, left):

@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.draft.doctor import examine
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.policy.recipients import RecipientRule
 from sfumato.system.errors import BadPolicy
 
 KEY = "ab" * 32
@@ -26,13 +25,10 @@ def test_what_is_said_is_read_and_written():
         "quality": "precision",
         "tolerance": "5%",
         "frame-proof": 2,
-        "coalition": "pairs",
         "overriders": [KEY],
     }
     found = policy(**said)
-    assert found.recipients == RecipientRule(
-        "precision", Fraction(1, 20), 2, Coalition.PAIRS, overriders=(KEY,)
-    )
+    assert found.recipients == RecipientRule("precision", Fraction(1, 20), 2, (KEY,))
     again = Policy.from_dict(found.to_dict())
     assert again == found
     assert again.digest == found.digest
@@ -47,7 +43,7 @@ def test_every_key_is_optional_and_the_rule_counts_in_the_digest():
     assert len({plain.digest, policy().digest, policy(tolerance="1%").digest}) == 3
 
 
-def test_columns_that_colluders_match_rows_by_are_counted():
+def test_columns_to_match_rows_by_are_counted():
     assert [c.name for c in Policy.from_dict(WORDS).codings] == ["zip"]
     assert [c.name for c in policy().codings] == ["zip", "job"]
 
@@ -55,14 +51,12 @@ def test_columns_that_colluders_match_rows_by_are_counted():
 @pytest.mark.parametrize(
     ("rule", "protect", "named"),
     [
-        ({"coalition": "everybody"}, {}, "recipients.coalition"),
         ({"quality": "beauty"}, {}, "recipients.quality"),
         ({"frame-proof": 0}, {}, "recipients.frame-proof"),
         ({"tolerance": "11"}, {}, "recipients.tolerance"),
         ({"overriders": ["somebody"]}, {}, "recipients.overriders"),
         ({"overriders": [KEY, KEY]}, {}, "recipients.overriders"),
         ({"nobody": 1}, {}, "recipients.nobody"),
-        ({"coalition": "any"}, {"suppress": "1%"}, "recipients.coalition"),
         ({}, {"search": "mondrian"}, "protect.search"),
         ({}, {"search": "local"}, "protect.search"),
     ],
@@ -73,75 +67,49 @@ def test_what_cannot_be_is_refused_with_its_place(rule, protect, named):
     assert any(named in str(problem["key"]) for problem in refused.value.problems)
 
 
-def test_the_doctor_says_what_recipients_can_do_together():
-    assert [a.name for a in examine(policy())] == ["coalition"]
-    assert examine(policy(coalition="pairs")) == []
+@pytest.mark.parametrize("key", ["coalition", "adversary"])
+def test_promises_about_versions_put_together_are_refused_with_the_word_that_works(key):
+    with pytest.raises(BadPolicy, match=f"recipients.{key}: is no longer a key") as refused:
+        policy(**{key: "pairs"})
+    assert "`chain:` with `recipients: {by: marks}`" in refused.value.remedy
 
 
 SENSITIVE = {**WORDS["columns"], "ill": {"role": "sensitive"}, "batch": {"role": "identifier"}}
 HALF = {"confidence-bounding": {"of": "ill", "confidence": "1/2"}}
 TWO = {"l-diversity": {"kind": "distinct", "of": "ill", "l": 2}}
-CLOSE = {"t-closeness": {"of": "ill", "t": "1/2"}}
 
 
-def beside(**words):
-    return {"continuous": {"k": 2, "since": "batch", **words}}
+def in_a_chain(*promises, recipients=None, **beside):
+    words = {
+        "columns": SENSITIVE,
+        "promises": [*promises, {"continuous": {"k": 2, "since": "batch", **beside}}],
+        "protect": {"search": "top-down", "suppress": 0},
+    }
+    return Policy.from_dict(words if recipients is None else {**words, "recipients": recipients})
 
 
 @pytest.mark.parametrize(
-    ("promises", "rule", "named", "remedy"),
+    ("words", "place"),
     [
-        (
-            [HALF],
-            {"coalition": "pairs", "adversary": "target"},
-            "recipients.adversary",
-            "adversary: register",
-        ),
-        ([beside()], {"coalition": "pairs"}, "continuous.adversary", "adversary: register"),
-        (
-            [HALF, beside(adversary="register")],
-            {"coalition": "any"},
-            "continuous.survivors",
-            "survivors: true",
-        ),
-        ([HALF, beside(survivors=True)], None, "continuous.survivors", "adversary: register"),
-        ([CLOSE, beside(survivors=True, adversary="register")], None, "continuous.survivors", "reference"),
-        ([TWO], {"coalition": "pairs", "adversary": "everybody"}, "recipients.adversary", ""),
+        ({"adversary": "register"}, "continuous.adversary"),
+        ({"recipients": {}}, None),
+        ({"recipients": {"tolerance": "5%"}}, "recipients"),
+        ({"recipients": {"frame-proof": 2}}, "recipients"),
+        ({"recipients": {"overriders": [KEY]}}, None),
     ],
 )
-def test_what_several_tables_cannot_be_judged_by_is_refused_with_what_can(promises, rule, named, remedy):
-    words = {
-        "columns": SENSITIVE,
-        "promises": promises,
-        "protect": {"search": "top-down", "suppress": 0},
-        **({} if rule is None else {"recipients": rule}),
-    }
+def test_a_chain_of_continuous_has_one_version_for_all(words, place):
+    if place is None:
+        assert in_a_chain(**words).promises.looks_back
+        return
     with pytest.raises(BadPolicy) as refused:
-        Policy.from_dict(words)
-    found = [p for p in refused.value.problems if named in str(p["key"])]
-    assert found and remedy in str(found)
+        in_a_chain(**words)
+    (problem,) = refused.value.problems
+    assert place in str(problem["key"]) and "chain:" in problem["remedy"]
 
 
-@pytest.mark.parametrize(
-    ("promises", "rule"),
-    [
-        ([HALF], {"coalition": "any"}),
-        ([TWO], {"coalition": "pairs", "adversary": "target"}),
-        ([TWO, beside(survivors=True)], None),
-        ([HALF, beside()], None),
-        ([HALF, beside(survivors=True, adversary="register")], {"coalition": "pairs"}),
-        ([beside()], {"coalition": "pairs", "adversary": "target"}),
-        ([CLOSE], {"coalition": "pairs"}),
-    ],
-)
-def test_adversaries_that_fit_what_is_promised_are_read_and_written(promises, rule):
-    words = {
-        "columns": SENSITIVE,
-        "promises": promises,
-        "protect": {"search": "top-down", "suppress": 0},
-        **({} if rule is None else {"recipients": rule}),
-    }
-    found = Policy.from_dict(words)
-    assert Policy.from_dict(found.to_dict()) == found
-    if rule is not None and "adversary" in rule:
-        assert found.to_dict()["recipients"]["adversary"] == "target"
+def test_what_is_believed_beside_earlier_releases_is_for_chains_of_groups():
+    assert in_a_chain(TWO, survivors=True) and in_a_chain(HALF)
+    with pytest.raises(BadPolicy, match="how likely one is") as refused:
+        in_a_chain(HALF, survivors=True)
+    assert "chain:" in refused.value.remedy

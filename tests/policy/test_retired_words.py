@@ -18,6 +18,15 @@ SMALL = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k
             "known-search: is no longer a key: what adversaries learn",
         ),
         ({"protect": {"stricter": "1/2"}}, "protect.stricter: is no longer a key: it was shown to help"),
+        (
+            {"recipients": {"coalition": "any"}},
+            "recipients.coalition: is no longer a key: what recipients learn who put versions of one table",
+        ),
+        ({"recipients": {"adversary": "target"}}, "recipients.adversary: is no longer a key"),
+        (
+            {"promises": [{"continuous": {"k": 2, "adversary": "register"}}]},
+            "continuous.adversary: is no longer a key: `continuous` is kept against somebody who knows",
+        ),
     ],
 )
 def test_a_retired_word_is_refused_with_the_reason(words, reason):

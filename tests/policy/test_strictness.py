@@ -23,7 +23,7 @@ BASE = {
     },
     "promises": [{"k-anonymity": {"k": 5}}, {"l-diversity": {"of": "disease", "l": 3}}],
     "protect": {"search": "top-down", "suppress": 0},
-    "recipients": {"coalition": "pairs", "frame-proof": 2, "overriders": [ONE]},
+    "recipients": {"frame-proof": 2, "overriders": [ONE]},
 }
 
 
@@ -54,9 +54,7 @@ def parts(words, floor=BASE):
             changed("promises", 1, to={"confidence-bounding": {"of": "disease", "confidence": "1/3"}}),
             "promises",
         ),
-        (changed("recipients", "coalition", to="none"), "recipients.coalition"),
-        (changed("recipients", "coalition"), "recipients.coalition"),
-        (changed("recipients"), "recipients.coalition"),
+        (changed("recipients"), "recipients.frame-proof"),
         (changed("recipients", "frame-proof", to=1), "recipients.frame-proof"),
         (changed("recipients", "overriders", to=[ONE, TWO]), "recipients.overriders"),
         (changed("recipients", "overriders", to=[TWO]), "recipients.overriders"),
@@ -105,7 +103,6 @@ def test_what_is_weaker_is_named(words, place):
         changed("promises", 0, to={"alpha-k-anonymity": {"of": "disease", "alpha": "1/2", "k": 5}}),
         changed("promises", 1, to={"l-diversity": {"of": "disease", "l": "5/2", "kind": "entropy"}}),
         changed("promises", 1, to={"l-diversity": {"of": "disease", "l": 3, "c": 2, "kind": "recursive"}}),
-        changed("recipients", "coalition", to="any"),
         changed("recipients", "frame-proof", to=3),
         changed("recipients", "overriders"),
         changed("recipients", "tolerance", to="50%"),
@@ -193,7 +190,6 @@ def policies(draw):
     words = copy.deepcopy(BASE)
     words["promises"] = draw(promises)
     words["recipients"] = {
-        "coalition": draw(st.sampled_from(["none", "pairs", "any"])),
         "frame-proof": draw(st.integers(1, 3)),
         "overriders": draw(st.lists(st.sampled_from([ONE, TWO]), unique=True)),
     }

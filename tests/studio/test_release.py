@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.releases.ledger.keys import Key
-from sfumato.workflows.release import sign_override
 from studio.stage import CANARY, POLICY, StudioClient, open_studio, post, refusal
 
 pytestmark = pytest.mark.slow
@@ -114,24 +112,6 @@ def test_a_report_is_written_and_sent(studio, client):
     got = client.get("/release/report-file?file=report-first-public.html")
     assert got.headers["content-disposition"].startswith("attachment") and b"<html" in got.content
     assert client.get("/release/report-file?file=policy.yaml").status_code == 422
-
-
-def test_overrides_show_who_may_sign_and_what_keeps_one_back(studio, client, tmp_path):
-    page = client.get("/release").text
-    assert "The policy lists nobody who may sign" in page and "sfumato override -p policy.yaml" in page
-    key = tmp_path / "berg.key"
-    public = Key.make(key).public
-    listed = CONFIRMED + f"recipients: {{overriders: [{public}]}}\n"
-    studio.policy.path.write_text(listed, encoding="utf-8")
-    words = {"reason": "a flood", "by": "A. Berg", "until": "2999-12-31", "key": key}
-    file = studio.folder.path / "override.json"
-    sign_override(studio.policy.path, to="rescue", k=2, out=file, **words)
-    page = client.get("/release").text
-    assert "1 people may sign" in page and "a flood" in page and "A. Berg" in page and "<b>signed</b>" in page
-    released = published(studio, client, to="rescue", override="override.json")
-    assert "by override of A. Berg" in released
-    studio.policy.path.write_text(listed.replace("k: 3", "k: 4"), encoding="utf-8")
-    assert "it is for another state of the policy" in client.get("/release").text
 
 
 def test_a_page_with_an_older_policy_releases_nothing(studio, client):

@@ -15,7 +15,7 @@ from sfumato.models.confidence.promise import ConfidenceBounding
 from sfumato.models.l_diversity.promise import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.system.errors import BadPolicy
-from sfumato.table.classes import Classes, WeightedClass, histogram
+from sfumato.table.classes import Classes, histogram
 from sfumato.table.spelling import Folding, Spelling, meaning, meanings
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.cells import folded, one_value_each
@@ -133,7 +133,6 @@ def test_promises_count_meanings(grid):
         }
         for promise, expected in said.items():
             assert bool(promise.holds_on(classes)[i]) == expected, promise
-            assert promise.keeps_weights(WeightedClass.of(classes, i)) == expected, promise
 
 
 @given(
@@ -154,8 +153,6 @@ def test_likeness_is_kept_by_texts_and_by_values(grid, beta, kind):
         expected[some] &= promise.holds_on(_one_column(["hiv", "flu"], [folded[i][:2] for i in some]))
     assert (promise.holds_on(meant) == expected).all()
     assert bool(promise.verdict(meant).holds) == bool(expected.all())
-    kept = [promise.keeps_weights(WeightedClass.of(meant, i)) for i in range(len(grid))]
-    assert kept == expected.tolist()
     if kind is BasicBetaLikeness and not any(row[2] for row in folded):
         assert (expected == promise.holds_on(apart)).all(), "a value gains no more than one of its spellings"
 

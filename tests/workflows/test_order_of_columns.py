@@ -13,8 +13,6 @@ import sfumato as sf
 from sfumato.models.continuous.promise import Continuous
 from sfumato.workflows import chain_check
 from sfumato.workflows.chain_check import closing_release
-from workflows.test_recipients_in_a_chain import NAMES, batches
-from workflows.test_recipients_in_a_chain import policy as versions
 
 pytestmark = pytest.mark.slow
 
@@ -164,46 +162,15 @@ def test_a_table_in_memory_is_audited_beside_releases_in_other_orders(tmp_path):
         assert not found.objections and found.beside.place == place + 1
 
 
-@pytest.mark.parametrize("survivors", [False, True])
-def test_a_chain_against_a_register_may_permute_its_columns(tmp_path, survivors):
-    beside = {"continuous": {**SINCE["continuous"], "adversary": "register", "survivors": survivors}}
-    promises = [{"confidence-bounding": {"of": "disease", "confidence": "2/3"}}, beside]
-    records = compare(tmp_path, growing(3), *promises)
-    assert all(record.figures["position"] >= 3 for record in records[1:])
-    told = [rest for _, _, *rest in audits(tmp_path, *promises)]
-    assert told[:6] == told[6:]
-
-
 def test_what_survives_is_judged_where_columns_are_permuted(tmp_path):
     beside = {"continuous": {**SINCE["continuous"], "survivors": True}}
     diverse = {"l-diversity": {"of": "disease", "kind": "distinct", "l": 2}}
     compare(tmp_path, growing(3), diverse, beside)
 
 
-@pytest.mark.parametrize("adversary", ["target", "register"])
-def test_versions_of_permuted_tables_are_those_of_one_order(tmp_path, adversary):
-    """Two recipients were served; a second release for one of them does not depend on the order."""
-    given = versions(adversary=adversary, coalition="pairs")
-    columns, made = given.to_dict()["columns"], []
-    for keys in (["zip", "age", "sex"], ["sex", "zip", "age"]):
-        place = tmp_path / keys[0]
-        place.mkdir()
-        ledger = f"sqlite:///{place}/l.db"
-        sf.release(batches(1), given, ledger=ledger, into=place / "one", to=NAMES)
-        other = {name: columns[name] for name in [*keys, *(n for n in columns if n not in keys)]}
-        rules = {**given.to_dict(), "columns": other}
-        made.append(sf.release(batches(1, 2), rules, ledger=ledger, into=place / "two", to=NAMES[1]).record)
-        assert made[-1].figures["FA" if adversary == "target" else "position"] >= 3
-        for file in files(place):
-            found = sf.audit(file, given, against=ledger)
-            assert not found.breaches and not found.objections and not found.failed
-    assert made[0].figures == made[1].figures and made[0].cuts == made[1].cuts
-    assert rows_of(tmp_path / "zip/two/data.csv") == rows_of(tmp_path / "sex/two/data.csv")
-
-
 def test_another_recipient_is_served_from_a_table_whose_policy_was_sorted_anew(tmp_path):
     """Without a promise about earlier releases, everybody has a version of the same table."""
-    rule = {"tolerance": "1000%", "coalition": "pairs", "adversary": "target"}
+    rule = {"tolerance": "1000%"}
     table = people(1, rows=300).drop("batch")
     ledger = f"sqlite:///{tmp_path}/l.db"
     for keys, name in zip(ORDERS, ["registry", "university", "ministry"], strict=False):

@@ -72,11 +72,10 @@ def test_a_column_that_the_first_policy_did_not_know_is_refused(go, later):
         go(later, "later")
 
 
-@pytest.mark.parametrize("keys", [{"person": "who"}, {"adversary": "register"}], ids=str)
-def test_a_column_that_is_shown_no_more_is_refused(go, keys):
-    go(["who", "age", "place", "disease"], "first", **keys)
+def test_a_column_that_is_shown_no_more_is_refused(go):
+    go(["who", "age", "place", "disease"], "first", person="who")
     with pytest.raises(RefusedByHistory, match="release 1 showed other columns: 2 key columns") as refused:
-        go(["who", "place", "disease"], "later", **keys)
+        go(["who", "place", "disease"], "later", person="who")
     assert "or start a new chain" in refused.value.remedy
 
 

@@ -117,18 +117,6 @@ def test_several_values():
     assert [str(v.measured) for v in plan.verdicts] == ["4", "1/2"]
 
 
-def test_what_colluders_learn_of_people_with_several_rows_is_refused():
-    policy = words(K, L, person="who", recipients={"coalition": "pairs"})
-    with pytest.raises(BadData, match="several rows"):
-        sf.capacity(SAFE, policy)
-    with pytest.raises(BadData, match="several rows"):
-        sf.capacity(SAFE, words(K, person="who", recipients={"coalition": "any"}))
-    single = SAFE.drop_duplicates("who")
-    assert sf.capacity(single, policy) is not None
-    alone = words(K, L, person="who", recipients={"quality": "loss"})
-    assert sf.capacity(SAFE, alone) is not None, "each version alone is judged by positions"
-
-
 def test_an_identifier_that_repeats_without_a_person_is_warned_of(sfumato, tmp_path):
     table, policy = tmp_path / "visits.csv", tmp_path / "policy.yaml"
     SAFE.rename(columns={"who": "ticket"}).to_csv(table, index=False)

@@ -8,16 +8,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.inputs import count_table
-from sfumato.models.continuous.chain import Chain
-from sfumato.models.continuous.overlap import Overlap, candidates_of
-from sfumato.models.continuous.people import Pool
 from sfumato.recipients.versions import ShownDetail
 from sfumato.releases.certificate import examine
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.overrides import Override
-from sfumato.system.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, UsageError
+from sfumato.system.errors import BadTaxonomy, Infeasible, RefusedByHistory, UsageError
 from sfumato.table.cut import Cut
-from sfumato.table.recoding import classes_under
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import open_source
 
@@ -135,8 +129,8 @@ def test_the_same_call_gives_the_same_versions_whatever_the_order(go, tmp_path):
 
 
 def test_whoever_comes_later_leaves_the_others_as_they_are(go, tmp_path):
-    go(people(), policy(coalition="pairs"), "out", NAMES[:2])
-    later = go(people(), policy(coalition="pairs"), "later", NAMES[2])
+    go(people(), policy(), "out", NAMES[:2])
+    later = go(people(), policy(), "later", NAMES[2])
     assert later.record.sequence == 3
     assert sorted(path.name for path in (tmp_path / "later").iterdir()) == [
         "certificate.json",
@@ -217,111 +211,6 @@ def test_a_rehearsal_says_the_capacity_first_and_writes_nothing(tmp_path):
     assert event.as_dict()["capacity"]["recipients"] >= 3
     assert not event.published
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("coalition", ["pairs", "any"])
-def test_versions_put_together_keep_every_promise(go, tmp_path, coalition):
-    """Whoever knows somebody's key values, and has all versions, has k people and l diseases left."""
-    rules = policy(
-        k=3, promises=[{"l-diversity": {"kind": "distinct", "l": 2, "of": "disease"}}], coalition=coalition
-    )
-    count = 2 if coalition == "pairs" else 3
-    go(people(3000), rules, "out", NAMES[:count])
-    chain = Chain.of([Imprint.from_json(r.memory) for r in ledger(tmp_path).history("main")])
-    table = count_table(open_source(people(3000)), rules)
-    trees = {c.name: c.taxonomy for c in table.keys}
-    records = ledger(tmp_path).history("main")
-    versions = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in records]
-    left = candidates_of(
-        Overlap(chain), 0, dict(enumerate(classes_under(table, cuts)[0] for cuts in versions))
-    )
-    assert left.min() >= 3, "for everybody who is there"
-    assert Pool(table, rules.promises).keeps(versions)
-
-
-class TestOverride:
-    def sign(self, tmp_path, rules, **changes):
-        said = {
-            "policy": rules.digest,
-            "chain": "main",
-            "recipient": "rescue",
-            "k": 2,
-            "reason": "flood",
-            "by": "Berg",
-            "until": "2099-12-31",
-            **changes,
-        }
-        return Override(**said).sign(Key.make(tmp_path / "berg.key"))
-
-    def rules(self, tmp_path):
-        return policy(k=6, overriders=[Key.make(tmp_path / "berg.key").public])
-
-    def test_one_recipient_gets_a_smaller_k_and_it_is_written_down(self, go, tmp_path):
-        rules = self.rules(tmp_path)
-        override = self.sign(tmp_path, rules)
-        (tmp_path / "o.json").write_bytes(override.as_bytes())
-        go(people(3000), rules, "out", ["registry", "rescue"], overrides=[tmp_path / "o.json"])
-        smallest = {
-            name: shown(tmp_path / "out" / name).group_by("zip", "age", "sex").len()["len"].min()
-            for name in ("registry", "rescue")
-        }
-        assert smallest["registry"] >= 6 > smallest["rescue"] >= 2
-        _, record = ledger(tmp_path).history("main")
-        assert record.override == override.as_dict()
-        assert "flood" in json.dumps(record.override)
-        said = json.loads((tmp_path / "out" / "rescue" / "certificate.json").read_text())["entry"]["body"]
-        assert said["verdicts"][0]["promise"] == "k-anonymity, k = 2"
-        other = json.loads((tmp_path / "out" / "registry" / "certificate.json").read_text())["entry"]["body"]
-        assert other["verdicts"][0]["promise"] == "k-anonymity, k = 6"
-        later = go(people(3000), rules, "later", "third")
-        assert later.record.sequence == 3, "the earlier versions are made again, each under its own k"
-
-    @pytest.mark.parametrize(
-        ("change", "error"),
-        [
-            ({"chain": "other"}, UsageError),
-            ({"policy": "0" * 64}, UsageError),
-            ({"recipient": "somebody"}, UsageError),
-            ({"until": "2001-01-01"}, UsageError),
-            ({"k": 6}, UsageError),
-        ],
-    )
-    def test_it_is_for_one_policy_chain_recipient_and_time(self, go, tmp_path, change, error):
-        rules = self.rules(tmp_path)
-        with pytest.raises(error):
-            go(
-                people(),
-                rules,
-                "out",
-                ["registry", "rescue"],
-                overrides=[self.sign(tmp_path, rules, **change)],
-            )
-        assert not (tmp_path / "out").exists()
-        assert ledger(tmp_path).history() == ()
-
-    def test_it_takes_a_second_person(self, go, tmp_path):
-        go(people(), policy(), "first", "somebody", chain="begun")
-        own = Key.load(tmp_path / "ledger.db.key")
-        rules = policy(k=6, overriders=[own.public])
-        mine = Override(rules.digest, "main", "rescue", 2, "flood", "me", "2099-12-31").sign(own)
-        with pytest.raises(UsageError, match="key of the ledger"):
-            go(people(), rules, "out", ["rescue"], overrides=[mine])
-
-    def test_it_must_be_listed_and_whole(self, go, tmp_path):
-        rules = policy(k=6)
-        with pytest.raises(UsageError, match="does not let the author"):
-            go(people(), rules, "out", ["rescue"], overrides=[self.sign(tmp_path, rules)])
-        rules = self.rules(tmp_path)
-        words = {**self.sign(tmp_path, rules).as_dict(), "k": 1}
-        (tmp_path / "o.json").write_text(json.dumps(words))
-        with pytest.raises(BadData, match="changed after it was signed"):
-            go(people(), rules, "out", ["rescue"], overrides=[tmp_path / "o.json"])
-
-    def test_a_broken_file_is_no_override(self, tmp_path):
-        for text in ("", "[]", '{"sfumato-override": 1}', '{"sfumato-override": 2}'):
-            (tmp_path / "o.json").write_text(text)
-            with pytest.raises(BadData):
-                Override.read(tmp_path / "o.json")
 
 
 def test_a_single_recipient_first_then_versions_beside_it(go, tmp_path):

@@ -108,7 +108,7 @@ def test_every_position_and_every_union_of_them_keeps_the_promise(rows, c):
     """By enumeration: the finest positions there may be, and all classes of all coarser versions."""
     table = [(age, code, ";".join(sorted(some)) or None) for age, code, some in rows]
     frame = pl.DataFrame(table, schema=["age", "zip", "symptoms"], orient="row")
-    words = {**policy(l=2, c=c), "recipients": {"tolerance": "200%", "coalition": "any"}}
+    words = {**policy(l=2, c=c), "recipients": {"tolerance": "200%"}}
     words["promises"] = [{"k-anonymity": {"k": 1}}, words["promises"][1]]
     rules = Policy.from_dict(words)
     source = open_source(frame)

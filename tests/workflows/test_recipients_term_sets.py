@@ -28,7 +28,7 @@ def policy(**limit):
             {"quasi-sensitive": {"of": "symptoms", "knowledge": KNOWLEDGE, **limit}},
         ],
         "protect": {"search": "top-down", "suppress": 0},
-        "recipients": {"quality": "entropy", "tolerance": "200%", "coalition": "pairs"},
+        "recipients": {"quality": "entropy", "tolerance": "200%"},
     }
 
 

@@ -144,7 +144,7 @@ def test_versions_for_recipients_are_not_taken_over(tmp_path):
     with pytest.raises(UsageError, match="not taken over"):
         sf.release(
             people(2),
-            searched("lattice", recipients={"coalition": "none"}),
+            searched("lattice", recipients={"tolerance": "50%"}),
             ledger=f"sqlite:///{tmp_path / 'ledger.db'}",
             to=["a", "b"],
             reuse_plan=first,

@@ -202,7 +202,7 @@ def test_a_release_that_promises_less_by_override_is_not_taken_over_by_others(tm
             {
                 **POLICY,
                 "promises": [{"continuous": {"k": k, "since": "batch"}}],
-                "recipients": {"overriders": [key.public], "tolerance": "1000%", "coalition": "none"},
+                "recipients": {"overriders": [key.public]},
             }
         )
         for k in (3, 2)

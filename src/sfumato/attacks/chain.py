@@ -302,11 +302,9 @@ class Weakening:
 
     Knows: all releases of a chain that went to one recipient, or to two who put theirs together, and
     somebody's key columns. Seeks: who somebody is, or what they have, better than the first release allowed.
-    `coalition` says that the first release promised two recipients together no more.
     """
 
     releases: Sequence[ChainRelease]
-    coalition: bool = False
 
     def findings(self) -> list[Finding]:
         """Returns what later releases ask less of, then which two recipients leave too few candidates."""
@@ -335,16 +333,14 @@ class Weakening:
             left = _fewest_candidates(earlier, later)
             if left is None or left >= k:
                 continue
-            allowed = earlier.allowed or later.allowed
-            promised = "" if self.coalition else ", and nothing was promised of that"
             yield Finding(
                 NAME,
                 "two recipients who put their versions together",
                 f"releases {earlier.sequence} and {later.sequence} together leave somebody {left} candidates"
-                f" of the {k} promised first{promised}",
+                f" of the {k} promised first, and nothing was promised of that",
                 Fraction(1, max(left, 1)),
                 0,
-                self.coalition and not allowed,
+                False,
                 details={"release": later.sequence, "candidates": left, "asked": k},
             )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from sfumato.attacks.adversaries.chain import CorrespondenceAttack
 from sfumato.attacks.adversaries.posterior_belief import sought_columns
 from sfumato.attacks.audit import Audit, HistoryPlace, compared_when_read
@@ -29,17 +27,14 @@ from sfumato.models.attack_contract import (
     strike_all,
     worst_first,
 )
-from sfumato.policy.policy import Policy, against_register, asks_of_several, together_sentence
-from sfumato.policy.reference import judge_data
+from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, SfumatoError
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.system.verdict import UNASKED, Finding, Verdict
 from sfumato.table.microdata import Microdata
 from sfumato.table.release_summary import Imprint, in_order_of_newest
 from sfumato.table.source import Source, open_source
-from sfumato.table.taxonomy import Label
 from sfumato.verify.chain.ruling import chain_verdict
-from sfumato.verify.chain.source import FilesQuestion, files_verdict
 
 NOT_COMPARED = "the table cannot be held against the earlier releases"
 
@@ -52,14 +47,13 @@ def audit_beside(
     *,
     chain: str,
     only: str | None = None,
-    granted: int | None = None,
     progress: Progress = silent,
 ) -> Audit:
     """Returns the audit of a table, continued beside the releases of a chain, oldest first.
 
     A table that is one of the releases is judged at its place; any other as the release that would come next.
     Promises about earlier releases are decided, and everybody strikes who holds all of them, or the one that
-    `only` names. `granted` is the smallest k that an override gave somebody who holds one of the releases.
+    `only` names.
     """
     beside = HistoryPlace(chain, len(releases))
     try:
@@ -75,7 +69,7 @@ def audit_beside(
                 raise BadData("the second judge finds other counts in the table than the first reader")
         with one_step(progress, "beside earlier releases"):
             joint = correspondence(releases, policy)
-            verdicts = _decided(audit.verdicts, releases, policy, table, granted)
+            verdicts = _decided(audit.verdicts, releases, policy)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
     beside = replace(beside, cracked=joint.cracked)
@@ -112,8 +106,6 @@ def adversaries(
         tuple(in_order_of_newest(releases)),
         k=policy.promises.limits.asked_k,
         by_size=all(promise.by_size for promise in policy.promises),
-        register=against_register(policy),
-        promised=asks_of_several(policy),
         table=table,
         sought=sought_columns(policy),
     )
@@ -171,51 +163,11 @@ def _decided(
     verdicts: Sequence[Verdict],
     releases: Sequence[Imprint],
     policy: Policy,
-    table: Microdata,
-    granted: int | None,
 ) -> tuple[Verdict, ...]:
     """Returns the verdicts, those on promises about several tables decided by the second judge."""
     about_earlier = {str(p): p.judge_data() for p in policy.promises.cross_release}
-    if against_register(policy) and len(releases) > 1:
-        return _against_register(verdicts, releases, policy, table, granted)
     documents = [release.as_dict() for release in releases] if about_earlier else []
     return tuple(
         chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
         for v in verdicts
     )
-
-
-def _against_register(
-    verdicts: Sequence[Verdict],
-    releases: Sequence[Imprint],
-    policy: Policy,
-    table: Microdata,
-    granted: int | None,
-) -> tuple[Verdict, ...]:
-    """Returns the verdicts with what the tables alone tell of positions that a register tells apart."""
-    promises = policy.promises
-    of_class = promises.of_class if asks_of_several(policy) else ()
-    rules = judge_data(policy)
-    values = _unchanged_texts(table, releases[-1].unchanged)
-    documents = [release.as_dict() for release in releases]
-    by_sentence = {v.promise: v for v in verdicts}
-    for promise in promises.cross_release or (None,):
-        people = max(
-            [p.least_people for p in of_class if p.by_size] + [promise.least_people if promise else 1]
-        )
-        people = people if granted is None else min(people, granted)
-        question = FilesQuestion(rules, people, tuple(p.judge_data() for p in of_class if not p.by_size))
-        sentence = together_sentence(policy) if promise is None else str(promise)
-        by_sentence[sentence] = files_verdict(sentence, documents, question, values)
-    return tuple(by_sentence.values())
-
-
-def _unchanged_texts(table: Microdata, unchanged: Sequence[str]) -> dict[str, list[Label]]:
-    """Returns the different combinations of what is published unchanged, column by column."""
-    names = sorted(unchanged)
-    if not names:
-        return {}
-    codes = np.stack([table.codes(name) for name in names], axis=1)
-    each = np.unique(codes, axis=0)
-    labels = {name: table.column(name).taxonomy.leaf_labels for name in names}
-    return {name: [labels[name][c] for c in each[:, j].tolist()] for j, name in enumerate(names)}

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from sfumato.models.continuous.attack import CrackedClasses, RealizedTargets, TargetBounds, solve_targets
-from sfumato.models.continuous.chain import Chain, ReleaseIndex
+from sfumato.models.continuous.chain import Chain
 from sfumato.models.continuous.kernels import NO_OVERLAP
 from sfumato.models.continuous.overlap import Overlap
-from sfumato.policy.policy import Policy, against_register
+from sfumato.policy.policy import Policy
 from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import format_number
-from sfumato.table.microdata import Codes, Counts, Microdata
+from sfumato.table.microdata import Counts, Microdata
 from sfumato.table.release_summary import Imprint
 
 Scope = Literal["feasible", "literal", "realized"]
@@ -55,10 +55,6 @@ class Correspondence:
     such person. Scope `literal` counts every pair of comparable classes, as the paper prints it; `feasible`
     only those where somebody can be; `realized` only those where somebody is, which the data holder alone can
     say.
-
-    With `register` releases are kept against somebody with everybody's key values: k people are in every
-    position where somebody is, so a cell that cannot hold k people is empty, and is left out. There is no FA
-    or BA then: how many people a cell does hold, the tables do not say.
     """
 
     targets: tuple[TargetCandidates, ...]
@@ -66,11 +62,10 @@ class Correspondence:
     method: Method
     k: int | None = None
     chain: Chain = field(repr=False, default=None)  # type: ignore[assignment]  # always set by `correspondence`
-    register: bool = False
 
     @property
     def FA(self) -> int | None:  # noqa: N802  # the paper's name
-        return None if self.register else _fewest(t.least for t in self.targets[:-1])
+        return _fewest(t.least for t in self.targets[:-1])
 
     @property
     def CA(self) -> int | None:  # noqa: N802  # the paper's name
@@ -78,7 +73,7 @@ class Correspondence:
 
     @property
     def BA(self) -> int | None:  # noqa: N802  # the paper's name
-        return None if self.register else _fewest(t.least for t in self.targets[1:])
+        return _fewest(t.least for t in self.targets[1:])
 
     @property
     def least(self) -> int | None:
@@ -109,9 +104,7 @@ class Correspondence:
 
     @cached_property
     def cracked(self) -> CrackedClasses:
-        """Who is cracked, by class and count; nothing where cells are only known to be empty or not."""
-        if self.register:
-            return CrackedClasses()
+        """Who is cracked, by class and count."""
         releases = self.chain.releases
         entries = [
             (t.time, release, candidates, releases[release].sizes)
@@ -131,11 +124,6 @@ class Correspondence:
             return f"nobody came with release {t.time + 1} of {len(self.targets)}"
         bound = "" if t.certain else "at most "
         sentence = f"{who} keeps {bound}{format_number(t.least)} candidates at worst"
-        if self.register and not t.few:
-            return (
-                f"{who} is among k people wherever k can be, at most {format_number(t.least)} in the"
-                " smallest cell"
-            )
         sentence += "" if t.certain or t.seen else ", if somebody can be there"
         if self.k is None:
             return sentence
@@ -175,7 +163,6 @@ def correspondence(
     method: Method = "exact",
     data: Microdata | None = None,
     since: str | None = None,
-    register: bool | None = None,
     k: int | None = None,
     only_fewest: bool = False,
 ) -> Correspondence:
@@ -184,8 +171,7 @@ def correspondence(
     Two releases are always judged exactly. More are judged by the refined bound; `exact` narrows it by the
     integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
     the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
-    `since` where there are several batches. `register` and `k` are those of the policy unless given: against
-    a register, cells that cannot hold k people are known to be empty. With `only_fewest` three
+    `since` where there are several batches. `k` is that of the policy unless given. With `only_fewest` three
     releases or more are solved as far as k, FA and BA need it: these are the same, and what else is told of
     one time may be a bound ("at most").
     """
@@ -196,10 +182,6 @@ def correspondence(
         )
     k = policy.promises.limits.asked_k if policy and k is None else k
     chain = Chain.of(releases)
-    has_register = against_register(policy) if policy and register is None else bool(register)
-    if has_register and k is not None and scope == "feasible":
-        empty_left_out = _without_empty_cells(Overlap(chain), k)
-        return Correspondence(tuple(empty_left_out), scope, method, k, chain, register=True)
     exactly = len(chain) > 2 and method == "exact" and scope != "realized"
     solved = solve_targets(chain, k, only_fewest=only_fewest) if exactly else None
     if solved is not None:
@@ -215,36 +197,6 @@ def correspondence(
         realized = RealizedTargets.of(releases, chain, data, since)
         targets = [_realized(overlap, t, realized, k) for t in times]
     return Correspondence(tuple(targets), scope, method, k, chain)
-
-
-def _without_empty_cells(overlap: Overlap, k: int) -> list[TargetCandidates]:
-    """Returns the candidates in cells that can hold k people; a class without such a cell breaks the rule."""
-    last, targets = len(overlap.chain) - 1, []
-    index = ReleaseIndex(overlap.chain, overlap.chain.releases[last])
-    reached = np.zeros(len(overlap.chain.releases[last]), np.int64)
-    for time in range(last + 1):
-        cells = overlap.cells(time)
-        left = cells.candidates
-        np.maximum.at(reached, index.classes(cells.table), left)
-        large = left >= k
-        first = _most_per(cells.classes[:, 0], left, len(overlap.chain.releases[time]))
-        few = int(((first > 0) & (first < k)).sum()) if time == 0 else int(left.any() and not large.any())
-        least = _fewest_of(left[large]) if not few else int(first[first > 0].min())
-        targets.append(
-            TargetCandidates(time, least, {time: np.where(first > 0, first, -1)}, False, len(left), few, 0)
-        )
-    lacking = (reached > 0) & (reached < k)
-    newest = targets[-1]
-    few, per_class = newest.few + int(lacking.sum()), {last: np.where(reached > 0, reached, -1)}
-    least = int(reached[lacking].min()) if lacking.any() else newest.least
-    targets[-1] = replace(newest, few=few, least=least, per_class=per_class)
-    return [replace(t, open=0 if t.few else t.count) for t in targets]
-
-
-def _most_per(owner: Codes, candidates: Counts, count: int) -> Counts:
-    most = np.zeros(count, np.int64)
-    np.maximum.at(most, owner, candidates)
-    return most
 
 
 def _exact(solved: TargetBounds, scope: Scope, k: int | None) -> TargetCandidates:

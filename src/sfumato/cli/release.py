@@ -146,7 +146,7 @@ def history(
         print_result(history_card(records, withdrawn, erased))
 
 
-# `sfumato override`: a second person allows a smaller k, or a policy that promises less.
+# `sfumato override`: a second person allows a policy that promises less.
 
 
 def override(
@@ -156,46 +156,32 @@ def override(
     until: Annotated[str, valued("--until", "DAY", "The last day it holds, such as 2026-12-31.")],
     key: Annotated[Path, valued("--key", "FILE", "Your own signing key; made if it is not there yet.")],
     out: Annotated[Path, valued("--out", "FILE", "The file to write; it must not exist yet.", short="-o")],
-    to: Annotated[str | None, valued("--to", "NAME", "The recipient.", complete=complete_recipient)] = None,
-    k: Annotated[int | None, option("--k", "The smaller k that they may have.", least=1)] = None,
     weaker: Annotated[
-        bool, option("--weaker", "In place of --to and --k: the policy may promise less than the first.")
+        bool, option("--weaker", "What is allowed: the policy may promise less than the first of its chain.")
     ] = False,
     chain: Annotated[
         str, option("--chain", "The series of releases it is for.", complete=complete_chain)
     ] = "main",
     as_json: AsJson = False,
 ) -> None:
-    """Sign that one recipient may have a smaller k than the policy promises.
+    """Sign that a chain may go on by a policy that promises less than its first one did.
 
-    The policy lists the public keys of those who may sign, under recipients.overriders; the ledger's own key
-    will not do. Whoever releases names the file with --override, and the ledger records it.
+    The first policy of the chain lists the public keys of those who may sign, under recipients.overriders;
+    the ledger's own key will not do. Whoever releases names the file with --override, and the ledger records
+    it.
 
-    With --weaker: sign that the chain may go on by this policy, although it promises less than the policy of
-    its first release, which lists those who may sign.
-
-    Example:  sfumato override -p policy.yaml --to rescue --k 2 --reason flood --by "A. Berg"
-    --until 2026-12-31 --key berg.key -o rescue.json
+    Example:  sfumato override --weaker -p policy.yaml --reason flood --by "A. Berg" --until 2026-12-31
+    --key berg.key -o weaker.json
     """
     from sfumato.system.errors import UsageError
-    from sfumato.workflows.release import sign_override, sign_weaker
+    from sfumato.workflows.release import sign_weaker
 
-    if weaker and to is None and k is None:
-        signed = sign_weaker(policy, reason=reason, by=by, until=until, key=key, out=out, chain=chain)
-        unlisted = f"; it counts if the first policy of the chain lists the key {signed.override.public_key}"
-    elif not weaker and to is not None and k is not None:
-        signed = sign_override(
-            policy, to=to, k=k, reason=reason, by=by, until=until, key=key, out=out, chain=chain
-        )
-        unlisted = (
-            f"; the policy does not list the key {signed.override.public_key} yet. Add it under"
-            " recipients.overriders, then sign again: this file is for the policy as it is now"
-        )
-    else:
+    if not weaker:
         raise UsageError(
-            "an override is for a recipient with a smaller k, or for a weaker policy",
-            remedy="Name --to and --k, or --weaker alone.",
+            "an override is for a policy that promises less: nobody has a smaller k beside others any more",
+            remedy="Say --weaker; or give a recipient their own chain, with a policy of its own.",
         )
+    signed = sign_weaker(policy, reason=reason, by=by, until=until, key=key, out=out, chain=chain)
     if as_json:
-        document(signed.override.as_dict())
-    print_note(f"wrote {out}{'' if signed.is_listed and not weaker else unlisted}")
+        document(signed.as_dict())
+    print_note(f"wrote {out}; it counts if the first policy of the chain lists the key {signed.public_key}")

@@ -30,7 +30,6 @@ from sfumato.policy.columns import words as words_of
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.header_lexicon import lexicon
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies.files import (
     HierarchyFile,
     NestedTree,
@@ -521,7 +520,6 @@ def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnos
     diagnoses = list(_hierarchies(policy))
     for _, knowledge in _known(policy):
         diagnoses += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
-    diagnoses += _no_coalition(policy)
     diagnoses += _unconfirmed(policy)
     if survey is not None:
         diagnoses += examine_table(policy, survey)
@@ -591,19 +589,6 @@ def _hierarchies(policy: Policy) -> Iterator[Diagnosis]:
     for rule in policy.columns.values():
         if isinstance(rule.taxonomy, HierarchyFile):
             yield from examine_hierarchy(rule.taxonomy.content, name=rule.taxonomy.name)
-
-
-def _no_coalition(policy: Policy) -> Iterator[Diagnosis]:
-    """Yields a note where versions are safe only as long as nobody puts two of them together."""
-    if policy.recipients is not None and policy.recipients.coalition is Coalition.NONE:
-        yield Diagnosis(
-            "coalition",
-            Severity.NOTE,
-            "recipients",
-            "two recipients who put their versions together may learn more than is promised",
-            1,
-            "Say coalition: pairs or any, if they may meet.",
-        )
 
 
 UNCONFIRMED = "unconfirmed"

@@ -18,7 +18,6 @@ from sfumato.draft.functional_dependencies import (
 from sfumato.draft.roles import grouped_categories, guess, is_undecided, unpublished, without_undecided
 from sfumato.draft.safe_harbor_cells import may_be_number_of_people, rules_kept
 from sfumato.models.contract import (
-    Adversary,
     ClassPromise,
     ColumnRolePromise,
     Promise,
@@ -35,7 +34,6 @@ from sfumato.policy.header_lexicon import lexicon
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import PRESETS, Preset
 from sfumato.policy.presets import preset as preset_of
-from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies.dates import Dates
 from sfumato.policy.taxonomies.texts import Flat
 from sfumato.system.errors import BadData, BadPolicy, UsageError, did_you_mean, short
@@ -414,7 +412,12 @@ def _further(promises: Promises, columns: Mapping[str, ColumnRule], intent: Inte
     stated = promises.stated
     if intent.frequency is Frequency.ONCE:
         return FurtherReleases(stated)
-    obstacle = _obstacle_to_groups(stated, intent)
+    if intent.recipients > 1:
+        raise UsageError(
+            "versions for recipients are of one table: several releases of them are not judged together",
+            remedy="Say --once, or --recipients 1.",
+        )
+    obstacle = _obstacle_to_groups(stated)
     if obstacle is not None:
         if intent.rows is RowMeaning.EVENT:
             raise UsageError(
@@ -441,10 +444,8 @@ def _further(promises: Promises, columns: Mapping[str, ColumnRule], intent: Inte
     return FurtherReleases(kept, ChainRule(by=dated[0]), (said, *left_out))
 
 
-def _obstacle_to_groups(promises: Sequence[Promise], intent: Intent) -> str | None:
+def _obstacle_to_groups(promises: Sequence[Promise]) -> str | None:
     """Returns why releases cannot be a chain of groups; `None` where they can."""
-    if intent.recipients > 1:
-        return "versions for recipients are not made of groups yet"
     for promise in promises:
         if isinstance(promise, TablePromise | ColumnRolePromise):
             return f"{promise.name} cannot be promised of groups yet"
@@ -502,12 +503,8 @@ def _continuous(promises: Sequence[Promise], intent: Intent) -> Promise:
     parameters |= {"person": intent.person} if intent.since is None else {"since": intent.since}
     if any(not promise.by_size for promise in promises):
         parameters["survivors"] = True
-    if intent.recipients > 1:
-        parameters["adversary"] = Adversary.REGISTER.value
     return make("continuous", parameters)
 
 
 TOLERANCES = (Fraction(1, 5), Fraction(1, 2))
 """How much more than the best a version may lose, the first that serves everybody."""
-COALITIONS = (Coalition.ANY, Coalition.PAIRS, Coalition.NONE)
-"""Who may put versions together, what is promised most first: the first that serves everybody is taken."""

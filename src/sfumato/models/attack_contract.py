@@ -228,15 +228,12 @@ class HeldReleases:
     """Releases of the same people, oldest first, and what attacks on all of them go by.
 
     `table` is the newest one as it was counted, `sought` its sensitive columns and how their values are told
-    apart. `k` is the class size that is promised, `by_size` says that nothing but class sizes is. `register`:
-    the adversary knows everybody's key columns. `promised`: the policy limits what several tables tell.
+    apart. `k` is the class size that is promised, `by_size` says that nothing but class sizes is.
     """
 
     releases: tuple[Imprint, ...]
     k: int | None = None
     by_size: bool = True
-    register: bool = False
-    promised: bool = True
     table: Microdata | None = None
     sought: Mapping[str, Spelling] = field(default_factory=dict)
 

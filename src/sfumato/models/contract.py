@@ -15,7 +15,7 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sfumato.system.errors import BadPolicy, UsageError
 from sfumato.system.json_object import InPlainWords
 from sfumato.system.verdict import AttackLimit, AttackLimits, Evidence, PromiseStrength, Verdict
-from sfumato.table.classes import Classes, WeightedClass
+from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Codes, Counts, JointColumn, Microdata, Role
 from sfumato.table.release_summary import Imprint, ProvedCandidates
@@ -192,27 +192,6 @@ class PolicyWithPromises(PolicyView, Protocol):
 
     @property
     def promises(self) -> Promises: ...
-
-
-# Who puts several tables about the same people together, and what they know besides.
-
-
-class Adversary(StrEnum):
-    """Somebody who holds several tables about the same people; `register` knows more than `target`."""
-
-    REGISTER = "register"
-    TARGET = "target"
-
-    @property
-    def knows(self) -> str:
-        """What this adversary has, for reports and messages.
-
-        >>> Adversary.TARGET.knows
-        "these tables and the key values of one person, nobody else's"
-        """
-        if self is Adversary.REGISTER:
-            return "these tables and everybody's key values"
-        return "these tables and the key values of one person, nobody else's"
 
 
 # A prior: what outsiders believe about labels before anything is published.
@@ -485,18 +464,6 @@ class ClassPromise(Promise):
         del classes, spare
         return None
 
-    def keeps_weights(self, held: WeightedClass) -> bool | None:
-        """Returns whether a class with rational counts keeps it, exactly; `None` where it cannot tell.
-
-        For a cone this is decided on a multiple of the class in whole numbers, where that fits 64 bits.
-        """
-        if not self.cone:
-            return None
-        if held.people < self.least_people:
-            return False
-        whole = held.in_whole_numbers(least=self.least_people)
-        return None if whole is None else bool(self.holds_on(whole)[0])
-
 
 class RelativePromise(ClassPromise):
     """A class promise that compares classes with the whole published table."""
@@ -628,11 +595,6 @@ class CrossReleasePromise(TablePromise):
     @abstractmethod
     def earlier(self) -> tuple[Imprint, ...]:
         """The earlier releases that it was given, oldest first."""
-
-    @property
-    @abstractmethod
-    def adversary(self) -> Adversary:
-        """Whom it is kept against."""
 
     @abstractmethod
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:

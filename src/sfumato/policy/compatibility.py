@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from sfumato.models import registry as promises
 from sfumato.models.contract import (
-    Adversary,
     ClassPromise,
     ColumnOptions,
     ColumnRolePromise,
@@ -31,7 +30,7 @@ from sfumato.policy import searches
 from sfumato.policy.chain import KEY as CHAIN
 from sfumato.policy.columns import forms_of
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule, with_places
-from sfumato.policy.recipients import Coalition
+from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import BEST, COMPARED, GLOBAL_SEARCHES, LOSSES, Ability
 from sfumato.policy.taxonomies.texts import LISTING, Flat, lists_values
 from sfumato.system.errors import Place, Problem, UsageError, did_you_mean, short
@@ -355,13 +354,6 @@ def several_tables_for_recipients(policy: PolicyContent) -> Iterator[Problem]:
     rule = policy.recipients
     if rule is None:
         return
-    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
-        yield Problem(
-            ("recipients", "coalition"),
-            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
-            " is not judged.",
-            "Leave protect.suppress out.",
-        )
     if policy.protect.terms.margin:
         yield Problem(
             ("protect", "terms", "margin"),
@@ -375,73 +367,30 @@ def several_tables_for_recipients(policy: PolicyContent) -> Iterator[Problem]:
         yield Problem(("recipients", "overriders"), "a key is named twice")
 
 
-def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields promises that cannot be judged on several versions put together."""
+def versions_of_one_table(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields versions for recipients beside a promise about earlier releases."""
     rule = policy.recipients
-    if rule is None or rule.coalition is Coalition.NONE:
-        return
-    for place, promise in with_places(policy):
-        if not isinstance(promise, CrossReleasePromise) and not is_cone(promise):
-            yield Problem(
-                place,
-                "what recipients believe who put their versions together cannot be judged: it is not known"
-                " whether sums and multiples of histograms that keep it keep it, too.",
-                "Leave it out, or say coalition: none.",
-            )
-    if rule.adversary is Adversary.TARGET and policy.promises.about_beliefs:
+    if rule is not None and policy.promises.looks_back and replace(rule, overriders=()) != RecipientRule():
         yield Problem(
-            ("recipients", "adversary"),
-            "target counts the people and the values that are left for somebody; how likely a value is, as"
-            f" {policy.promises.about_beliefs[0].name} bounds it, is judged against a register alone.",
-            "Say adversary: register, or promise k-anonymity and distinct l-diversity alone.",
+            ("recipients",),
+            "in a chain of `continuous` everybody gets the same version: what different versions of several"
+            " releases tell together is not judged there.",
+            "Use `chain:` with `recipients: {by: marks}`, where whoever has all of them learns no more than"
+            " the groups tell, or leave recipients out.",
         )
-    for place, promise in with_places(policy):
-        if not isinstance(promise, CrossReleasePromise):
-            continue
-        if promise.adversary is not rule.adversary:
-            yield Problem(
-                (*place, "adversary"),
-                f"recipients who put their versions together are judged as {rule.adversary}, and beside"
-                f" earlier releases as {promise.adversary}: what is accepted for one tells the other.",
-                f"Say adversary: {rule.adversary} here, or adversary: {promise.adversary} for recipients.",
-            )
-        of_values = any(not p.by_size for p in policy.promises.of_class)
-        if of_values and not promise.asks_others:
-            yield Problem(
-                (*place, "survivors"),
-                "recipients who put releases of several times together learn about values, too.",
-                "Say survivors: true, or coalition: none.",
-            )
 
 
 def beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
     """Yields promises that cannot be judged on what earlier releases leave of them."""
     for place, promise in with_places(policy):
-        if not (isinstance(promise, CrossReleasePromise) and promise.asks_others):
-            continue
-        if promise.adversary is Adversary.TARGET and policy.promises.about_beliefs:
+        asks_others = isinstance(promise, CrossReleasePromise) and promise.asks_others
+        if asks_others and policy.promises.about_beliefs:
             yield Problem(
                 (*place, "survivors"),
-                "against somebody who knows one target, what remains beside earlier releases decides how many"
-                f" people and values are left, not how likely one is, as"
-                f" {policy.promises.about_beliefs[0].name} bounds it.",
-                "Say adversary: register, or leave survivors out.",
+                "what remains beside earlier releases decides how many people and values are left, not how"
+                f" likely one is, as {policy.promises.about_beliefs[0].name} bounds it.",
+                "Use `chain:`, where that holds for whoever has every release, or leave survivors out.",
             )
-        for class_promise in policy.promises.of_class if promise.adversary is Adversary.REGISTER else ():
-            if not class_promise.cone:
-                yield Problem(
-                    (*place, "survivors"),
-                    f"{class_promise.name} is not known to be kept by sums and multiples of what keeps it:"
-                    " what is believed beside earlier releases cannot be judged.",
-                    "Leave survivors out.",
-                )
-            elif is_relative(class_promise):
-                yield Problem(
-                    (*place, "survivors"),
-                    f"{class_promise.name} compares with the whole table, which differs from release to"
-                    " release.",
-                    "Give it a fixed reference, or leave survivors out.",
-                )
 
 
 # Compatibility of what a policy says of term sets: columns, knowledge, and what tables say together.
@@ -896,7 +845,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     one_knowledge,
     joint_knowledge,
     several_tables_for_recipients,
-    for_colluders,
+    versions_of_one_table,
     beside_earlier,
     safe_harbor.objections,
     _objections_of_promises,

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import Any, TypeVar, cast
 
 from sfumato.models import registry as known_promises
-from sfumato.models.contract import Adversary, ColumnOptions, Promise, Promises, with_derived
+from sfumato.models.contract import ColumnOptions, Promise, Promises, with_derived
 from sfumato.policy import chain, recipients, schema, searches, yaml
 from sfumato.policy import columns as column_controls
 from sfumato.policy.chain import ChainRule
@@ -29,7 +29,6 @@ from sfumato.policy.content import (
     remaining_columns,
     unknown_columns,
 )
-from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.disk import read_start
 from sfumato.system.errors import (
@@ -803,34 +802,3 @@ def column_comments(text: str) -> dict[str, str]:
     ends = {key.value: value.end_mark for key, value in columns if value.flow_style}
     behind = {str(name): lines[end.line][end.column :].strip() for name, end in ends.items()}
     return {name: comment[1:].strip() for name, comment in behind.items() if comment.startswith("#")}
-
-
-# What a policy says of several tables in one hand: against whom they are judged, what is asked of them.
-
-BY_POSITIONS = "asked of every position of people, on the data"
-"""The reason of verdicts that nobody can repeat who sees the tables alone."""
-
-
-def is_for_colluders(policy: Policy) -> bool:
-    """Tells whether recipients who put their versions together are promised anything."""
-    return policy.recipients is not None and policy.recipients.coalition is not Coalition.NONE
-
-
-def against_register(policy: Policy) -> bool:
-    """Tells whether several tables are judged against somebody who has everybody's key values."""
-    beside = [promise.adversary for promise in policy.promises.cross_release]
-    if beside:
-        return Adversary.REGISTER in beside
-    rule = policy.recipients
-    return rule is not None and is_for_colluders(policy) and rule.adversary is Adversary.REGISTER
-
-
-def asks_of_several(policy: Policy) -> bool:
-    """Tells whether what is promised of values is promised of several tables together, too."""
-    return is_for_colluders(policy) or any(p.asks_others for p in policy.promises.cross_release)
-
-
-def together_sentence(policy: Policy) -> str:
-    """Returns how verdicts name that versions keep every promise when they are put together."""
-    rule = policy.recipients or RecipientRule()
-    return f"every promise, {rule.coalition} of versions together, against a {rule.adversary}"

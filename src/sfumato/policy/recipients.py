@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 
-from sfumato.models.contract import Adversary
 from sfumato.policy.columns import changed_words, choice_schema
 from sfumato.policy.searches import LOSSES, losses_with
 from sfumato.system.json_object import JsonMapping, JsonObject
@@ -21,30 +19,19 @@ QUALITIES: Mapping[str, str] = {
 """The measures that make versions equally good; each is a loss."""
 
 
-class Coalition(StrEnum):
-    """Who may put versions together without learning more than the promises allow."""
-
-    NONE = "none"
-    PAIRS = "pairs"
-    ANY = "any"
-
-
 @dataclass(frozen=True)
 class RecipientRule:
     """How versions for several recipients are chosen.
 
     `quality` names the measure in which they are alike (else the policy's loss), within `tolerance` of the
-    best. `frame_proof`: that many recipients together cannot build another's version. `coalition`: whoever
-    puts their versions together learns no more than the promises allow, if they are the `adversary`.
-    `overriders` are the public keys of those who may let somebody have a smaller k. `patterns` names the
+    best. `frame_proof`: that many recipients together cannot build another's version. `overriders` are the
+    public keys of those who may let a chain go on under a policy that promises less. `patterns` names the
     level of every key column for some recipients, whose versions are then not chosen but only checked.
     """
 
     quality: str | None = None
     tolerance: Fraction = Fraction(0)
     frame_proof: int = 1
-    coalition: Coalition = Coalition.NONE
-    adversary: Adversary = Adversary.REGISTER
     overriders: tuple[str, ...] = ()
     patterns: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
 
@@ -79,20 +66,10 @@ def schema() -> JsonObject:
                 "default": plain.frame_proof,
                 "description": "So many recipients together cannot build the version of another.",
             },
-            "coalition": choice_schema(
-                Coalition, "Whose versions, put together, keep every promise.", plain.coalition
-            ),
-            "adversary": choice_schema(
-                Adversary,
-                "Who puts versions together: register holds these tables and everybody's key"
-                " values (every promise can be kept); target holds these tables and the key values of one"
-                " person, nobody else's (k-anonymity and distinct l-diversity alone).",
-                plain.adversary,
-            ),
             "overriders": {
                 "type": "array",
                 "items": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-                "description": "Public keys (hexadecimal) of those who may grant somebody a smaller k.",
+                "description": "Public keys (hexadecimal) of those who may let a chain promise less.",
             },
             "patterns": {
                 "type": "object",
@@ -114,9 +91,7 @@ def read(words: JsonMapping, tolerance: Fraction) -> RecipientRule:
         quality=words.get("quality"),
         tolerance=tolerance,
         frame_proof=int(words.get("frame-proof", 1)),
-        coalition=Coalition(words.get("coalition", Coalition.NONE)),
         overriders=tuple(words.get("overriders", ())),
-        adversary=Adversary(words.get("adversary", Adversary.REGISTER)),
         patterns=tuple(
             (str(name), tuple((str(column), int(level)) for column, level in levels.items()))
             for name, levels in words.get("patterns", {}).items()

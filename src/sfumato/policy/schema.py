@@ -271,6 +271,11 @@ def _protect() -> JsonObject:
 
 STAY = "whoever was published has to stay in the table, and neither moves nor is corrected"
 NEXT = "Leave the key out, or, if people have left the table, start a new chain with people never published."
+COLLUDERS = "is no longer a key: what recipients learn who put versions of one table together is not judged."
+VERSIONS = (
+    "Leave it out, or use `chain:` with `recipients: {by: marks}`: all of these versions together tell no"
+    " more than the groups, which keep every promise."
+)
 
 RETIRED: Mapping[str, tuple[str, str]] = {
     "sfumato": (
@@ -294,6 +299,12 @@ RETIRED: Mapping[str, tuple[str, str]] = {
         "nobody is withheld any more so that others are safe beside earlier releases.",
         NEXT,
     ),
+    "continuous.adversary": (
+        "is no longer a key: `continuous` is kept against somebody who knows the key values of one person.",
+        "Leave it out, or use `chain:` instead of continuous, which holds for whoever knows everybody's.",
+    ),
+    "recipients.coalition": (COLLUDERS, VERSIONS),
+    "recipients.adversary": (COLLUDERS, VERSIONS),
 }
 """By the last two parts of its place: why a word is refused that must not be taken for a wrong spelling."""
 

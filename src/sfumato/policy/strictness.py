@@ -28,8 +28,6 @@ from sfumato.table.microdata import Role
 
 VERSION = 1
 RANKS: Mapping[str, Sequence[str]] = {
-    "coalition": ("none", "pairs", "any"),
-    "adversary": ("target", "register"),
     "knows": ("row", "profile"),
     "spelling": ("exact", "folded"),
 }
@@ -142,8 +140,6 @@ def _person(words: object, policy: PolicyContent) -> JsonObject | None:
 def _recipients(rule: RecipientRule | None) -> JsonObject:
     rule = rule or RecipientRule()
     return {
-        "coalition": rule.coalition.value,
-        "adversary": rule.words.get("adversary", STRICTEST["adversary"]),
         "frame-proof": rule.frame_proof,
         "overriders": sorted(rule.overriders),
     }
@@ -226,9 +222,6 @@ def _compared_person(later: JsonMapping | None, baseline: JsonMapping | None) ->
 
 def _compared_recipients(later: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:
     place = "recipients"
-    yield _ranked(f"{place}.coalition", "coalition", later["coalition"], baseline["coalition"])
-    if baseline["coalition"] != WEAKEST["coalition"]:
-        yield _ranked(f"{place}.adversary", "adversary", later["adversary"], baseline["adversary"])
     before, now = int(baseline["frame-proof"]), int(later["frame-proof"])
     framing = Comparison.AS_STRICT if now >= before else Comparison.WEAKER
     yield ComparedPart(f"{place}.frame-proof", framing, str(before), str(now))

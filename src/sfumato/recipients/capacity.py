@@ -11,8 +11,8 @@ from math import comb, exp, lgamma
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import Adversary, Cuts
-from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.models.contract import Cuts
+from sfumato.policy.recipients import RecipientRule
 from sfumato.recipients.versions import AvailableVersions
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, json_ready, pluralize
@@ -21,22 +21,13 @@ from sfumato.table.recoding import SUPPRESSED, Recoding
 TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
 """Shares of the best loss by which versions may be worse."""
 
-COALITION_NOTES = {
-    Coalition.NONE: "what recipients learn who put their versions together is not judged",
-    Coalition.PAIRS: "every promise is kept also where two put their versions together, who have {knows}",
-    Coalition.ANY: "every promise is kept whoever puts versions together and has {knows}",
-}
-
-NOBODY = "nobody who puts versions together"
-
 
 @dataclass(frozen=True)
 class Capacity:
     """How many recipients can be served within tolerances.
 
     `exact` says that no larger family of patterns exists; else so many were found. `held` are the recipients
-    served before; they are not among those counted. `costs` says how many patterns serve at the policy's
-    tolerance against whom: nobody, one target, a register; `None` where the promises cannot be kept so.
+    served before; they are not among those counted.
     """
 
     rule: RecipientRule
@@ -44,7 +35,6 @@ class Capacity:
     steps: tuple[tuple[Fraction, int], ...]
     exact: bool
     held: int = 0
-    costs: tuple[tuple[str, int | None], ...] = ()
 
     @property
     def recipients(self) -> int:
@@ -73,9 +63,6 @@ class Capacity:
             "quality": self.metric,
             "tolerance": json_ready(self.rule.tolerance),
             "frame_proof": self.rule.frame_proof,
-            "coalition": self.rule.coalition.value,
-            "adversary": self.rule.adversary.value,
-            "costs": [{"against": who, "recipients": n} for who, n in self.costs],
             "patterns": [{"tolerance": json_ready(t), "recipients": n} for t, n in self.steps],
             "exact": self.exact,
             "held": self.held,
@@ -85,10 +72,8 @@ class Capacity:
         """Returns the capacity in a few lines."""
         lines = [(f"within {_percent(t)} of the best", pluralize(n, "recipient")) for t, n in self.steps]
         framers = "nobody builds" if self.rule.frame_proof == 1 else f"no {self.rule.frame_proof} build"
-        lines += [(f"against {who}", _served(n)) for who, n in self.costs]
         notes = (
             f"alike in {self.metric}; {framers} the version of another",
-            COALITION_NOTES[self.rule.coalition].format(knows=self.rule.adversary.knows),
             "no family of patterns is larger" if self.exact else "larger families may exist",
         )
         return Card(self.sentence, lines, notes)
@@ -99,31 +84,7 @@ def capacity_of(versions: AvailableVersions) -> Capacity:
     rule = versions.rule
     steps = tuple((t, versions.most(t)) for t in sorted({*TOLERANCES, rule.tolerance}))
     holders = len({h.recipient for h in versions.held})
-    exact, costs = versions.families.exact, _costs(versions, dict(steps)[rule.tolerance])
-    return Capacity(rule, versions.metric, steps, exact, holders, costs)
-
-
-def _costs(versions: AvailableVersions, now: int) -> tuple[tuple[str, int | None], ...]:
-    """Returns how many recipients patterns serve against nobody, one target and a register."""
-    rule = versions.rule
-    if rule.coalition is Coalition.NONE:
-        return ()
-    served: list[tuple[str, int | None]] = [
-        (NOBODY, _most_under(versions, replace(rule, coalition=Coalition.NONE)))
-    ]
-    for adversary in (Adversary.TARGET, Adversary.REGISTER):
-        if adversary is rule.adversary:
-            served.append((adversary.value, now))
-        elif adversary is Adversary.TARGET and versions.patterns.promises.about_beliefs:
-            served.append((adversary.value, None))
-        else:
-            served.append((adversary.value, _most_under(versions, replace(rule, adversary=adversary))))
-    return tuple(served)
-
-
-def _most_under(versions: AvailableVersions, rule: RecipientRule) -> int:
-    available = AvailableVersions(versions.patterns, rule, versions.metric, held=versions.held)
-    return available.most()
+    return Capacity(rule, versions.metric, steps, versions.families.exact, holders)
 
 
 def least_tolerance_for(versions: AvailableVersions, count: int) -> Fraction | None:
@@ -135,10 +96,6 @@ def least_tolerance_for(versions: AvailableVersions, count: int) -> Fraction | N
         if more.most() >= count:
             return tolerance
     return None
-
-
-def _served(count: int | None) -> str:
-    return "not for these promises" if count is None else pluralize(count, "recipient")
 
 
 def _percent(share: Fraction) -> str:

@@ -1,31 +1,25 @@
 """Assignment: a version of its own for every recipient, all of one quality, and safe from each other.
 
 Among the allowed patterns that lose no more than a tolerance above the best, a family is looked for of which
-no few members build another (`frame_proofness`) and, where the policy asks for it, keep every promise when
-they are put together (`pooling`): see `families`.
+no few members build another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.continuous.people import Pool
-from sfumato.models.contract import Adversary, CrossReleasePromise, Cuts, Promises, with_least_people
+from sfumato.models.contract import CrossReleasePromise, Cuts, Promises
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.policy.recipients import RecipientRule
 from sfumato.recipients.pattern_quality import best_class, largest_antichain
 from sfumato.recipients.patterns import Patterns, classify
-from sfumato.search.frontier import ties_up_to
-from sfumato.search.loss import measure
 from sfumato.search.plan import aim_of, key_promises, limits_of
-from sfumato.search.suppression import recoded
 from sfumato.search.term_removal import TermReport, suppress_terms
 from sfumato.system.progress import Progress, silent
 from sfumato.table.cut import Cut
@@ -163,26 +157,12 @@ class FrameProofFamily:
         return fits
 
 
-# Families of patterns: distinct, none framed by few others, and safe when they are put together.
+# Families of patterns: distinct, and none framed by few others.
 #
-# Without a coalition single frame-proofness is solved exactly, by a largest antichain. Where colluders must
-# not
-# get below an allowed base, antichains above one are where a search begins; what it takes is judged as a
-# whole
-# (`pooling`). Everything else is greedy, improved by counted steps, and proves what it found, not that
-# nothing
-# is larger.
+# Single frame-proofness is solved exactly, by a largest antichain. Everything else is greedy, improved by
+# counted steps, and proves what it found, not that nothing is larger.
 
 Indices = NDArray[np.int64]
-
-MOST_BASES_TRIED = 64
-"""So many bases are tried where any coalition must be safe."""
-
-MOST_COALITIONS_TRIED = {
-    Adversary.REGISTER: {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 400},
-    Adversary.TARGET: {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 6},
-}
-"""So many patterns, or against one target so many coalitions, are judged in search of further members."""
 
 SHORT_WINDOW = 10
 """Windows of at most so many patterns are each searched."""
@@ -196,11 +176,10 @@ MOST_STEPS = 2_000
 
 @dataclass(frozen=True)
 class EarlierVersion:
-    """A version that somebody got earlier, on today's trees; `k` is the smaller k of an override, if any."""
+    """A version that somebody got earlier, on today's trees."""
 
     recipient: str
     cuts: Cuts
-    k: int | None = None
 
 
 class Families:
@@ -210,14 +189,11 @@ class Families:
         self.patterns, self.rule, self.held = patterns, rule, tuple(held)
         self.shown = ShownDetail(patterns.table)
         self._best_so_far: dict[bytes, Indices] = {}
-        self._cuts_of: dict[int, Cuts] = {}
-        self._pools: dict[int | None, Pool] = {}
 
     @property
     def exact(self) -> bool:
         """Whether no family is larger than those that are found."""
-        alone = self.rule.frame_proof == 1 and self.rule.coalition is Coalition.NONE
-        return alone and not self._several_versions
+        return self.rule.frame_proof == 1 and not self._several_versions
 
     def largest(self, window: Indices, lengths: Sequence[int] = ()) -> Indices:
         """Returns a family of these patterns, given in order of preference; always the same one.
@@ -233,17 +209,9 @@ class Families:
             key = window[:length].tobytes()
             if key not in self._best_so_far:
                 extended = self._extended(best, window[done:length])
-                self._best_so_far[key] = max(extended, self._searched(window[:length]), key=len)
+                self._best_so_far[key] = max(extended, self._frame_proof(window[:length]), key=len)
             best, done = self._best_so_far[key], length
         return self._extended(best, window[done:])
-
-    def _searched(self, window: Indices) -> Indices:
-        """Returns a family of the window, found without regard to shorter ones."""
-        if self.rule.coalition is Coalition.NONE:
-            return self._frame_proof(window)
-        base = self._above_a_base(window)
-        base_first = np.append(base, window[~np.isin(window, base)])
-        return max((self._extended(window[:0], order) for order in (base_first, window)), key=len)
 
     def distinct(self, indices: Indices) -> Indices:
         """Returns these patterns, none that shows the same as another or as one that is held."""
@@ -252,23 +220,6 @@ class Families:
         for detail in self._held_details:
             distinct = distinct[~(self._finer(detail, distinct) & self._coarser(detail, distinct))]
         return distinct
-
-    def is_safe(self, cuts: Cuts, others: Sequence[EarlierVersion]) -> bool:
-        """Whether colluders learn no more than is promised, with this one among them.
-
-        Whoever colludes with somebody who was granted a smaller k is promised that k.
-        """
-        if self.rule.coalition is Coalition.NONE or not others:
-            return True
-        granted = sorted({v.k for v in others if v.k is not None})
-        for k in (*granted, None):
-            group = [v.cuts for v in others if v.k is None or (k is not None and v.k >= k)]
-            pool = self._pool_of(k)
-            together = [cuts, *group]
-            is_kept = pool.keeps_pairs if self.rule.coalition is Coalition.PAIRS else pool.keeps_all
-            if not is_kept(together):
-                return False
-        return True
 
     def _frame_proof(self, window: Indices) -> Indices:
         """Returns a family of the window beside what is held."""
@@ -326,67 +277,17 @@ class Families:
         """Returns the detail of a pattern, by column where no other kind of cut is held."""
         return self.shown.detail(self.patterns.cuts(index)) if self.held else self.ranks[index]
 
-    def _above_a_base(self, window: Indices) -> Indices:
-        """Returns the largest family that lies, with what is held, above one allowed pattern."""
-        bases = self._bases()
-        for detail in self._held_details:
-            bases = bases[self._finer(detail, bases)]
-        levels = self.patterns.grid.T
-        above = [np.all(levels[window] >= levels[b], axis=1) for b in bases.tolist()]
-        largest = window[:0]
-        order = sorted(range(len(bases)), key=lambda i: (-int(above[i].sum()), int(bases[i])))
-        for i in order[:MOST_BASES_TRIED]:
-            if int(above[i].sum()) <= len(largest):
-                break
-            family = self._frame_proof(window[above[i]])
-            largest = family if len(family) > len(largest) else largest
-        return largest
-
-    def _bases(self) -> Indices:
-        """Returns the allowed patterns below which nothing is allowed."""
-        allowed = self.patterns.allowed.reshape(self.patterns.shape)
-        below = np.zeros_like(allowed)
-        for axis in range(allowed.ndim):
-            lower = np.zeros_like(allowed)
-            into = tuple(slice(1, None) if a == axis else slice(None) for a in range(allowed.ndim))
-            out = tuple(slice(None, -1) if a == axis else slice(None) for a in range(allowed.ndim))
-            lower[into] = _reached(allowed)[out]
-            below |= lower
-        return np.flatnonzero(allowed & ~below)
-
     def _extended(self, start: Indices, more: Indices) -> Indices:
         """Returns the family, and whatever of these fits beside it, in their order."""
         family, chosen = self.family_of_held(), start.tolist()
-        tries = MOST_COALITIONS_TRIED[self.rule.adversary][self.rule.coalition]
         for index in chosen:
             family.add(self._compared_by(index))
             mine, theirs = self.ranks[index], self.ranks[more]
             more = more[np.any(theirs > mine, axis=1) & np.any(theirs < mine, axis=1)]
         for index in more.tolist():
-            detail = self._compared_by(index)
-            if not family.fits(detail):
-                continue
-            if self.rule.coalition is not Coalition.NONE and (chosen or self.held):
-                tries -= 1
-                beside = [*self.held, *(EarlierVersion("", self._cuts(i)) for i in chosen)]
-                if tries < 0 or not self.is_safe(self._cuts(index), beside):
-                    continue
-            family.add(detail)
-            chosen.append(index)
+            if family.take(self._compared_by(index)):
+                chosen.append(index)
         return np.array(chosen, np.int64)
-
-    def _cuts(self, index: int) -> Cuts:
-        if index not in self._cuts_of:
-            self._cuts_of[index] = self.patterns.cuts(index)
-        return self._cuts_of[index]
-
-    def _pool_of(self, k: int | None) -> Pool:
-        """Returns the pool in which everybody is promised no more people than this."""
-        if k not in self._pools:
-            promises = self.patterns.promises
-            smaller = (with_least_people(p, k) if k and p.least_people > k else p for p in promises)
-            self._pools[k] = Pool(self.patterns.table, Promises(tuple(smaller)), self.rule.adversary)
-        return self._pools[k]
 
     # -- comparing ----------------------------------------------------------------------------------------
 
@@ -418,23 +319,12 @@ class Families:
         return truth
 
 
-def _reached(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns, for every pattern, whether it or something at most as general is allowed."""
-    reached = allowed
-    for axis in range(allowed.ndim):
-        reached = np.logical_or.accumulate(reached, axis=axis)
-    return reached
-
-
 __all__ = ["AvailableVersions", "EarlierVersion", "PlannedVersion"]
 
 TOLERANCE_STEPS = tuple(
     Fraction(p, 100) for p in (0, 1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 200, 500, 1000)
 )
 """Tolerances whose patterns are searched by themselves; between them the family before is extended."""
-
-LEVEL_MEASURES = ("height", "precision", "sweeney")
-"""Measures that only patterns have: other cuts cannot be measured by them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -476,46 +366,9 @@ class AvailableVersions:
         """Returns versions for so many new recipients, or as many as there are."""
         return [self._version(i) for i in self.family()[:count].tolist()]
 
-    def first_fit(
-        self,
-        owner: str,
-        accept: Callable[[Cuts], bool],
-        *,
-        within: Fraction | None = None,
-        beside_earlier: bool = False,
-    ) -> PlannedVersion | None:
-        """Returns the best version for somebody beside all that is held; `None` if there is none.
-
-        `accept` has the last word; with `beside_earlier` it judges coalitions, too, since what is held was
-        made from earlier tables. What the owner holds already is tried first.
-        """
-        allowed = self._best_first(
-            np.flatnonzero(self.patterns.allowed) if within is None else self._alike(within)
-        )
-        if not len(allowed):
-            return None
-        limit = inf if within is None else self._limit(within)
-        others, family = [h for h in self.held if h.recipient != owner], self.families.family_of_held()
-        for cuts, index in self._candidates(owner, allowed):
-            if not family.fits(self.shown.detail(cuts), owner):
-                continue
-            if not (beside_earlier or self.families.is_safe(cuts, others)):
-                continue
-            quality = self._quality(cuts) if index is None else self.patterns.value(self.metric, index)
-            if quality is not None and quality <= limit and accept(cuts):
-                return PlannedVersion(cuts, quality, index)
-        return None
-
     def is_fitting(self, owner: str, cuts: Cuts) -> bool:
-        """Whether a version can stand beside all that is held: nobody is framed, no coalition learns more."""
-        others = [h for h in self.held if h.recipient != owner]
-        family = self.families.family_of_held()
-        return family.fits(self.shown.detail(cuts), owner) and self.families.is_safe(cuts, others)
-
-    def _candidates(self, owner: str, allowed: Indices) -> Iterator[tuple[Cuts, int | None]]:
-        if self.metric not in LEVEL_MEASURES and self.patterns.aim.loss != "height":
-            yield from ((h.cuts, None) for h in reversed(self.held) if h.recipient == owner)
-        yield from ((self.patterns.cuts(index), index) for index in allowed.tolist())
+        """Whether a version can stand beside all that is held: nobody is framed."""
+        return self.families.family_of_held().fits(self.shown.detail(cuts), owner)
 
     # -- which patterns -----------------------------------------------------------------------------------
 
@@ -533,34 +386,16 @@ class AvailableVersions:
         values = self.patterns.metric(self.metric)[indices]
         return indices[np.lexsort((indices, values))]
 
-    def _limit(self, tolerance: Fraction) -> float:
-        """Returns the most that a version may lose: what the tolerance allows beyond the best pattern."""
-        best = self._alike(Fraction(0))[0]
-        return ties_up_to(float(self.patterns.value(self.metric, int(best))) * float(1 + tolerance))
-
-    def _quality(self, cuts: Cuts) -> float | None:
-        """Returns what cuts lose; `None` if they do not keep every promise within the suppression limit."""
-        table, promises = self.patterns.table, self.patterns.promises
-        recoding = recoded(table, cuts, promises)
-        if recoding.suppressed > self.patterns.aim.allowed(table) or not recoding.count:
-            return None
-        if any(p.verdict_on(table, cuts).holds is not True for p in promises.of_table):
-            return None
-        return measure(self.metric, recoding, weights=self.patterns.aim.weights)
-
     def _version(self, index: int) -> PlannedVersion:
         return PlannedVersion(self.patterns.cuts(index), self.patterns.value(self.metric, index), index)
 
 
 # The same terms removed in every version: chosen once, for what all versions say together.
 #
-# Versions show the same rows at different levels. Whoever puts them together knows, of every row, the
-# finest of
-# these levels: its *position*. Terms are removed until every position keeps what is promised, so that every
-# version, and all of them together, keep it, too: beliefs of a union are a mean, and the promises are
-# convex
-# (rule M). Which versions there may be is decided without the promises about terms, from the table and the
-# policy alone: who comes later gets a version of the same shortened table.
+# Versions show the same rows at different levels. Terms are removed until the finest of these levels, all at
+# once, keep what is promised: then every version, which is coarser, keeps it, too. Which versions there may
+# be is decided without the promises about terms, from the table and the policy alone: who comes later gets a
+# version of the same shortened table.
 
 
 def same_terms_removed(

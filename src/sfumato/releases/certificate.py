@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import Field, asdict, dataclass, fields, replace
-from datetime import date, datetime
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_type_hints
 
-from sfumato.releases.ledger.keys import DatedKey, Key, canonical, signed
+from sfumato.releases.ledger.keys import DatedKey, canonical
 from sfumato.releases.ledger.record import REMARKS
 from sfumato.releases.ledger.records import WITHDRAWAL, Entry, seal_fault
 from sfumato.releases.receipt import remarks_on
 from sfumato.system.disk import LARGEST_NOTE, digest_of, read_document
-from sfumato.system.errors import BadData, UsageError
-from sfumato.system.json_object import JsonMapping, JsonObject, document_bytes, read_json
+from sfumato.system.errors import BadData
+from sfumato.system.json_object import JsonMapping, JsonObject, read_json
 from sfumato.system.presentation.cards import Card
 from sfumato.verify.tables import FileForm, header, rows
 
@@ -307,104 +305,3 @@ def examine(
         faults += manifest_faults(file.parent, named)
         faults += strange_files(file.parent, named, {MANIFEST, file.name})
     return Examination(content, key is not None, tuple(faults))
-
-
-# The second signature: what every override is held to, whatever it allows.
-
-
-class OverrideDocument:
-    """What a second person allows, for one policy and chain, until a day (inclusive).
-
-    A kind of override is a frozen dataclass of texts and whole numbers. All of them but the signature are
-    signed, together with its `kind`: no override can be passed off as one of another kind.
-    """
-
-    kind: ClassVar[str]
-    """What tells it from other kinds, in files and signatures; empty for the kind that was first."""
-    policy: str
-    chain: str
-    until: str
-    public_key: str
-    signature: str
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # those of any dataclass
-
-    def sign(self, key: Key) -> Self:
-        """Returns the same override, signed by its author."""
-        named = replace(self, public_key=key.public)
-        return replace(named, signature=key.sign(named.message))
-
-    @property
-    def message(self) -> bytes:
-        """The bytes that are signed: all of it."""
-        content = {name: value for name, value in asdict(self).items() if name != "signature"}
-        return " ".join(filter(None, ("sfumato override", self.kind, canonical(content)))).encode()
-
-    def as_dict(self) -> JsonObject:
-        """Returns the override as JSON."""
-        named = {"kind": self.kind} if self.kind else {}
-        return {"sfumato-override": VERSION, **named, **asdict(self)}
-
-    def as_bytes(self) -> bytes:
-        return document_bytes(self.as_dict())
-
-    def _check_author(self, overriders: Collection[str], ledger_keys: Collection[str]) -> None:
-        """Raises unless it is as its author signed it, who is listed and is not the one who releases."""
-        if not signed(self.message, self.signature, self.public_key):
-            raise BadData("the override was changed after it was signed, or signed by another key")
-        if self.public_key in ledger_keys:
-            raise UsageError(
-                "the override is signed by the key of the ledger",
-                remedy="It takes a second person, with a key of their own.",
-            )
-        if self.public_key not in overriders:
-            raise self._unlisted()
-
-    def _unlisted(self) -> UsageError:
-        """Returns the error for an author who is not listed."""
-        raise NotImplementedError
-
-    def _check_purpose(self, policy: str, chain: str, now: datetime) -> None:
-        """Raises unless the document is for this policy and chain, and has not ended."""
-        if self.policy != policy or self.chain != chain:
-            raise UsageError("the override is for another policy or chain", remedy="Have a new one signed.")
-        if now.date() > date.fromisoformat(self.until):
-            raise UsageError(f"the override ended on {self.until}", remedy="Have a new one signed.")
-
-    @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """Reads an override of this kind from its file; `check` looks at the signature."""
-        return cls.from_words(read_words(path), where=Path(path).name)
-
-    @classmethod
-    def from_words(cls, words: Mapping[str, object], *, where: str) -> Self:
-        """Returns the override that a file holds; raises `BadData` where it is none of this kind."""
-        kinds = get_type_hints(cls)
-        content = {field.name: words.get(field.name) for field in fields(cls)}
-        named = words.get("sfumato-override"), words.get("kind", "")
-        if named != (VERSION, cls.kind) or any(
-            type(word) is not kinds[name] for name, word in content.items()
-        ):
-            raise BadData("this is no override", where=where)
-        return cls(**content)
-
-
-def read_words(path: str | Path) -> Mapping[str, object]:
-    """Returns what the file of an override holds, of whatever kind."""
-    file = Path(path)
-    try:
-        words = read_json(read_document(file, most=LARGEST_NOTE))
-    except OSError:
-        raise BadData("the override cannot be read", where=file.name) from None
-    except ValueError:
-        raise BadData("this is no override", where=file.name) from None
-    if not isinstance(words, Mapping):
-        raise BadData("this is no override", where=file.name)
-    return words
-
-
-def check_day(until: str) -> None:
-    """Raises unless an override ends on a day."""
-    try:
-        date.fromisoformat(until)
-    except ValueError:
-        raise UsageError("an override ends on a day such as 2026-12-31") from None

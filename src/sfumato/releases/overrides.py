@@ -1,83 +1,32 @@
-"""Overrides: a second person lets one recipient have a smaller k, for a stated reason and time."""
+"""Overrides: a second person lets a later policy promise less than the first of its chain."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date, datetime
 from pathlib import Path
-from typing import ClassVar
 
 from sfumato.policy.strictness import weaker_parts
-from sfumato.releases.certificate import OverrideDocument, check_day, read_words
-from sfumato.releases.ledger.keys import signed
+from sfumato.releases.ledger.keys import Key, canonical, signed
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.names import checked_name, look_of
-from sfumato.system.errors import UsageError
-from sfumato.system.json_object import JsonMapping, JsonObject
+from sfumato.system.disk import LARGEST_NOTE, read_document
+from sfumato.system.errors import BadData, UsageError
+from sfumato.system.json_object import JsonMapping, JsonObject, document_bytes, read_json
+
+VERSION, KIND = 1, "weaker"
+"""What tells the file of an override from others."""
 
 
 @dataclass(frozen=True)
-class Override(OverrideDocument):
-    """A smaller k that was allowed, by whom, until when (a day, inclusive), signed.
-
-    It is for one policy, one chain and one recipient. The signature is by a key that the policy lists under
-    `recipients.overriders`, and never by the key of the ledger: two people are needed.
-    """
-
-    kind: ClassVar[str] = ""
-    policy: str
-    chain: str
-    recipient: str
-    k: int
-    reason: str
-    by: str
-    until: str
-    public_key: str = ""
-    signature: str = ""
-
-    def __post_init__(self) -> None:
-        if self.k < 1 or isinstance(self.k, bool):
-            raise UsageError("k is a whole number from 1")
-        if not self.reason.strip() or not self.by.strip() or not self.recipient.strip():
-            raise UsageError("an override names the recipient, a reason, and who gives it")
-        check_day(self.until)
-
-    def _unlisted(self) -> UsageError:
-        return UsageError(
-            "the policy does not let the author of the override give one",
-            remedy="List their public key under recipients.overriders, or ask somebody who is listed.",
-        )
-
-    def check(
-        self,
-        *,
-        policy: str,
-        chain: str,
-        names: Collection[str],
-        overriders: Collection[str],
-        ledger_keys: Collection[str],
-        now: datetime,
-    ) -> None:
-        """Raises unless a listed person other than the one who releases signed it, for this release."""
-        self._check_author(overriders, ledger_keys)
-        if self.recipient not in names:
-            raise UsageError("the override is for somebody who is not named", remedy="Name them with --to.")
-        self._check_purpose(policy, chain, now)
-
-
-# Overrides of a chain's floor: a second person lets a later policy promise less, for a reason and a time.
-
-
-@dataclass(frozen=True)
-class WeakerOverride(OverrideDocument):
-    """A policy that may promise less than the first one of a chain, by whom, until when, signed.
+class WeakerOverride:
+    """A policy that may promise less than the first one of a chain, by whom, until when (inclusive), signed.
 
     It is for one policy, by its digest, and one chain. The signature is by a key that the *first* policy
     lists under `recipients.overriders`, and never by the key of the ledger: two people are needed.
     """
 
-    kind: ClassVar[str] = "weaker"
     policy: str
     chain: str
     reason: str
@@ -89,13 +38,28 @@ class WeakerOverride(OverrideDocument):
     def __post_init__(self) -> None:
         if not self.reason.strip() or not self.by.strip():
             raise UsageError("an override names a reason, and who gives it")
-        check_day(self.until)
+        try:
+            date.fromisoformat(self.until)
+        except ValueError:
+            raise UsageError("an override ends on a day such as 2026-12-31") from None
 
-    def _unlisted(self) -> UsageError:
-        return UsageError(
-            "the first policy of the chain does not let the author of the override give one",
-            remedy="Ask somebody whom it lists under recipients.overriders.",
-        )
+    def sign(self, key: Key) -> WeakerOverride:
+        """Returns the same override, signed by its author."""
+        named = replace(self, public_key=key.public)
+        return replace(named, signature=key.sign(named.message))
+
+    @property
+    def message(self) -> bytes:
+        """The bytes that are signed: all of it but the signature."""
+        content = {name: value for name, value in asdict(self).items() if name != "signature"}
+        return f"sfumato override {KIND} {canonical(content)}".encode()
+
+    def as_dict(self) -> JsonObject:
+        """Returns the override as JSON."""
+        return {"sfumato-override": VERSION, "kind": KIND, **asdict(self)}
+
+    def as_bytes(self) -> bytes:
+        return document_bytes(self.as_dict())
 
     def check(
         self,
@@ -107,18 +71,39 @@ class WeakerOverride(OverrideDocument):
         now: datetime,
     ) -> None:
         """Raises unless somebody whom the baseline lists, and who does not release, signed it for this."""
-        self._check_author(overriders, ledger_keys)
-        self._check_purpose(policy, chain, now)
+        if not signed(self.message, self.signature, self.public_key):
+            raise BadData("the override was changed after it was signed, or signed by another key")
+        if self.public_key in ledger_keys:
+            raise UsageError(
+                "the override is signed by the key of the ledger",
+                remedy="It takes a second person, with a key of their own.",
+            )
+        if self.public_key not in overriders:
+            raise UsageError(
+                "the first policy of the chain does not let the author of the override give one",
+                remedy="Ask somebody whom it lists under recipients.overriders.",
+            )
+        if self.policy != policy or self.chain != chain:
+            raise UsageError("the override is for another policy or chain", remedy="Have a new one signed.")
+        if now.date() > date.fromisoformat(self.until):
+            raise UsageError(f"the override ended on {self.until}", remedy="Have a new one signed.")
 
-
-AnyOverride = Override | WeakerOverride
-
-
-def read_override(path: str | Path) -> AnyOverride:
-    """Reads an override of either kind from its file; `check` looks at the signature."""
-    words = read_words(path)
-    kind = WeakerOverride if words.get("kind") == WeakerOverride.kind else Override
-    return kind.from_words(words, where=Path(path).name)
+    @classmethod
+    def read(cls, path: str | Path) -> WeakerOverride:
+        """Reads an override from its file; `check` looks at the signature."""
+        file = Path(path)
+        try:
+            words = read_json(read_document(file, most=LARGEST_NOTE))
+        except OSError:
+            raise BadData("the override cannot be read", where=file.name) from None
+        except ValueError:
+            raise BadData("this is no override", where=file.name) from None
+        named = dict(words) if isinstance(words, Mapping) else {}
+        content = {f.name: named[f.name] for f in fields(cls) if type(named.get(f.name)) is str}
+        what_it_is = named.get("sfumato-override"), named.get("kind")
+        if what_it_is != (VERSION, KIND) or len(content) < len(fields(cls)):
+            raise BadData("this is no override", where=file.name)
+        return cls(**content)
 
 
 # The baseline policy of a chain: what its first release promised, and no later one may fall below.
@@ -177,10 +162,7 @@ class WeakerRelease:
 
 
 def weaker_releases(records: Sequence[ReleaseRecord]) -> list[WeakerRelease]:
-    """Returns every release below the baseline policy of its chain, in the order of entry.
-
-    An override for one recipient is part of what was promised, and not counted.
-    """
+    """Returns every release below the baseline policy of its chain, in the order of entry."""
     chains: dict[str, list[ReleaseRecord]] = {}
     for record in records:
         chains.setdefault(record.chain, []).append(record)

@@ -16,13 +16,12 @@ from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
 from sfumato.table.microdata import BARE
 
-FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
+FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
 """The figures that are shown first, in this order."""
 
 FIGURE_WORDS = {
     "FA": "fewest rows that may be somebody's who is in an earlier release too (FA)",
     "BA": "fewest rows that may be somebody's who is not in the first release (BA)",
-    "position": "fewest people who share a position",
 }
 """What figures mean that compare a release with others."""
 BESIDE = tuple(FIGURE_WORDS)
@@ -368,13 +367,11 @@ def _line(receipt: Receipt) -> tuple[str, ...]:
     )
     broken = [v["promise"] for v in record.verdicts if v["holds"] is not True]
     result = "every promise holds" if not broken else f"BROKEN: {', '.join(broken)}"
-    why = "" if record.override is None else f"by override of {record.override['by']}"
     identifying = receipt.identifying_rows
     return (
         record.recipient or "–",
         result,
         figures,
-        why,
         "" if identifying is None else str(identifying["sentence"]),
     )
 

@@ -35,7 +35,6 @@ from sfumato.releases.certificate import CERTIFICATE
 from sfumato.releases.ledger.erasure import withdrawals
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import ReleaseRecord
-from sfumato.releases.overrides import Override
 from sfumato.releases.receipt import Event, Receipt, beside_lines, remarks_on
 from sfumato.reports.report import Audience
 from sfumato.search.counted_lattice import CountedLattice, LatticeMap
@@ -43,7 +42,7 @@ from sfumato.studio.page import Question, policy_within
 from sfumato.studio.policy_edit import TERM_MARK
 from sfumato.studio.table_view import ChartView
 from sfumato.system.disk import LARGEST_NOTE, read_document
-from sfumato.system.errors import BadData, BadInput, SfumatoError, UsageError, short
+from sfumato.system.errors import BadInput, SfumatoError, UsageError, short
 from sfumato.system.json_object import JsonObject, read_json
 from sfumato.system.presentation.cards import Lines, format_number
 from sfumato.system.progress import Progress, one_step
@@ -393,12 +392,11 @@ DEEPEST = 2
 
 @dataclass(frozen=True)
 class ReleaseOrder:
-    """What is to be released: to whom, in which chain, to which folder, by which overrides."""
+    """What is to be released: to whom, in which chain, to which folder."""
 
     to: tuple[str, ...]
     chain: str
     into: str
-    overrides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -440,7 +438,6 @@ def rehearse(question: Question, order: ReleaseOrder, *, progress: Progress) -> 
         ledger=question.ledger,
         to=order.to or None,
         chain=order.chain,
-        overrides=_override_files(question, order),
         dry_run=True,
         progress=progress,
     )
@@ -456,7 +453,6 @@ def publish(question: Question, order: ReleaseOrder, *, progress: Progress) -> R
         into=question.policy_path.with_name(order.into),
         to=order.to or None,
         chain=order.chain,
-        overrides=_override_files(question, order),
         progress=progress,
     )
     return _view(receipt, order.into)
@@ -514,31 +510,6 @@ def _certificates(folder: Path) -> list[Path]:
         ][:MOST_FOLDERS]
         certificates += [inside / CERTIFICATE for inside in level if (inside / CERTIFICATE).is_file()]
     return certificates
-
-
-def overrides_in(folder: Path, policy: Policy) -> tuple[tuple[str, Override, str], ...]:
-    """Returns the signed overrides that lie in a folder, each with what keeps it from being used, if so.
-
-    Whether a signature is genuine and its author another person than the releasing one, `release` checks.
-    """
-    listed = () if policy.recipients is None else policy.recipients.overriders
-    overrides = []
-    for file in sorted(folder.glob("*.json"))[:MOST_FOLDERS]:
-        try:
-            override = Override.read(file)
-        except (BadData, SfumatoError):
-            continue
-        reason = ""
-        if override.policy != policy.digest:
-            reason = "it is for another state of the policy"
-        elif override.public_key not in listed:
-            reason = "the policy does not list its author under recipients.overriders"
-        overrides.append((file.name, override, reason))
-    return tuple(overrides)
-
-
-def _override_files(question: Question, order: ReleaseOrder) -> list[Path]:
-    return [question.policy_path.with_name(name) for name in order.overrides]
 
 
 def _view(handed_over: Receipt | Event, folder: str) -> ReleaseView:

@@ -101,10 +101,6 @@ class Cut:
         """On every path the more general of the two nodes."""
         return Cut(self.taxonomy, np.where(self._above(cut), self.node_of, cut.node_of))
 
-    def meet(self, cut: Cut) -> Cut:
-        """On every path the more specific of the two nodes."""
-        return Cut(self.taxonomy, np.where(self._above(cut), cut.node_of, self.node_of))
-
     def _above(self, cut: Cut) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         depth = self.taxonomy.depth
         return depth[self.node_of] <= depth[cut.node_of]

@@ -15,7 +15,7 @@ from sfumato.models.attack_contract import known
 from sfumato.models.contract import Answer, ClassPromise, Promise, TablePromise, Truth, is_cone, is_relative
 from sfumato.models.parameters import ParametrizedPromise
 from sfumato.system.verdict import AttackLimit, Evidence, Verdict
-from sfumato.table.classes import Classes, Histogram, WeightedClass
+from sfumato.table.classes import Classes, Histogram
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import ROOT, Label, Taxonomy
@@ -90,8 +90,7 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
 
     Choose parameters that some small classes keep and others break: a claim can only be tested where both
     happen. The same `seed` gives the same tables. Tested are the claims `monotone`, `hereditary`, `cone`,
-    `by_size`, `by_values`, `least_people` and `least_values`, and `keeps_weights`, `limits`, `threats` and
-    `judge_data`.
+    `by_size`, `by_values`, `least_people` and `least_values`, and `limits`, `threats` and `judge_data`.
 
     >>> from sfumato.models.k_anonymity.promise import KAnonymity
     >>> check_promise(KAnonymity(3), tables=20)
@@ -110,7 +109,6 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
         _check_hereditary(promise, taxonomy, grid, truth, rng)
         _check_least(promise, classes, truth)
         _check_cone(promise, taxonomy, grid, truth, rng)
-        _check_weights(promise, classes, truth, rng)
     _check_small(promise)
     require(holding > 0, "no random class keeps the promise; choose parameters that small classes can keep")
 
@@ -241,25 +239,6 @@ def _check_cone(
         sums = left * rng.integers(1, 9, (8, 1)) + right * rng.integers(1, 9, (8, 1))
         holds = _judge(promise, _classes(promise, taxonomy, sums, grid.sum(axis=0)))
         require(bool(holds.all()), "it claims to be a cone, but a sum of kept histograms is not kept")
-
-
-def _check_weights(promise: ClassPromise, classes: Classes, truth: Truth, rng: np.random.Generator) -> None:
-    """Rational counts are judged as whole ones are, and of a cone by their shares alone."""
-    for i in rng.permutation(len(classes))[:3].tolist():
-        weighted = WeightedClass.of(classes, i)
-        answer = promise.keeps_weights(weighted)
-        require(answer in (None, bool(truth[i])), "keeps_weights and holds_on disagree on whole numbers")
-        if not promise.cone:
-            continue
-        require(answer is not None, "it claims to be a cone, and cannot judge rational counts")
-        share = weighted.scaled(Fraction(int(rng.integers(1, 40)), int(rng.integers(1, 40))))
-        judged = promise.keeps_weights(share)
-        if share.people < promise.least_people:
-            require(judged is False, "keeps_weights keeps fewer than least_people")
-        elif weighted.people >= promise.least_people:
-            require(
-                judged == truth[i], "it claims to be a cone, but keeps_weights judges a multiple differently"
-            )
 
 
 def _check_small(promise: ClassPromise) -> None:

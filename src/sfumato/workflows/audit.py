@@ -15,7 +15,7 @@ from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.published_labels import BYTES
 from sfumato.inputs import AnyMemory, AnyPolicy, Warn, load_policy, open_table, warn_of_policy
-from sfumato.policy.policy import BY_POSITIONS, Policy
+from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
 from sfumato.system.disk import Address, is_address, is_database
 from sfumato.system.errors import BadData, RefusedByHistory, UsageError
@@ -88,7 +88,7 @@ def audit(
 
 
 def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: str | Path) -> Audit:
-    """The audit, with what a genuine certificate beside the file records of positions, and of its bytes.
+    """The audit, with what a genuine certificate beside it records of earlier releases and of its bytes.
 
     The certificate names the digest of the bytes that were judged before they were published.
     """
@@ -106,7 +106,8 @@ def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: s
     recorded = seals.as_dict()
     if recorded["policy"] != policy.digest:
         raise BadData("the certificate is about another policy", where=beside.name)
-    sealed = {v["promise"]: v for v in recorded["verdicts"] if v["holds"] and v["reason"] == BY_POSITIONS}
+    about_earlier = {str(promise) for promise in policy.promises.cross_release}
+    sealed = about_earlier & {v["promise"] for v in recorded["verdicts"] if v["holds"]}
     verdicts = tuple(
         replace(v, holds=True, sealed=True, reason="recorded by the certificate, which is genuine")
         if v.holds is None and v.promise in sealed
@@ -247,7 +248,4 @@ def _audit_beside(
         releases = imprints_of(history)
     except RefusedByHistory as lost:
         return without_comparison(result, lost)
-    granted = min((int(r.override["k"]) for r in history if r.override is not None), default=None)
-    return audit_beside(
-        result, source, policy, releases, chain=chain, only=attack, granted=granted, progress=progress
-    )
+    return audit_beside(result, source, policy, releases, chain=chain, only=attack, progress=progress)

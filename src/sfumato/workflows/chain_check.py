@@ -4,28 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.models.contract import Promise
-from sfumato.policy.columns import forms_of
 from sfumato.policy.compatibility import searches_of
-from sfumato.policy.policy import BY_POSITIONS, Policy, against_register, is_for_colluders, together_sentence
-from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.policy import Policy
 from sfumato.policy.searches import ability_of
 from sfumato.releases.ledger.ledger import Ledger, now
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, ReleaseRecord
 from sfumato.releases.overrides import (
-    AnyOverride,
-    Override,
     WeakerOverride,
     WeakerRelease,
     baseline_policy_of,
     judged_releases,
-    read_override,
     weaker_releases,
 )
 from sfumato.releases.receipt import ALONE
@@ -33,7 +27,7 @@ from sfumato.search.plan import Plan
 from sfumato.system.errors import RefusedByHistory, SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, pluralize
-from sfumato.system.verdict import Finding, PromiseStrength, Verdict
+from sfumato.system.verdict import Finding, PromiseStrength
 from sfumato.table.release_summary import Imprint
 from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.history import RememberedReleases, imprint_document
@@ -41,7 +35,6 @@ from sfumato.workflows.judgement import PLAIN, WrittenForm, check_counts, judged
 
 if TYPE_CHECKING:
     from sfumato.attacks.correspondence import Correspondence
-    from sfumato.verify.chain.ruling import TogetherRuling
 
 
 # The floors of a ledger: what each chain promised first, and which releases fell below.
@@ -121,10 +114,8 @@ def _attacked(records: Sequence[ReleaseRecord], allowed: set[int]) -> list[Findi
     releases = [
         ChainRelease(r.sequence, r.recipient, _strengths(r), _imprint(r), r.number in allowed)
         for r in records
-        if r.override is None
     ]
-    coalition = baseline.statement["recipients"]["coalition"] != "none"
-    return Weakening(releases, coalition=coalition).findings() if releases else []
+    return Weakening(releases).findings() if releases else []
 
 
 def _strengths(record: ReleaseRecord) -> list[list[PromiseStrength]]:
@@ -213,7 +204,7 @@ def proved_releases(
 
 def _settled(record: ReleaseRecord, promise: Promise) -> ProvedReleases | None:
     """Returns what a record tells, if its promise was judged as it is now and nothing stayed open."""
-    if record.imported or record.override is not None or "open" in record.figures:
+    if record.imported or "open" in record.figures:
         return None
     verdicts = [verdict for verdict in record.verdicts if verdict.get("promise") == str(promise)]
     if len(verdicts) != 1 or verdicts[0].get("holds") is not True:
@@ -270,50 +261,7 @@ def check_alone(policy: Policy, history: Sequence[ReleaseRecord]) -> None:
     )
 
 
-TogetherJudge = Callable[[Policy, Sequence[ReleaseRecord], ReleaseRecord], "TogetherRuling | None"]
-"""Has the second judge look at a release and earlier ones, put together by somebody with a register."""
-
-
-def recipient_check(
-    policy: Policy, together: TogetherJudge, remembered: RememberedReleases, form: WrittenForm = PLAIN
-) -> HistoryCheck:
-    """Returns the check of a recipient's version: beside what they and others got, and of its bytes."""
-
-    def check(
-        history: Sequence[ReleaseRecord], record: ReleaseRecord
-    ) -> Mapping[str, object] | HistoryComparison | None:
-        own = [earlier for earlier in history if earlier.recipient == record.recipient]
-        matched = is_for_colluders(policy)
-        if policy.promises.looks_back:
-            releases = history if matched and against_register(policy) else own
-            return chain_check(policy, together, remembered, form)(releases, record)
-        for file in record.files if matched and not forms_of(policy) else ():
-            check_counts(file, imprint_document(record), form)
-        if matched and against_register(policy) and record.files:
-            return kept_together(policy, together(policy, history, record))
-        return None
-
-    return check
-
-
-def kept_together(policy: Policy, ruling: TogetherRuling | None) -> HistoryComparison | None:
-    """Returns the smallest position as a figure, and the verdict that a certificate records of it."""
-    if ruling is None:
-        return None
-    if not policy.promises.looks_back:
-        return HistoryComparison(
-            {}, (Verdict(together_sentence(policy), True, None, 0, reason=BY_POSITIONS),)
-        )
-    verdicts = tuple(
-        Verdict(str(p), True, ruling.smallest, p.least_people, evidence=p.evidence, reason=BY_POSITIONS)
-        for p in policy.promises.cross_release
-    )
-    return HistoryComparison({"position": ruling.smallest}, verdicts)
-
-
-def chain_check(
-    policy: Policy, together: TogetherJudge, remembered: RememberedReleases, form: WrittenForm = PLAIN
-) -> HistoryCheck:
+def chain_check(policy: Policy, remembered: RememberedReleases, form: WrittenForm = PLAIN) -> HistoryCheck:
     """Returns the check of a release beside all earlier ones of its chain."""
 
     def check(
@@ -329,10 +277,6 @@ def chain_check(
                 )
             return None
         documents = [*remembered.documents(history), imprint_document(record)]
-        if against_register(policy):
-            for file in record.files:
-                check_counts(file, documents[-1], form)
-            return kept_together(policy, together(policy, history, record) if record.files else None)
         imprints = (*remembered.imprints(history), Imprint.from_dict(documents[-1])) if history else ()
         settled = proved_releases(history, imprints, policy)
         return judge_beside_earlier(record.files, documents, policy, form, imprints=imprints, settled=settled)
@@ -396,60 +340,15 @@ def _chain_check_attacked(
     return candidates, figures if proved is None else proved.figures.followed_by(figures)
 
 
-# The overrides that a release is given: those for one recipient, and those of the chain's floor.
-
-
-def read_overrides(
-    overrides: Sequence[AnyOverride | str | Path],
-) -> tuple[list[Override], list[WeakerOverride]]:
-    """Returns the overrides of both kinds; raises where there are two of the floor."""
-    read = [
-        read_override(override) if isinstance(override, str | Path) else override for override in overrides
+def baseline_check(
+    overrides: Sequence[WeakerOverride | str | Path], policy: Policy, ledger: Ledger | None, chain: str
+) -> BaselineCheck:
+    """Returns what holds the policy to the baseline of the chain, unless an override lets it fall."""
+    if len(overrides) > 1:
+        raise UsageError("the policy has two overrides", remedy="Give the one that holds.")
+    weaker = [
+        WeakerOverride.read(override) if isinstance(override, str | Path) else override
+        for override in overrides
     ]
-    weaker = [override for override in read if isinstance(override, WeakerOverride)]
-    if len(weaker) > 1:
-        raise UsageError(
-            "the policy has two overrides of the chain's floor", remedy="Give the one that holds."
-        )
-    return [override for override in read if isinstance(override, Override)], weaker
-
-
-def overrides_and_baseline(
-    overrides: Sequence[AnyOverride | str | Path],
-    policy: Policy,
-    names: Sequence[str],
-    ledger: Ledger | None,
-    chain: str,
-) -> tuple[dict[str, Override], BaselineCheck]:
-    """Returns the overrides by recipient, and what holds the policy to the baseline of the chain."""
-    for_some, weaker = read_overrides(overrides)
     keys, moment = ((), now()) if ledger is None else (ledger.public_keys, ledger.moment())
-    allowed = by_recipient(for_some, policy, names, chain=chain, ledger_keys=keys, moment=moment)
-    return allowed, BaselineCheck(policy, chain, weaker, keys, moment)
-
-
-def by_recipient(
-    of_recipients: Sequence[Override],
-    policy: Policy,
-    names: Sequence[str],
-    *,
-    chain: str,
-    ledger_keys: Collection[str],
-    moment: datetime,
-) -> dict[str, Override]:
-    """Returns the overrides by recipient; raises unless each is genuine and by somebody who may give it."""
-    rule = policy.recipients or RecipientRule()
-    overrides: dict[str, Override] = {}
-    for override in of_recipients:
-        override.check(
-            policy=policy.digest,
-            chain=chain,
-            names=names,
-            overriders=rule.overriders,
-            ledger_keys=ledger_keys,
-            now=moment,
-        )
-        if override.recipient in overrides:
-            raise UsageError("a recipient has two overrides", remedy="Give the one that holds.")
-        overrides[override.recipient] = override
-    return overrides
+    return BaselineCheck(policy, chain, weaker, keys, moment)

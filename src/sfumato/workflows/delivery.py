@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.inputs import count_table
 from sfumato.policy.compatibility import recodes_columns
-from sfumato.policy.policy import Policy, is_for_colluders
+from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import BEST, GLOBAL_SEARCHES
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PRIVATE_FOLDER, PlannedRelease
-from sfumato.releases.ledger.keys import canonical
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
-from sfumato.releases.overrides import Override
 from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan, check_need
 from sfumato.search.reuse_plan import Transformation
@@ -43,16 +41,13 @@ from sfumato.workflows.chain_check import (
     chain_check,
     check_alone,
     imprint_to_keep,
-    recipient_check,
     stands_beside_others,
 )
-from sfumato.workflows.collusion import KnownTable, judge_together
-from sfumato.workflows.history import RememberedReleases, imprint_document
+from sfumato.workflows.history import RememberedReleases
 from sfumato.workflows.judgement import judged, numbered_columns, witness_path
 from sfumato.workflows.protect import plan_table
 
 if TYPE_CHECKING:
-    from sfumato.verify.chain.ruling import TogetherRuling
     from sfumato.workflows.recipient_versions import AssignedVersion, RecipientVersions
 
 
@@ -72,14 +67,13 @@ class Delivery:
         fingerprint: TableFingerprint,
         policy: Policy,
         places: Mapping[str, str],
-        overrides: Mapping[str, Override],
         *,
         baseline: BaselineCheck,
         ignore_chains: Sequence[str] = (),
         reuse_plan: Transformation | None = None,
         progress: Progress,
     ) -> None:
-        self.policy, self.overrides = policy, overrides
+        self.policy = policy
         self.source, self._fingerprint = source, fingerprint
         self.names, self._places, self._form = tuple(places), places, form_of(source)
         self.chain, self._progress = baseline.chain, progress
@@ -89,7 +83,6 @@ class Delivery:
         self._assigned: dict[str, AssignedVersion] = {}
         self._rows, self._remembered = ExitStack(), RememberedReleases()
         self._write_version: WriteVersion | None = None
-        self._ruled: tuple[tuple[str, ...], TogetherRuling] | None = None
 
     def __enter__(self) -> Delivery:
         return self
@@ -119,12 +112,11 @@ class Delivery:
             self._assigned[assigned.recipient] = assigned
             version = self._planned_version(
                 assigned.plan,
-                assigned.policy,
+                self.policy,
                 assigned.recipient,
                 tree_digests,
                 compared_baseline,
                 place=self._places[assigned.recipient],
-                override=assigned.override,
             )
             versions.append(version)
             tree_digests |= set(_tree_digests([version.record.trees]))
@@ -161,18 +153,15 @@ class Delivery:
         from sfumato.workflows.recipient_versions import RecipientVersions
 
         self.versions = RecipientVersions(table, rules, history, chain=self.chain, progress=self._progress)
-        return self.versions.assign(self.names, self.overrides)
+        return self.versions.assign(self.names)
 
     def check(
         self, history: Sequence[ReleaseRecord], record: ReleaseRecord
     ) -> Mapping[str, object] | HistoryComparison | None:
         """Hold what was written against the earlier releases that it has to be held against."""
-        if record.recipient in self._assigned:
-            policy = self._assigned[record.recipient].policy
-            check = recipient_check(policy, self._judge_together, self._remembered, self._form)
-        else:
-            check = chain_check(self.policy, self._judge_together, self._remembered, self._form)
-        return check(history, record)
+        if record.recipient in self._assigned:  # versions of one table, each judged by itself
+            return None
+        return chain_check(self.policy, self._remembered, self._form)(history, record)
 
     @property
     def identifying_rows(self) -> Mapping[str, JsonObject]:
@@ -182,50 +171,20 @@ class Delivery:
         by_recipient = self.versions.identifying_rows(list(self._assigned.values()))
         return {name: rows.as_dict() for name, rows in by_recipient.items()}
 
-    def _judge_together(
-        self, policy: Policy, history: Sequence[ReleaseRecord], record: ReleaseRecord
-    ) -> TogetherRuling | None:
-        """What the second judge says of the tables that one person may hold, this one among them."""
-        tables = [
-            KnownTable(
-                document, None if earlier.override is None else int(earlier.override["k"]), earlier.recipient
-            )
-            for earlier, document in zip(history, self._remembered.documents(history), strict=True)
-        ]
-        new = 1
-        if record.recipient in self._assigned and is_for_colluders(policy):
-            new = len(self._assigned)
-            tables += [
-                KnownTable(
-                    version.plan.imprint.as_dict(),
-                    None if version.override is None else version.override.k,
-                    name,
-                )
-                for name, version in self._assigned.items()
-            ]
-        else:
-            tables.append(KnownTable(imprint_document(record), holder=record.recipient))
-        if len(tables) < 2:
-            return None
-        key = tuple(canonical(table.document) for table in tables)
-        if self._ruled is None or self._ruled[0] != key:
-            plain = replace(policy, promises=self.policy.promises)
-            references = (version.plan.reference for version in self._assigned.values())
-            for reference in references:
-                plain = plain if reference is None else reference.bind(plain)
-            self._ruled = key, judge_together(self.source, plain, tables, new=new, progress=self._progress)
-        return self._ruled[1]
-
     def _needs_versions(self, history: Sequence[ReleaseRecord]) -> bool:
         """Whether versions are chosen for recipients, or a search does as the policy says."""
         if not self.names:
             return False
-        released = any(record.place for record in history)
-        by_history = (
-            any(record.recipient is not None for record in history) and not self.policy.promises.looks_back
-        )
-        by_policy = len(self.names) > 1 or self.policy.recipients is not None or bool(self.overrides)
-        wanted = by_policy or released or by_history
+        if self.policy.promises.looks_back:
+            if len(self.names) > 1:
+                raise UsageError(
+                    "in a chain of `continuous` everybody gets the same version",
+                    remedy="Release it to nobody in particular; or use `chain:`, with a version for each.",
+                )
+            return False
+        by_history = any(record.place or record.recipient is not None for record in history)
+        by_policy = len(self.names) > 1 or self.policy.recipients is not None
+        wanted = by_policy or by_history
         if wanted and not recodes_columns(self.policy):
             raise BadPolicy(
                 f"{self.policy.protect.search} recodes every class by itself: versions have no pattern to be"
@@ -258,7 +217,6 @@ class Delivery:
         compared_baseline: BaselineComparison,
         *,
         place: str = "",
-        override: Override | None = None,
     ) -> PlannedRelease:
         """Makes the record of a version, by its plan; `tree_digests` are of trees that the ledger has."""
         recoding, cuts = plan.recoding, plan.recoding.cuts
@@ -281,7 +239,6 @@ class Delivery:
             taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
             trees={} if cuts is None or recipient is None else reading_trees(recoding, stored=tree_digests),
-            override=None if override is None else override.as_dict(),
             weaker=compared_baseline.weaker,
             ignore_chains=self._ignore_chains,
             statement=compared_baseline.statement,

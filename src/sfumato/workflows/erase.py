@@ -179,7 +179,7 @@ def _with_batches(
     progress: Progress,
 ) -> tuple[ErasureRequest, int]:
     """Returns the request with the rows of each release, where batches tell; and who is in the table."""
-    from sfumato.models.continuous.people import rows_by_release  # noqa: PLC0415  # compiled kernels
+    from sfumato.models.continuous.chain import rows_by_release  # noqa: PLC0415  # compiled kernels
 
     promise = next((p for p in policy.promises.cross_release if p.batch_column and not p.tells_people), None)
     column = request.column
@@ -205,7 +205,7 @@ def _with_rows(
     progress: Progress,
 ) -> ErasureRequest:
     """Returns the request with how many of the rows of these numbers each release holds."""
-    from sfumato.models.continuous.people import named_by_release  # noqa: PLC0415  # compiled kernels
+    from sfumato.models.continuous.chain import named_by_release  # noqa: PLC0415  # compiled kernels
 
     promise = next((p for p in policy.promises.cross_release if p.batch_column and not p.tells_people), None)
     if promise is None or promise.batch_column is None or not history:

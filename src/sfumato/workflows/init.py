@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from sfumato.draft.doctor import SEVERAL_ROWS, Diagnosis, Severity, several_rows
 from sfumato.draft.draft import (
-    COALITIONS,
     NO_RULE,
     TOLERANCES,
     Audience,
@@ -19,10 +18,10 @@ from sfumato.draft.draft import (
 )
 from sfumato.inputs import bind_earlier, count_table
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.policy.recipients import RecipientRule
 from sfumato.search.plan import make_plan
 from sfumato.system.coins import Coins
-from sfumato.system.errors import Infeasible, SfumatoError, UsageError, short
+from sfumato.system.errors import Infeasible, UsageError, short
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.form_of_source import RowSource
@@ -31,12 +30,6 @@ from sfumato.table.microdata import Role
 from sfumato.table.source import Source
 from sfumato.workflows.declare import REFUSED, DraftEvidence, tried
 from sfumato.workflows.recipient_versions import RecipientVersions
-
-IN_WORDS = {
-    Coalition.ANY: "whoever of them put their versions together learn no more than is promised",
-    Coalition.PAIRS: "two of them who put their versions together learn no more than is promised",
-    Coalition.NONE: "what several of them learn who put their versions together is not judged",
-}
 
 
 @dataclass(frozen=True)
@@ -67,7 +60,7 @@ class FirstPolicy(Printable):
     def _recipients(self) -> Iterator[tuple[str, str]]:
         rule = self.policy.recipients
         if rule is not None:
-            yield "recipients", f"{self.intent.recipients}, each with a version; {IN_WORDS[rule.coalition]}"
+            yield "recipients", f"{self.intent.recipients}, each with a version of its own"
 
     def commands(self, data: str, file: str) -> tuple[str, ...]:
         """Returns what to type next, in this order; `file` is where the policy was written."""
@@ -111,8 +104,7 @@ def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None =
         policy, warnings = _planned_in_full(wanted, source, show), []
     policy = replace(policy, person=answered.person, chain=answered.chain)
     if intent.recipients > 1:
-        policy, by_recipients = _for_recipients(policy, evidence, intent, show)
-        warnings = [*warnings, *by_recipients]
+        policy = _for_recipients(policy, evidence, intent, show)
     repeated = several_rows(policy, evidence.survey) if evidence.draft().person else ()
     diagnoses = (*repeated, *_unlike_answer(intent, evidence), *warnings)
     return FirstPolicy(replace(policy, note=_note(policy, intent)), intent, diagnoses)
@@ -147,49 +139,22 @@ def _planned_in_full(policy: Policy, source: Source, progress: Progress) -> Poli
     return policy
 
 
-def _for_recipients(
-    policy: Policy, evidence: DraftEvidence, intent: Intent, progress: Progress
-) -> tuple[Policy, list[Diagnosis]]:
-    """Returns the policy with the strictest rule under which everybody gets a version, and what it lacks."""
-    refused: SfumatoError | None = None
-    most = 0
-    for coalition in COALITIONS:
-        try:
-            rule = RecipientRule(tolerance=TOLERANCES[0], coalition=coalition)
-            served = replace(policy, recipients=rule)
-            table = count_table(evidence.source, served, progress=progress)
-            versions = RecipientVersions(table, served, (), chain="", progress=progress)
-            capacity = versions.capacity()
-        except SfumatoError as error:
-            refused = error
-            continue
-        serves = {**dict(capacity.steps), TOLERANCES[0]: capacity.recipients}
-        for tolerance in TOLERANCES:
-            if serves[tolerance] >= intent.recipients:
-                chosen = replace(policy, recipients=replace(rule, tolerance=tolerance))
-                return chosen, list(_weaker(coalition, refused))
-        most = max(most, *(serves[tolerance] for tolerance in TOLERANCES))
-    if refused is not None and not most:
-        raise refused
+def _for_recipients(policy: Policy, evidence: DraftEvidence, intent: Intent, progress: Progress) -> Policy:
+    """Returns the policy with the narrowest tolerance under which everybody gets a version."""
+    rule = RecipientRule(tolerance=TOLERANCES[0])
+    served = replace(policy, recipients=rule)
+    table = count_table(evidence.source, served, progress=progress)
+    capacity = RecipientVersions(table, served, (), chain="", progress=progress).capacity()
+    serves = {**dict(capacity.steps), TOLERANCES[0]: capacity.recipients}
+    for tolerance in TOLERANCES:
+        if serves[tolerance] >= intent.recipients:
+            return replace(policy, recipients=replace(rule, tolerance=tolerance))
+    most = max(serves[tolerance] for tolerance in TOLERANCES)
     raise Infeasible(
         f"this table has versions for {pluralize(most, 'recipient')}, not for {intent.recipients}",
         where="--recipients",
         remedy=f"Say --recipients {max(1, most)}; or let several of them share a version; or give columns"
         " taxonomies with more levels, so that there are more versions to choose from.",
-    )
-
-
-def _weaker(coalition: Coalition, refused: SfumatoError | None) -> Iterator[Diagnosis]:
-    if coalition is Coalition.ANY:
-        return
-    why = "" if refused is None else f" ({refused.message.rstrip('.')})"
-    yield Diagnosis(
-        "coalition",
-        Severity.WARNING,
-        "recipients",
-        f"this table has no versions that are safe whoever puts them together{why}; {IN_WORDS[coalition]}",
-        1,
-        "Forbid it in a contract, serve fewer recipients, or give columns taxonomies with more levels.",
     )
 
 

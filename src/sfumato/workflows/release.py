@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryCheck
 from sfumato.releases.names import checked_name, same_name
-from sfumato.releases.overrides import AnyOverride, Override, WeakerOverride, folders_of, recipients_of
+from sfumato.releases.overrides import WeakerOverride, folders_of, recipients_of
 from sfumato.releases.receipt import Event, Receipt, with_identifying_rows
 from sfumato.releases.targets import check_first
 from sfumato.system.disk import Address, is_address, require_locks
@@ -43,7 +42,7 @@ from sfumato.table.observers import TableFingerprint, with_fingerprint
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.source import PARQUET, SPARK, AnyTable, Source, with_digits
 from sfumato.verify.tables import one_database
-from sfumato.workflows.chain_check import overrides_and_baseline
+from sfumato.workflows.chain_check import baseline_check
 from sfumato.workflows.delivery import Delivery, person_columns
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def release(
     chain: str = "main",
     format: str | None = None,
     checks: Sequence[HistoryCheck] = (),
-    overrides: Sequence[AnyOverride | str | Path] = (),
+    overrides: Sequence[WeakerOverride | str | Path] = (),
     ignore_chains: Sequence[str] = (),
     key: str | Path | None = None,
     dry_run: bool = False,
@@ -109,8 +108,7 @@ def release(
         chain: the name of the series of releases about the same people that this one continues.
         format: the format of the published table, such as "parquet"; that of the data by default.
         checks: more checks of the release against the history of its chain.
-        overrides: signed overrides, or their files: some recipients have a smaller k, or a policy promises
-            less.
+        overrides: signed overrides, or their files: they let the policy promise less.
         ignore_chains: chains that may hold the same people. Nothing is promised of what both tell together.
         key: the file of the signing key, where the ledger is named by its URL.
         dry_run: only rehearse: nothing is written, and `into` is not needed.
@@ -138,14 +136,13 @@ def release(
     read = _checked_on_the_way(source, rules, warn, show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, reuse_plan, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
-    allowed, baseline = overrides_and_baseline(overrides, rules, names, opened, chain)
+    baseline = baseline_check(overrides, rules, opened, chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
     if rules.chain is None:
         new_delivery: Delivery | ChainDelivery = Delivery(
             *read,
             rules,
             places,
-            allowed,
             baseline=baseline,
             ignore_chains=apart,
             reuse_plan=taken,
@@ -275,42 +272,12 @@ def _chains_apart(ledger: Ledger | None, ignore_chains: Sequence[str]) -> list[s
     return names
 
 
-# The verb `override`: a second person signs for a smaller k, or for a policy that promises less.
-
-
-@dataclass(frozen=True)
-class SignedOverride:
-    """An override that was written; `is_listed` says whether the policy lists the key that signed it."""
-
-    override: AnyOverride
-    is_listed: bool
-
-
-def sign_override(
-    policy: AnyPolicy,
-    *,
-    to: str,
-    k: int,
-    reason: str,
-    by: str,
-    until: str,
-    key: Path,
-    out: Path,
-    chain: str = "main",
-) -> SignedOverride:
-    """Sign that the recipient `to` may have a smaller `k` until a day, and write that to a new file.
-
-    A key that is not there yet is made. The policy lists the public keys of those who may sign, under
-    `recipients.overriders`; a release refuses the override of anybody else.
-    """
-    rules, series = load_policy(policy), checked_name(chain, "chain")
-    unsigned = Override(rules.digest, series, checked_name(to, "recipient"), k, reason, by, until)
-    return _signed(unsigned, rules, key, out)
+# The verb `override`: a second person signs for a policy that promises less.
 
 
 def sign_weaker(
     policy: AnyPolicy, *, reason: str, by: str, until: str, key: Path, out: Path, chain: str = "main"
-) -> SignedOverride:
+) -> WeakerOverride:
     """Sign that releases of a chain may follow this policy, though it promises less than the first one did.
 
     The key is one that the *first* policy of the chain lists under `recipients.overriders`; a release refuses
@@ -318,15 +285,9 @@ def sign_weaker(
     """
     rules = load_policy(policy)
     unsigned = WeakerOverride(rules.digest, checked_name(chain, "chain"), reason, by, until)
-    return _signed(unsigned, rules, key, out)
-
-
-def _signed(unsigned: AnyOverride, policy: Policy, key: Path, out: Path) -> SignedOverride:
-    """Sign an override and write it to a new file."""
     if out.exists():
         raise UsageError("the output exists already", where=out.name, remedy="Name another file.")
     signer = Key.load(key) if key.exists() else Key.make(key)
     signed = unsigned.sign(signer)
     out.write_bytes(signed.as_bytes())
-    is_listed = policy.recipients is not None and signer.public in policy.recipients.overriders
-    return SignedOverride(signed, is_listed)
+    return signed

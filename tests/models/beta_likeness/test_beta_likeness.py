@@ -15,7 +15,7 @@ from oracles import class_promises as plain
 from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.models.registry import make
 from sfumato.models.t_closeness.promise import TCloseness
-from sfumato.table.classes import GainLimit, WeightedClass, WeightedHistogram, is_below_log
+from sfumato.table.classes import GainLimit, is_below_log
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.promises import check_promise
 
@@ -163,20 +163,6 @@ def test_what_is_stated_as_allowed_is_allowed_and_no_more(held, others, beta):
     most = Fraction(limit.most(held, everyone))
     assert limit.allows(most, held, everyone)
     assert most == 0 or not limit.allows(most * (1 + Fraction(1, 2**48)), held, everyone)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@given(
-    counts=st.dictionaries(st.integers(0, 2), st.integers(1, 9), min_size=1),
-    beta=betas,
-    below=st.integers(1, 99),
-)
-def test_rational_counts_go_by_shares(kind, counts, beta, below):
-    overall = {0: 5, 1: 3, 2: 4}
-    weights = {v: Fraction(n, below) for v, n in counts.items()}
-    held = WeightedHistogram(FLAT, weights, np.array([5, 3, 4]))
-    found = kind("s", beta).keeps_weights(WeightedClass(held.total, {"s": held}))
-    assert found == holds(counts, overall, beta, enhanced=kind is EnhancedBetaLikeness)
 
 
 def test_policies_name_the_kind_and_enhanced_is_the_default():

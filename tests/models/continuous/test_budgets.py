@@ -6,22 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles.class_promises import classes_of
-from oracles.tiny_chains import S, chains, releases, table, two
+from oracles.tiny_chains import chains, releases, table, two
 from sfumato.models.continuous.chain import History
-from sfumato.models.continuous.people import RegisterRule
 from sfumato.models.continuous.watch import Continuity
 from sfumato.models.continuous.worlds import Decision
 from sfumato.models.contract import Answer
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
 from strategies import all_cuts
-
-
-@pytest.mark.parametrize(("k", "kept"), [(2, True), (3, False)])
-def test_positions_need_people_also_without_other_promises(k, kept):
-    classes = classes_of(S, [{0: 2}, {0: 1, 1: 2}])
-    assert RegisterRule(None, k, ()).positions_kept(classes) is kept
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, None])

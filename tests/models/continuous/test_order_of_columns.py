@@ -8,7 +8,7 @@ from oracles.tiny_chains import chains, exact, releases, table
 from sfumato.attacks.chain import part_of_release, same_release
 from sfumato.attacks.correspondence import correspondence
 from sfumato.models.continuous.promise import Continuous
-from sfumato.models.contract import Adversary, Promises
+from sfumato.models.contract import Promises
 from sfumato.models.l_diversity.promise import DistinctLDiversity
 from sfumato.search.contract import Aim
 from sfumato.search.top_down import top_down
@@ -65,13 +65,12 @@ def test_verdicts_on_the_next_release_are_those_of_one_order(drawn, k):
     assert found.holds == (truth >= k)
 
 
-@given(permuted_chains(rows=8), st.integers(1, 3), st.sampled_from(["target", "survivors", "register"]))
+@given(permuted_chains(rows=8), st.integers(1, 3), st.sampled_from(["target", "survivors"]))
 def test_plans_are_those_of_releases_in_the_order_of_the_table(drawn, k, kind):
     (trees, people, cuts), orders = drawn
     data = table(trees, people, order=orders[-1])
-    keys = {"adversary": Adversary.REGISTER} if kind == "register" else {"survivors": kind == "survivors"}
     promises = Promises((DistinctLDiversity("s", 2),)) if kind == "survivors" else Promises(())
-    asked = promises & Continuous(k, since="since", **keys)
+    asked = promises & Continuous(k, since="since", survivors=kind == "survivors")
 
     def planned(each):
         earlier = releases(trees, people, cuts[:-1], orders=each)

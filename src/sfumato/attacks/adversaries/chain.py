@@ -36,7 +36,6 @@ class CorrespondenceAttack:
     releases: tuple[Imprint, ...] = ()
     k: int | None = None
     method: Method = "exact"
-    register: bool = False
 
     name: ClassVar[str] = "correspondence"
     knows: ClassVar[str] = "all releases, somebody's key columns, and when that person came"
@@ -49,14 +48,14 @@ class CorrespondenceAttack:
     @classmethod
     def holding(cls, evidence: HeldReleases) -> CorrespondenceAttack:
         """Returns the attack of somebody who holds these releases."""
-        return cls(evidence.releases, evidence.k, register=evidence.register)
+        return cls(evidence.releases, evidence.k)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
         if len(self.releases) < 2:
             return []
         k = self.k or limits.asked_k or UNASKED
-        joint = correspondence(self.releases, method=self.method, register=self.register, k=k)
+        joint = correspondence(self.releases, method=self.method, k=k)
         return self.findings(joint, k)
 
     def findings(self, joint: Correspondence, k: int) -> list[Finding]:

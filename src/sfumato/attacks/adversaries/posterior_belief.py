@@ -95,8 +95,8 @@ class PosteriorBelief:
 
     @classmethod
     def holding(cls, evidence: HeldReleases) -> PosteriorBelief:
-        """Returns the attack of somebody who holds these releases."""
-        return cls(evidence.releases, evidence.table, evidence.sought, promised=evidence.promised)
+        """Returns the attack of somebody who holds these releases, of which nothing is promised together."""
+        return cls(evidence.releases, evidence.table, evidence.sought, promised=False)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published

@@ -20,7 +20,7 @@ from sfumato.models.parameters import (
 )
 from sfumato.models.registry import register
 from sfumato.system.verdict import Measure, Order, Verdict
-from sfumato.table.classes import Classes, GainLimit, WeightedClass, WeightedHistogram, gain_of, readings_of
+from sfumato.table.classes import Classes, GainLimit, gain_of, readings_of
 
 
 @dataclass(frozen=True)
@@ -72,20 +72,6 @@ class _BetaLikeness(ParametrizedPromise, RelativePromise):
                 measured, limit = max(gain, Fraction(0)), self._limit.most(holders, everyone)
         reason = "" if measured is not None or worst is None else "a class holds a value that the table lacks"
         return verdict(self, classes, truth, limit=limit, worst=worst, measured=measured, reason=reason)
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        exact = held.histograms[self.of]
-        folded = (exact.by_meaning(missing=missing) for missing in (True, False))
-        return all(self._keeps(reading) for reading in (exact, *folded))
-
-    def _keeps(self, histogram: WeightedHistogram) -> bool:
-        overall, total = histogram.overall.tolist(), histogram.total
-        everyone = sum(overall)
-        return all(
-            overall[v] > 0
-            and self._limit.allows(w * everyone / (total * overall[v]) - 1, overall[v], everyone)
-            for v, w in histogram.weights.items()
-        )
 
     def __str__(self) -> str:
         return f"{self.kind} beta-likeness of {self.of}, beta = {self.beta}"

@@ -23,7 +23,7 @@ from sfumato.models.parameters import (
 )
 from sfumato.models.registry import make, register
 from sfumato.system.verdict import ABSENCE, CERTAINTY, RECOGNITION, Bound, Order, Verdict
-from sfumato.table.classes import Classes, WeightedClass, WeightedHistogram
+from sfumato.table.classes import Classes
 from sfumato.table.microdata import Counts
 
 
@@ -83,9 +83,6 @@ class ConfidenceBounding(ParametrizedPromise, ClassPromise):
         guesses = Guesses.of(classes, self.of)
         truth, (worst, measured) = guesses.within(self.confidence), guesses.best()
         return verdict(self, classes, truth, limit=self.confidence, worst=worst, measured=measured)
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        return share_within(held.histograms[self.of], self.confidence)
 
     def __str__(self) -> str:
         return f"confidence bounding of {self.of}, at most {self.confidence}"
@@ -154,9 +151,6 @@ class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
             worst, reason = int(classes.people.argmin()), f"a class has fewer than {self.k} people"
         return verdict(self, classes, truth, limit=self.alpha, worst=worst, measured=measured, reason=reason)
 
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        return held.people >= self.k and share_within(held.histograms[self.of], self.alpha)
-
     def __str__(self) -> str:
         return f"(alpha, k)-anonymity of {self.of}, alpha = {self.alpha}, k = {self.k}"
 
@@ -214,10 +208,3 @@ class Guesses:
 def _shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:
     """Whether most / everybody <= limit."""
     return ~product_less(everybody, limit.numerator, most, limit.denominator)
-
-
-def share_within(histogram: WeightedHistogram, limit: Fraction) -> bool:
-    """Whether no value of a class with rational counts has more than this share, nor has a missing one."""
-    with_value, total = histogram.by_meaning(missing=False), histogram.total
-    most = max(with_value.weights.values(), default=Fraction(0))
-    return most <= limit * with_value.total and total - with_value.total <= limit * total

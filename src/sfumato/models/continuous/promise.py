@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sfumato.models.contract import (
     AdjustablePromise,
-    Adversary,
     ClassPromise,
     ColumnView,
     CrossReleasePromise,
@@ -18,10 +16,8 @@ from sfumato.models.contract import (
     IncrementalChecker,
     PolicyView,
     Promises,
-    is_relative,
 )
 from sfumato.models.parameters import (
-    ChoiceParam,
     ColumnParam,
     FlagParam,
     IntegerParam,
@@ -39,21 +35,7 @@ from sfumato.table.release_summary import Imprint, ProvedCandidates
 
 if TYPE_CHECKING:
     from sfumato.models.continuous.chain import ClassTable, History
-    from sfumato.models.continuous.people import RegisterRule
     from sfumato.models.continuous.worlds import Decider
-
-
-class AdversaryChoice(ChoiceParam):
-    """Who holds all releases."""
-
-    def read(self, value: object) -> Adversary:
-        return Adversary(super().read(value))
-
-    def write(self, value: Adversary) -> str:
-        return value.value
-
-    def plain(self, value: Adversary) -> str:
-        return value.value
 
 
 @register
@@ -70,11 +52,9 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
     published. Without either every row is old: the same people, recoded for another purpose. `hold` turns too
     small a batch into one that waits. `survivors` asks the policy's class promises of those who remain, too.
 
-    `adversary` says who holds all releases. A `target` knows the key values of one person, nobody else's:
-    then everybody keeps k candidates wherever somebody can be, and `survivors` may ask for numbers of values
-    alone. A `register` knows everybody's key values: then everybody shares a *position* (when they came, and
-    their class in every release since) with k people, every position keeps what `survivors` asks, and so does
-    what random worlds make of every two releases.
+    Whoever holds all releases knows the key values of one person, nobody else's: everybody keeps k candidates
+    wherever somebody can be, and `survivors` may ask for numbers of values alone. How likely a value is,
+    beside several tables, is promised in chains of groups (`chain:`).
 
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
@@ -90,7 +70,6 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
     person: str | None = None
     hold: bool = False
     survivors: bool = False
-    adversary: Adversary = Adversary.TARGET
     matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
     beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
@@ -117,12 +96,6 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
         ),
         FlagParam(
             "survivors", meaning="The other promises hold, too, of whoever remains beside all releases."
-        ),
-        AdversaryChoice(
-            "adversary",
-            tuple(Adversary),
-            meaning="Who holds all releases: target also has the key values of one person, register"
-            " everybody's.",
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {
@@ -188,13 +161,13 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
         return sentences
 
     def watch(self, table: Microdata) -> IncrementalChecker:
-        from sfumato.models.continuous.people import RegisterWatch  # noqa: PLC0415  # compiled kernels
-        from sfumato.models.continuous.watch import Continuity, SurelySurviving  # noqa: PLC0415  # they too
+        from sfumato.models.continuous.watch import (  # noqa: PLC0415  # compiled kernels
+            Continuity,
+            SurelySurviving,
+        )
 
         history = self._history(table)
         self._exists(history)
-        if self.adversary is Adversary.REGISTER:
-            return RegisterWatch(self._rule(history))
         survive = self._survive if self.survivors else None
         watch = Continuity(history, self.k, survive, proved=self._is_proved)
         left = watch.left_before
@@ -212,7 +185,7 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
         """From scratch: the release as it would be, beside every earlier one.
 
         `measured` is the fewest candidates of anybody; with three releases or more that is the refined bound,
-        and `holds` is decided exactly all the same. Against a register it is the smallest position.
+        and `holds` is decided exactly all the same.
         """
         from sfumato.models.continuous.chain import release_under  # noqa: PLC0415  # compiled kernels
         from sfumato.models.continuous.overlap import Overlap  # noqa: PLC0415  # compiled kernels
@@ -220,8 +193,6 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
         from sfumato.models.continuous.worlds import Decider  # noqa: PLC0415  # compiled kernels
 
         history = self._history(table)
-        if self.adversary is Adversary.REGISTER:
-            return self._verdict_by_positions(history, cuts)
         release = release_under(history, cuts)
         decider = Decider(history, self.k, proved=self._is_proved)
         least = self._fewest(decider, release)
@@ -243,7 +214,7 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
 
     def candidates(self, verdict: Verdict) -> ProvedCandidates | None:
         """What its verdict proves of everybody beside all releases."""
-        if verdict.holds is not True or self.adversary is Adversary.REGISTER:
+        if verdict.holds is not True:
             return None
         return ProvedCandidates(self.k, None if verdict.measured is None else int(verdict.measured))
 
@@ -274,31 +245,6 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
         left += [overlap.fewest_candidates(t).least for t in range(len(left), len(overlap.chain))]
         return min((n for n in left if n is not None), default=None)
 
-    def _verdict_by_positions(self, history: History, cuts: Cuts) -> Verdict:
-        """From scratch: every position, and every two releases, the new one among them."""
-        from sfumato.models.continuous.chain import release_under  # noqa: PLC0415  # compiled kernels
-        from sfumato.models.continuous.people import positions_of  # noqa: PLC0415  # compiled kernels
-
-        rule = self._rule(history)
-        reason = f"the smallest position beside {pluralize(len(history.releases), 'earlier release')}"
-        holds = rule.positions_kept(rule.people_at(positions_of(history, cuts)))
-        if holds:
-            tables = (*history.releases, release_under(history, cuts))
-            holds = all(rule.expectations_kept(*pair) for pair in combinations(tables, 2))
-            reason += "" if holds else "; two releases together make a value too likely"
-        return Verdict(str(self), holds, rule.smallest(cuts), self.k, evidence=self.evidence, reason=reason)
-
-    def _rule(self, history: History) -> RegisterRule:
-        from sfumato.models.continuous.people import RegisterRule  # noqa: PLC0415  # compiled kernels
-
-        promises = self.beside if self.survivors else ()
-        if unfit := [p.name for p in promises if not p.cone or is_relative(p)]:
-            raise UsageError(
-                f"{unfit[0]} is not judged beside earlier releases",
-                remedy="Leave survivors out, or give the promise a fixed reference.",
-            )
-        return RegisterRule(history, self.k, promises)
-
     def _survive(self, classes: Classes) -> bool:
         """Whether what survives of every class keeps the other promises."""
         return bool(Promises(self.beside).holds_on(classes).all())
@@ -311,10 +257,10 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
 
     def _refuse_beliefs(self) -> None:
         beliefs = Promises(self.beside).about_beliefs if self.survivors else ()
-        if beliefs and self.adversary is Adversary.TARGET:
+        if beliefs:
             raise UsageError(
-                f"{beliefs[0].name} beside earlier releases is judged against a register alone",
-                remedy="Say adversary: register, or leave survivors out.",
+                f"{beliefs[0].name} beside earlier releases is not judged by `continuous`",
+                remedy="Use `chain:`, where it holds for whoever has every release, or leave survivors out.",
             )
 
     def _exists(self, history: History) -> None:
@@ -335,5 +281,4 @@ class Continuous(ParametrizedPromise, CrossReleasePromise, AdjustablePromise):
             )
 
     def __str__(self) -> str:
-        against = ", against a register" if self.adversary is Adversary.REGISTER else ""
-        return f"continuous, k = {self.k}{against}"
+        return f"continuous, k = {self.k}"

@@ -11,7 +11,7 @@ from sfumato.models.contract import AdjustablePromise, ClassPromise, Truth
 from sfumato.models.parameters import IntegerParam, Parameter, ParametrizedPromise, verdict
 from sfumato.models.registry import register
 from sfumato.system.verdict import RECOGNITION, Bound, Order, Verdict
-from sfumato.table.classes import Classes, WeightedClass
+from sfumato.table.classes import Classes
 
 
 @register
@@ -65,9 +65,6 @@ class KAnonymity(ParametrizedPromise, ClassPromise, AdjustablePromise):
         worst = int(classes.people.argmin()) if len(classes) else None
         measured = None if worst is None else int(classes.people[worst])
         return verdict(self, classes, self.holds_on(classes), limit=self.k, worst=worst, measured=measured)
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        return held.people >= self.k
 
     def __str__(self) -> str:
         return f"k-anonymity, k = {self.k}"

@@ -28,7 +28,7 @@ from sfumato.models.parameters import (
 from sfumato.models.registry import register
 from sfumato.system.verdict import CERTAINTY, EVENNESS, VALUES, Bound, Measure, Order, Verdict
 from sfumato.table.arrays import sign_of_logs
-from sfumato.table.classes import Classes, Histogram, WeightedClass
+from sfumato.table.classes import Classes, Histogram
 from sfumato.table.microdata import Counts
 
 
@@ -104,9 +104,6 @@ class DistinctLDiversity(_LDiversity):
 
     def _distinct(self, classes: Classes) -> NDArray[np.int64]:
         return np.diff(values_of(classes, self.of).start)
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        return len(held.histograms[self.of].by_meaning(missing=False).weights) >= self.l
 
     def __str__(self) -> str:
         return f"distinct l-diversity of {self.of}, l = {self.l}"
@@ -221,10 +218,6 @@ class EntropyLDiversity(_LDiversity):
         low = _rounded_down(exact[worst])
         # An effective number of exactly l must not be reported as less.
         return worst, self.l if truth[worst] and low < self.l else low
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        counts = held.histograms[self.of].by_meaning(missing=False).in_whole_numbers().counts.tolist()
-        return len(counts) >= self.l and self._exactly(counts)
 
     def __str__(self) -> str:
         return f"entropy l-diversity of {self.of}, l = {self.l}"
@@ -346,11 +339,6 @@ class RecursiveLDiversity(_LDiversity):
         running = np.concatenate(([0], np.cumsum(falling)))
         head = running[np.minimum(begin + 1, end)] - running[begin]
         return head, running[end] - running[np.minimum(begin + self.l - 1, end)]
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        with_value = held.histograms[self.of].by_meaning(missing=False)
-        falling = sorted(with_value.weights.values(), reverse=True)
-        return bool(falling) and falling[0] < self.c * sum(falling[self.l - 1 :], Fraction(0))
 
     def __str__(self) -> str:
         return f"recursive (c, l)-diversity of {self.of}, c = {self.c}, l = {self.l}"

@@ -57,7 +57,7 @@ from sfumato.models.registry import register
 from sfumato.system.errors import BadData, BadPolicy
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import Evidence, Measure, Order, Verdict
-from sfumato.table.classes import Classes, Histogram, WeightedClass
+from sfumato.table.classes import Classes, Histogram
 from sfumato.table.microdata import JointColumn, Microdata, PartForm, Role
 
 # Terms in running text: those of a vocabulary, or all words.
@@ -480,10 +480,6 @@ class QuasiSensitiveDiversity(LabelPromise):
         place, measured = largest_ratio(pairs[:, 0], pairs[:, 1])
         return list(exact.values())[place], measured
 
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        whole = held.histograms[self.of].in_whole_numbers()
-        return self._limit.keeps(self.links_in(whole), whole, 0)
-
     def __str__(self) -> str:
         return f"quasi-sensitive (c, l)-diversity of {self.about_what}, c = {self.c}, l = {self.l}"
 
@@ -619,12 +615,6 @@ class QuasiSensitiveCloseness(LabelPromise, RelativePromise):
         target = self._prior(links, histogram).on(self.known.labels)
         floats = np.array([float(share) for share in target])
         return target, distances(*links.arrays(histogram), floats, DISTANCES.index(self.distance))
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        whole = held.histograms[self.of].in_whole_numbers()
-        links = self.links_in(whole)
-        target = self._prior(links, whole).on(self.known.labels)
-        return distance_from(links, whole, 0, target, self.distance) <= self._limit.most
 
     def _prior(self, links: Links, histogram: Histogram) -> Prior:
         if isinstance(self.prior, Prior):

@@ -30,7 +30,7 @@ from sfumato.models.parameters import (
 from sfumato.models.registry import register
 from sfumato.system.errors import BadPolicy
 from sfumato.system.verdict import SHIFT, Bound, Evidence, Order, Verdict
-from sfumato.table.classes import Classes, Histogram, WeightedClass
+from sfumato.table.classes import Classes, Histogram
 from sfumato.table.microdata import Counts
 from sfumato.table.taxonomy import ROOT, Nodes, Taxonomy
 
@@ -423,13 +423,6 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         cost = self._cost(compared, np.float64)
         whole = float(self._scale(compared) * compared.total) * compared.histogram.totals.astype(np.float64)
         return cost / whole, 64 * (len(compared.taxonomy.labels) + 8) * 2.0**-53
-
-    def keeps_weights(self, held: WeightedClass) -> bool:
-        whole = held.histograms[self.of].in_whole_numbers()
-        if not len(whole.counts):
-            return False
-        compared = self._compare(whole, whole)
-        return bool(self._within(compared, self._cost(compared, object))[0])
 
     def __str__(self) -> str:
         beside = "" if self.reference is None else BESIDE

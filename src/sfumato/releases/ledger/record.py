@@ -42,13 +42,13 @@ class ReleaseRecord:
     record that is not in the ledger yet has number 0.
 
     Versions for several recipients are records of one `event`, entered one after the other; `place` is the
-    folder of each below that of the event (none where there is one version). `override` says who allowed a
-    smaller k, and why; `weaker` who allowed a policy that promises less than the chain's first one, and which
-    parts do. `statement` is what the policy promises (`policy/strictness.py`). `table` is the digest of the
-    original table, `people` the marks of the people in it, while the release is being made; `ignore_chains`
-    names chains with the same people that it was not held against. `imported` says that the version was
-    handed out without the ledger and entered later: nothing was judged, and nothing is promised of it.
-    `states` are sentences on what the rows of the table are.
+    folder of each below that of the event (none where there is one version). `weaker` says who allowed a
+    policy that promises less than the chain's first one, and which parts do. `statement` is what the policy
+    promises (`policy/strictness.py`). `table` is the digest of the original table, `people` the marks of the
+    people in it, while the release is being made; `ignore_chains` names chains with the same people that it
+    was not held against. `imported` says that the version was handed out without the ledger and entered
+    later: nothing was judged, and nothing is promised of it. `states` are sentences on what the rows of the
+    table are.
     """
 
     release: str
@@ -62,7 +62,6 @@ class ReleaseRecord:
     taxonomies: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[str, Sequence[int]] | None = None
     trees: JsonMapping = field(default_factory=dict, repr=False)
-    override: JsonMapping | None = None
     weaker: JsonMapping | None = None
     ignore_chains: Sequence[str] = ()
     imported: bool = False
@@ -138,7 +137,7 @@ class ReleaseRecord:
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
 REMARKS = {"weaker": "weaker", "ignore_chains": "despite", "imported": "imported", "states": "states"}
 """Fields that are in a certificate where they say something, and what they are called in it."""
-KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "table", "event", "place", "figures")
+KEPT = ("taxonomies", "cuts", "trees", "statement", "table", "event", "place", "figures")
 """Fields that stay in the ledger."""
 
 

@@ -35,7 +35,6 @@ from sfumato.studio.views import (
     ReleasedFolder,
     ReleaseOrder,
     history_of,
-    overrides_in,
     publish,
     rehearse,
     releases_in,
@@ -78,8 +77,6 @@ def show(request: Request) -> Response:
         over_time=over_time([record for record, _ in history]),
         folders=releases_in(studio.folder.path),
         reports=_reports(studio),
-        overrides=() if policy is None else overrides_in(studio.folder.path, policy),
-        overriders=_overriders(policy),
         tolerance=_tolerance(policy),
     )
 
@@ -194,10 +191,7 @@ def _order(form: SentForm, studio: Studio) -> ReleaseOrder:
         )
     into = form.text("into", "").strip() or _free_name(studio)
     check_name(into)
-    overrides = form.all("override")
-    for name in overrides:
-        studio.folder.file(name)
-    return ReleaseOrder(names, form.text("chain", "").strip() or "main", into, overrides)
+    return ReleaseOrder(names, form.text("chain", "").strip() or "main", into)
 
 
 def _free_name(studio: Studio) -> str:
@@ -213,7 +207,7 @@ def _key(question: Question, order: ReleaseOrder) -> str:
 
 def _path(order: ReleaseOrder) -> str:
     fields = [("to", ", ".join(order.to)), ("chain", order.chain), ("into", order.into)]
-    return f"/release?{urlencode([*fields, *(('override', name) for name in order.overrides)])}"
+    return f"/release?{urlencode(fields)}"
 
 
 def _history(question: Question | None) -> tuple[tuple[tuple[ReleaseRecord, str], ...], SfumatoError | None]:
@@ -242,10 +236,6 @@ def _is_plain(file: Path) -> bool:
     return file.is_file() and not file.is_symlink()
 
 
-def _overriders(policy: Policy | None) -> tuple[str, ...]:
-    return () if policy is None or policy.recipients is None else policy.recipients.overriders
-
-
 def _tolerance(policy: Policy | None) -> int:
     """Returns how much more than the best a version may lose, in percent."""
     rule = None if policy is None else policy.recipients
@@ -258,12 +248,9 @@ def _same(question: Question, order: ReleaseOrder, rules: Policy) -> SameStep:
     for name in order.to:
         words += ["--to", name]
     words += [] if order.chain == "main" else ["--chain", order.chain]
-    for name in order.overrides:
-        words += ["--override", name]
     named: dict[str, object] = {"ledger": f"sqlite:///{LEDGER}", "into": order.into}
     named |= {"to": list(order.to)} if order.to else {}
     named |= {} if order.chain == "main" else {"chain": order.chain}
-    named |= {"overrides": list(order.overrides)} if order.overrides else {}
     call = python_call("", "sf.release", [question.name, policy], **named)
     yaml = yaml_part(rules.to_yaml(), "recipients") or yaml_part(rules.to_yaml(), "promises")
     return SameStep(

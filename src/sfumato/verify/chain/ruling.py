@@ -21,23 +21,18 @@ from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
 from sfumato.system.verdict import Verdict
 from sfumato.verify.chain.releases import (
-    JointlyJudgedValues,
-    JudgedValues,
     MarkedTree,
     Numbers,
     ReleaseTable,
     RememberedRelease,
     child_marks,
     on_newest_trees,
-    pair_entries,
-    pair_kept,
     text_marks,
     tuple_marks,
 )
-from sfumato.verify.chain.source import NOT_FROM_FILES, PositionRequest, SourcePositions
 from sfumato.verify.chain.worlds import Chosen, TooLarge, WorldBounds, WorldEquations, blocks, no_world
 from sfumato.verify.policy_data import PromiseData
-from sfumato.verify.registry import judge_of, undecided
+from sfumato.verify.registry import undecided
 from sfumato.verify.tables import (
     NO_LIMIT,
     FileForm,
@@ -45,7 +40,6 @@ from sfumato.verify.tables import (
     Relation,
     TextTable,
     header,
-    set_cell,
     strictly,
 )
 from sfumato.verify.trees import Text
@@ -191,12 +185,9 @@ def chain_verdict(
     """Returns the verdict on a promise about earlier releases, given as its plain data, beside all of them.
 
     Its k is what is judged; a promise that has none stays undecided. The number tells how many targets stay
-    open. `settled` are earlier rulings, as in `judge_chain`, and what that raises is raised here. A promise
-    that is kept against a register is not about candidates: see `files_alone`.
+    open. `settled` are earlier rulings, as in `judge_chain`, and what that raises is raised here.
     """
     judged = PromiseData(promise)
-    if judged.get("adversary") == "register":
-        return undecided(judged, NOT_FROM_FILES), 1
     k = judged.get("k")
     if not isinstance(k, int):
         return undecided(judged, f"no second judge for {judged.name} beside earlier releases"), 1
@@ -229,137 +220,6 @@ def _ruled(least: Numbers, most: Numbers, k: int) -> ChainRuling:
     number = highest if highest is not None or lowest is None else int(most[maybe].min())
     holds = False if few else None if open_ones else True
     return ChainRuling(holds, number, lowest == highest, few, open_ones)
-
-
-# Several tables put together by whoever has a register, judged from the original rows and published counts.
-#
-# Every position that somebody is in keeps what is promised, and so does what every two tables make likely.
-
-PromiseWords = Mapping[str, object]
-"""A promise as plain data."""
-
-
-@dataclass(frozen=True)
-class TablesTogether:
-    """What is asked of tables, by number: of positions, group by group, and of what pairs make likely."""
-
-    groups: tuple[tuple[tuple[int, ...], tuple[PromiseWords, ...]], ...]
-    pairs: tuple[tuple[int, int], ...] = ()
-    likely: tuple[PromiseWords, ...] = ()
-
-
-@dataclass(frozen=True)
-class TogetherRuling:
-    """A verdict for every promise that was asked, and the size of the smallest position looked at."""
-
-    verdicts: tuple[Verdict, ...]
-    smallest: int | None
-
-    @property
-    def holds(self) -> bool | None:
-        answers = [verdict.holds for verdict in self.verdicts]
-        return False if False in answers else None if None in answers else True
-
-
-def judge_source_file(
-    path: Path,
-    columns: Sequence[str],
-    request: PositionRequest,
-    question: TablesTogether,
-    *,
-    form: Mapping[str, str] | None = None,
-    memory: Memory = NO_LIMIT,
-) -> TogetherRuling | None:
-    """Returns the ruling on tables and the file that they were made from, read from its bytes.
-
-    `None` where the file is in another form than the judge reads: where it does not begin with `columns`, as
-    somebody else has read them. Raises where it is not the file that the tables were made from.
-    """
-    file_form = FileForm.of(form)
-    names = header(path, notes=True, form=file_form)
-    if names != tuple(columns):
-        return None
-
-    def ask(db: duckdb.DuckDBPyConnection) -> TextTable:
-        return _read(db, Relation.of_file(db, path, names, file_form), request)
-
-    return _rule(SourcePositions.of(strictly(path.name, ask, memory), request), question)
-
-
-class SourceRows:
-    """The original rows, handed over batch by batch; open while it is used in a `with`."""
-
-    def __init__(self, request: PositionRequest, *, memory: Memory = NO_LIMIT) -> None:
-        self.request = request
-        self.wanted = request.columns
-        self._rows = HandedRows(self.wanted, memory=memory)
-
-    def __enter__(self) -> Self:
-        self._rows.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._rows.__exit__()
-
-    def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
-        """Takes a batch of the wanted columns; `counts`: how many rows each row stands for, if not one."""
-        self._rows.add(batch, counts)
-
-    def rule(self, question: TablesTogether) -> TogetherRuling:
-        """Returns the ruling on all rows that were handed over."""
-        rows = self._rows.ask(lambda db, table: _read(db, table, self.request))
-        return _rule(SourcePositions.of(rows, self.request), question)
-
-
-def _read(db: duckdb.DuckDBPyConnection, table: Relation, request: PositionRequest) -> TextTable:
-    sets = request.policy.sets
-    set_cells = {name: set_cell(table, name, sets[name]) for name in request.wanted if name in sets}
-    return TextTable.of(db, table, request.wanted, computed=set_cells)
-
-
-def _rule(source: SourcePositions, question: TablesTogether) -> TogetherRuling:
-    verdicts: dict[str, Verdict] = {}
-    sizes: list[int] = []
-    for tables, promises in question.groups:
-        tally = source.tally(tables)
-        sizes += tally.people.tolist() if any(not p.get("columns") for p in promises) else []
-        for promise in map(PromiseData, promises):
-            _note(verdicts, replace(judge_of(promise)(tally, promise), reason="asked of every position"))
-    for first, second in question.pairs if question.likely else ():
-        entries = pair_entries(*source.sides(first, second))
-        for promise in map(PromiseData, question.likely):
-            holds = None if entries is None else pair_kept(entries, _values(source, promise), promise)
-            if holds is not True:
-                reason = "what two tables make likely breaks it" if holds is False else "too large to decide"
-                _note(
-                    verdicts, Verdict(str(promise), holds, None, 0, evidence=promise.evidence, reason=reason)
-                )
-    sizes = sizes or source.tally(range(len(source.labels))).people.tolist()
-    return TogetherRuling(tuple(verdicts.values()), min(sizes, default=None))
-
-
-def _values(source: SourcePositions, promise: PromiseData) -> JudgedValues | JointlyJudgedValues:
-    of_value = np.zeros(int(source.matching.max(initial=0)) + 1, np.int64)
-    if promise.get("jointly"):
-        columns = tuple(column for column, _ in promise.jointly)
-        cells, of_value[source.matching] = source.joint_cells[columns]
-        return JointlyJudgedValues(columns, cells, of_value, source.request.policy)
-    (column,) = promise.columns
-    tree, leaf = source.leaves[column]
-    of_value[source.matching] = leaf
-    overall = np.zeros(len(tree.values), np.int64)
-    np.add.at(overall, leaf, source.rows.counts)
-    return JudgedValues(column, tree, of_value, overall, source.request.policy)
-
-
-def _note(verdicts: dict[str, Verdict], verdict: Verdict) -> None:
-    """Keeps the worst verdict on every promise: broken, then open, then the narrowest."""
-    before = verdicts.get(verdict.promise)
-    rank = {False: 0, None: 1, True: 2}
-    if before is None or rank[verdict.holds] < rank[before.holds]:
-        verdicts[verdict.promise] = verdict
 
 
 # Does a table show the counts that a release is remembered by? Read again, from its bytes or its rows.
