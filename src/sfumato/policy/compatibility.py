@@ -792,7 +792,7 @@ def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
         yield Problem(
             (CHAIN,),
             "versions for recipients are not made of groups yet.",
-            "Drop recipients, or use the promise continuous instead of chain.",
+            "Drop recipients: everybody gets the same table.",
         )
     for place, promise in with_places(policy):
         if isinstance(promise, TablePromise):
