@@ -47,8 +47,6 @@ def test_it_has_ended_from_the_day_after_on(check, moment):
     [
         {"policy": "q" * 64},
         {"chain": "other"},
-        {"names": ["registry"]},
-        {"names": []},
         {"overriders": []},
         {"overriders": ["0" * 64]},
     ],

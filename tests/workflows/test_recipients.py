@@ -237,3 +237,12 @@ def test_a_chain_that_went_to_nobody_in_particular_has_no_versions(go, tmp_path)
     with pytest.raises(RefusedByHistory):
         go(people(), policy(), "two", NAMES)
     assert len(ledger(tmp_path).history()) == 1
+
+
+def test_a_chain_of_continuous_has_one_version_for_all(go, tmp_path):
+    words = {name: part for name, part in policy().to_dict().items() if name != "recipients"}
+    words["promises"] = [{"continuous": {"k": 4, "person": "name"}}]
+    with pytest.raises(UsageError, match="everybody gets the same version") as refused:
+        go(people(), words, "out", NAMES)
+    assert "`chain:`" in refused.value.remedy and not (tmp_path / "out").exists()
+    assert go(people(), words, "out", NAMES[0]).record.recipient == NAMES[0]

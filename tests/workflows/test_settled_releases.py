@@ -103,7 +103,6 @@ def test_what_a_ledger_tells_is_settled(kept):
     "harm",
     [
         {"imported": True},
-        {"override": {"k": 2}},
         {"figures": {"FA": 3, "BA": 3, "open": 1}},
         {"figures": {"FA": None, "BA": None}},
         {"figures": {"FA": "3", "BA": 3}},
