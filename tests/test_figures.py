@@ -65,12 +65,6 @@ IN_WORDS = [
         16,
     ),
     ("explanation/searches.md", "beyond five million combinations", "search.lattice.MOST_NODES", 5_000_000),
-    (
-        "limitations.md",
-        "more than twenty million cells",
-        "models.continuous.people.MOST_CELL_ENTRIES",
-        20_000_000,
-    ),
     ("limitations.md", "are more than 67 million", "search.class_term_removal.MOST_ROW_PAIRS", 2**26),
     ("limitations.md", "judged together, up to four", "models.quasi_sensitive.promise.MOST_TABLES", 4),
 ]
