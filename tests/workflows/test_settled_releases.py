@@ -195,11 +195,14 @@ def test_two_chains_in_turn_in_one_ledger_are_what_each_is_alone(tmp_path, start
 @pytest.mark.slow
 def test_a_release_that_promises_less_by_override_is_not_taken_over_by_others(tmp_path, starts):
     """Releases 3 and 4 promise k = 2, somebody signed for it; 5 promises k = 3 again, where that is left."""
-    key = Key.make(tmp_path / "berg.key")
+    key, levels = Key.make(tmp_path / "berg.key"), {"age": {"fixed": 1}, "zip": {"fixed": 1}}
     strict, lax = (
         Policy.from_dict(
             {
                 **POLICY,
+                "columns": {
+                    name: {**words, **levels.get(name, {})} for name, words in POLICY["columns"].items()
+                },
                 "promises": [{"continuous": {"k": k, "since": "batch"}}],
                 "recipients": {"overriders": [key.public]},
             }
