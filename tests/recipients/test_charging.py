@@ -1,4 +1,4 @@
-"""An innocent is charged in at most the stated share of traces, whatever leakers do who do not know symbols."""
+"""An innocent is charged in at most the stated share of traces, whatever is done without knowing symbols."""
 
 from __future__ import annotations
 

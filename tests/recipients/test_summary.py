@@ -14,13 +14,13 @@ from experiments.pattern_charts import (
     level_tree,
     quality_map,
 )
+from sfumato.recipients.trace_report import tracing_chart
 
 import sfumato as sf
 from papers.schrittwieser_2011 import GENDER, ROWS_I, table_i, table_v
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.recipients.patterns import classify
-from sfumato.recipients.trace_report import tracing_chart
 from sfumato.search.contract import Aim
 from sfumato.system.errors import UsageError
 from sfumato.system.presentation.charts import Chart, Diagram, draw

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
-from sfumato.recipients.trace import trace
+from sfumato.recipients.trace_patterns import trace_patterns
+from sfumato.recipients.traced_versions import POOL
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.table.cut import Cut
 from sfumato.table.frames import open_records
@@ -42,12 +44,8 @@ def recoding_of(table, cuts):
 
 @dataclass
 class ToyLedger:
-    """What a ledger would know after these releases.
+    """What a ledger would know after these releases."""
 
-    `named` says that whoever traces a leak knows that its columns are what they are called.
-    """
-
-    named: bool = False
     records: list[ReleaseRecord] = field(default_factory=list)
     memories: dict[str, Imprint | None] = field(default_factory=dict)
 
@@ -61,13 +59,12 @@ class ToyLedger:
         content=True,
         trees=True,
         event="",
-        suppressed=0,
-        unchanged=(),
+        pool=(),
     ):
-        """Enter a version of `table`, which lacks so many `suppressed` rows of the one that was released."""
+        """Enter a version of `table`, drawn from a `pool` of patterns if there is one."""
         recoding = recoding_of(table, cuts)
         release = uuid.uuid4().hex
-        self.memories[release] = Imprint.of(recoding, unchanged) if content else None
+        self.memories[release] = Imprint.of(recoding, ()) if content else None
         self.records.append(
             ReleaseRecord(
                 release,
@@ -78,7 +75,7 @@ class ToyLedger:
                 cuts={name: cut.nodes.tolist() for name, cut in cuts.items()},
                 trees=reading_trees(recoding) if trees else {},
                 event=event,
-                figures={"suppressed": suppressed},
+                figures={POOL: dict(zip(cuts, zip(*pool, strict=True), strict=True))} if pool else {},
                 sequence=sum(r.chain == chain for r in self.records) + 1,
             )
         )
@@ -87,12 +84,16 @@ class ToyLedger:
     def trace(self, leak, **options):
         rows = [leak] if isinstance(leak, dict) else leak
         source = open_records(rows) if isinstance(rows, list) else rows
-        if self.named:
-            ours = {name for record in self.records for name in record.taxonomies}
-            options = {"columns": {name: name for name in source.columns if name in ours}, **options}
-        return trace(source, self.records, memory=self.memories.__getitem__, **options)
+        return trace_patterns(source, self.records, memory=self.memories.__getitem__, **options)
 
 
-def found(result):
-    """All explanations, as sets."""
-    return {frozenset(coalition) for coalition in result.explanations}
+def found(result, most=3):
+    """All minimal coalitions that could have written every column, as the paper names them."""
+    sources = [set(recipients) for recipients in result.sources.values()]
+    names = sorted(set().union(*sources))
+    coalitions = []
+    for size in range(1, most + 1):
+        for group in map(frozenset, combinations(names, size)):
+            if all(group & source for source in sources) and not any(less < group for less in coalitions):
+                coalitions.append(group)
+    return set(coalitions)

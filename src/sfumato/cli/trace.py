@@ -32,35 +32,29 @@ from sfumato.system.errors import BadData, UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 LeakFile = Annotated[str, argument("LEAK", "A CSV, Parquet or JSON file: a table or a record.")]
-Original = Annotated[str | None, valued("--original", "FILE", "The table that the releases were made from.")]
-PolicyOf = Annotated[Path | None, valued("--policy", "POLICY", "The policy of the original.", short="-p")]
-MaxCoalitionSize = Annotated[
-    int, valued("--max-coalition-size", "N", "Look for coalitions of at most so many recipients.", least=1)
-]
+Error = Annotated[str, valued("--error", "SHARE", "The share of traces in which an innocent may be charged.")]
 Columns = Annotated[
     list[str] | None, valued("--column", "THEIRS=OURS", "Our name of a column of the leak; may be repeated.")
 ]
 
 
 @reads_data
-def trace(  # noqa: PLR0917  # Typer reads the options from here
+def trace(
     leak: LeakFile,
     ledger: LedgerUrl = "sqlite:///ledger.db",
     key: OpeningKey = None,
-    original: Original = None,
-    policy: PolicyOf = None,
-    max_coalition_size: MaxCoalitionSize = 3,
     chain: OneChain = None,
     column: Columns = None,
+    error: Error = "1/1000",
     engine: Engine = None,
     charts: Charts = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
     form: SourceForm = NO_FORM,
 ) -> None:
-    """Find out which recipients can have made a leak, alone or together.
+    """Find out whose copy leaked, and charge an innocent in at most a stated share of traces.
 
-    Writes nothing. Exits 0 whatever the answer is, even if the leak is not ours.
+    Exits 0 whatever the answer is, even if the leak is not ours.
 
     Example:  sfumato trace leak.csv --ledger sqlite:///ledger.db
     """
@@ -74,11 +68,9 @@ def trace(  # noqa: PLR0917  # Typer reads the options from here
             table_read_by(engine, leak, form),
             ledger=ledger,
             key=key,
-            original=None if original is None else table_read_by(engine, original),
-            policy=policy,
-            max_coalition_size=max_coalition_size,
             chain=chain,
             columns={theirs: ours for theirs, _, ours in pairs},
+            error=error,
             progress=progress,
         )
         drawn = draw_charts(result, charts)

@@ -233,7 +233,7 @@ def walk(
     return verdict
 
 
-# Boxes that hold a point: many boxes, many points, few different sides; of any kind, or of a box's own.
+# Boxes that hold a point: many boxes, many points, few different sides.
 
 BLOCK_POINTS = 1 << 16
 """Points that are looked at together."""
@@ -277,35 +277,6 @@ def boxes_with_points(sides: Int32s, low: Int32s, high: Int32s, points: Int32s) 
                     if x != _NONE and (axes > 0 or size > 0):
                         occupied[b] = True
                         break
-    return occupied
-
-
-@njit(cache=True)
-def boxes_with_points_of_kind(
-    sides: Int32s,
-    low: Int32s,
-    high: Int32s,
-    kind: Int64s,
-    points: Int32s,
-    start: Int64s,
-) -> NDArray[np.bool_]:
-    """Per box: whether some point of its kind lies in it.
-
-    Points of kind g are `points[start[g] : start[g + 1]]`; sides are those of `boxes_with_points`.
-    """
-    boxes, axes = sides.shape
-    occupied = np.zeros(boxes, np.bool_)
-    for b in range(boxes):
-        for i in range(start[kind[b]], start[kind[b] + 1]):
-            inside = True
-            for j in range(axes):
-                s = sides[b, j]
-                if not low[s] <= points[i, j] < high[s]:
-                    inside = False
-                    break
-            if inside:
-                occupied[b] = True
-                break
     return occupied
 
 

@@ -85,7 +85,7 @@ def charge(shown: Symbols, bias: Chances, versions: Symbols, *, error: Fraction 
 
 
 def charge_drawn(own: Whole, pool: Whole, *, error: Fraction = ERROR) -> Charges:
-    """Charges recipients whose versions were drawn from a pool without replacement, by scores of the same leak.
+    """Charges recipients whose versions were drawn from a pool without replacement, by their scores.
 
     `own` are the scores of what each recipient holds, `pool` those of all that could have been drawn. All
     others may be guilty, and what they hold was no more to be drawn for an innocent one.

@@ -1,47 +1,74 @@
-"""Tracing: from a leak and a ledger to everybody who could have made it, and how sure that is."""
+"""What a trace found: who is charged with a leak, who cannot be told apart, and on how much evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
-import numpy as np
-
-from sfumato.recipients.collusion import LARGEST_COALITION, Coalitions, Explanations
-from sfumato.recipients.evidence import LeakEvidence
-from sfumato.recipients.leak import Flags, Leak, read_leak, rows_held_by, rows_in_original, withheld_columns
-from sfumato.recipients.readings import with_other_readings
-from sfumato.recipients.trace_report import TraceResult, card, charts, document
-from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
-from sfumato.system.errors import BadData, UsageError
+from sfumato.recipients.charging import Charges
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, Printable
-from sfumato.system.presentation.charts import Figure
-from sfumato.system.progress import Progress, silent
-from sfumato.table.microdata import Microdata
-from sfumato.table.release_summary import Imprint
-from sfumato.table.source import Source
+from sfumato.system.presentation.cards import Card, Printable, pluralize
+from sfumato.system.presentation.charts import Chart, Figure
 
-if TYPE_CHECKING:
-    from sfumato.releases.ledger.record import ReleaseRecord
+MARKS, PATTERNS = "marks", "patterns"
+"""What versions differ by."""
+MOST_SHOWN = 10
+"""A card names so many recipients at most."""
+MOST_BARS = 30
+"""The chart shows so many recipients at most."""
+RAREST = 1_000_000
+"""Rarer accidents are said to be rarer than one in so many."""
 
-SAMPLED_VERSIONS = 8
-"""So many versions, spread over the ledger, say which rows exist at all."""
-MOST_COMPARED = 32
-"""The content of so many versions is compared, first of all those of suspects."""
 
-ImprintLookup = Callable[[str], Imprint | None]
-"""Returns the imprint of a release, by its name; `None` if the ledger keeps none."""
+@dataclass(frozen=True)
+class Suspect:
+    """A recipient beside a leak.
+
+    By marks, `agree` of the `groups` whose mark the leak shows, and that are in the recipient's version, have
+    the mark that it has. By patterns it is a score: cells of the leak that are just as in the version count
+    for it, those that are finer against it. `tail` is how often an innocent fits the leak as well.
+    """
+
+    recipient: str
+    agree: int
+    groups: int
+    tail: Fraction
+    charged: bool
+
+    @property
+    def chance(self) -> str:
+        """The tail in words."""
+        if self.tail >= Fraction(1, 2):
+            return "an innocent fits as well"
+        one_in = int(1 / self.tail) if self.tail else RAREST
+        if one_in >= RAREST:
+            return f"an innocent fits as well in less than 1 of {RAREST:,} traces"
+        return f"an innocent fits as well in 1 of {one_in:,} traces"
+
+    def as_dict(self) -> JsonObject:
+        return {**vars(self), "tail": float(self.tail)}
+
+
+@dataclass(frozen=True)
+class LeakColumns:
+    """How the columns of a leak were read: our names, those that differ there, and those left aside."""
+
+    ours: tuple[str, ...]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace(TraceResult, Printable):
-    """Who could have made a leak: names of recipients and columns, levels and counts; no cell value.
+class Trace(Printable):
+    """Who is charged with a leak; names of recipients and columns, and counts, but no cell value.
 
-    `explanations` are all minimal coalitions of at most `max_coalition_size` recipients; `certain` are those
-    in every one of them. `matches` counts the rows that exist in the original, if that was given.
+    `suspects` are all recipients, those first who fit best. An innocent one is among the `charged` in at most
+    `error` of all traces, whatever was done to the leak by people who do not know the coins of the ledger.
+    `rows` counts those of the leak: all, and those that are `ours`, which fit what was published. `groups` is
+    the evidence: by marks, how many groups show theirs; by patterns, from how many patterns versions were
+    drawn. `alone` could have made all rows from what they hold, and `sources` says the same of every column:
+    that is no evidence, since whoever guesses may hold less.
 
     >>> import polars as pl, sfumato as sf
     >>> from tempfile import TemporaryDirectory
@@ -51,158 +78,161 @@ class Trace(TraceResult, Printable):
     ...     ledger = f"sqlite:///{home}/ledger.db"
     ...     receipt = sf.release(people, policy, ledger=ledger, into=f"{home}/first", to="north")
     ...     trace = sf.trace(f"{home}/first/data.csv", ledger=ledger)
-    >>> list(trace.explanations), trace.rows["ours"]
-    ([('north',)], 4)
+    >>> trace.rows["ours"], trace.charged, trace.alone
+    (4, (), ('north',))
     """
 
+    by: str
+    chain: str | None
+    rows: Mapping[str, int]
+    columns: LeakColumns
+    suspects: tuple[Suspect, ...]
+    groups: int
+    error: Fraction
+    reported: int = 0
+    traces: int | None = None
+    alone: tuple[str, ...] = ()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def ours(self) -> bool:
+        """Whether any row fits what was published."""
+        return self.rows["ours"] > 0
+
+    @property
+    def charged(self) -> tuple[str, ...]:
+        """The recipients who are charged."""
+        return tuple(s.recipient for s in self.suspects if s.charged)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The others: they cannot be told apart."""
+        return tuple(s.recipient for s in self.suspects if not s.charged)
+
+    def values(self) -> list[str]:
+        """Returns the texts that could not be read, for whoever asked to see them; no card shows them."""
+        return [f"{name}: {', '.join(map(repr, texts))}" for name, texts in self.unreadable.items()]
+
     def charts(self) -> tuple[Figure, ...]:
-        """Returns the levels of the leak beside those of the first suspects, and suspects by their fit."""
-        return charts(self)
+        """Returns how well every recipient fits the leak."""
+        if not self.ours or not self.groups:
+            return ()
+        fits = [(s.recipient, float(1 - s.tail)) for s in self.suspects[:MOST_BARS]]
+        axes = ("recipient", "share of innocents who fit less well")
+        return (Chart("suspects", "How well each recipient fits the leak", "bars", axes, fits, percent=True),)
 
     def card(self) -> Card:
         """Returns the trace in a few lines."""
-        return card(self)
+        return Card(self._title(), self._lines(), notes=self._notes())
 
     def as_dict(self) -> JsonObject:
         """Returns the trace as JSON."""
-        return document(self)
+        return {
+            "ours": self.ours,
+            "by": self.by,
+            "chain": self.chain,
+            "charged": list(self.charged),
+            "undecided": list(self.undecided),
+            "error": str(self.error),
+            "suspects": [s.as_dict() for s in self.suspects],
+            "groups": self.groups,
+            "reported": self.reported,
+            "traces": self.traces,
+            "rows": dict(self.rows),
+            "columns": {
+                "ours": list(self.columns.ours),
+                "renamed": dict(self.columns.renamed),
+                "unknown": list(self.columns.unknown),
+            },
+            "alone": list(self.alone),
+            "sources": {name: list(recipients) for name, recipients in self.sources.items()},
+        }
 
     def __repr__(self) -> str:
-        counts = f"{len(self.explanations)} explanations, {len(self.certain)} certain"
-        return f"Trace({'ours' if self.ours else 'not ours'}, {counts})"
+        return f"Trace({'ours' if self.ours else 'not ours'}, {len(self.charged)} charged)"
 
+    def _title(self) -> str:
+        if not self.ours:
+            return "not ours: no row of the leak fits what was published"
+        if not self.charged:
+            return "ours, but nobody is charged: the recipients cannot be told apart"
+        bound = f"{self.error.numerator} of {self.error.denominator:,} traces"
+        return f"traced to {' and '.join(self.charged)}: an innocent is charged in at most {bound}"
 
-def trace(
-    source: Source,
-    records: Sequence[ReleaseRecord],
-    *,
-    memory: ImprintLookup,
-    original: Microdata | None = None,
-    max_coalition_size: int = 3,
-    chain: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    progress: Progress = silent,
-) -> Trace:
-    """Reads a leak and compares it with every version of the records; returns who could have made it."""
-    if not 1 <= max_coalition_size <= LARGEST_COALITION:
-        raise UsageError(
-            f"max_coalition_size is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual."
+    def _lines(self) -> list[tuple[str, ...]]:
+        lines: list[tuple[str, ...]] = [
+            ("rows", f"{self.rows['ours']:,} of {self.rows['all']:,} fit what was published")
+        ]
+        lines.append(("columns", ", ".join(self.columns.ours)))
+        lines += [("", f"{ours} is called {theirs} there") for ours, theirs in self.columns.renamed.items()]
+        lines += [
+            ("", f"{name} left aside", "next to nothing in it can be read") for name in self.columns.unknown
+        ]
+        if not self.ours:
+            return lines
+        lines.append(("evidence", self._evidence()))
+        for suspect in self.suspects[:MOST_SHOWN]:
+            word = "charged" if suspect.charged else "not charged"
+            lines.append((suspect.recipient, word, self._fit(suspect), suspect.chance))
+        if len(self.suspects) > MOST_SHOWN:
+            lines.append(("", f"and {len(self.suspects) - MOST_SHOWN:,} more, not charged"))
+        return lines
+
+    def _evidence(self) -> str:
+        if self.by == PATTERNS:
+            return f"versions drawn from {pluralize(self.groups, 'pattern')}"
+        left = f", {self.reported:,} left out: reported before" if self.reported else ""
+        return f"marks of {pluralize(self.groups, 'group')}{left}"
+
+    def _fit(self, suspect: Suspect) -> str:
+        if self.by == PATTERNS:
+            return f"score {suspect.agree:,}"
+        return f"{suspect.agree:,} of {suspect.groups:,} marks agree"
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.charged:
+            notes.append("A charge says whose copy it is, not who acted: a copy can be stolen.")
+        if self.ours and self.by == PATTERNS and not self.charged:
+            notes.append(self._few_patterns())
+        if self.alone and self.by == PATTERNS and self.ours:
+            notes.append(
+                f"Without a guess these could have made all rows alone: {', '.join(self.alone[:MOST_SHOWN])}."
+            )
+        if self.traces is not None:
+            notes.append(
+                f"{pluralize(self.traces, 'leak has', 'leaks have')} been traced with this ledger: the error"
+                " counts anew for each of them."
+            )
+        return notes
+
+    def _few_patterns(self) -> str:
+        drawable = self.groups - len(self.suspects) + 1
+        if self.groups == 0:
+            return "These versions were not drawn by coins, so nobody can be charged."
+        least = Fraction(len(self.suspects), max(1, drawable))
+        return (
+            f"{self.groups:,} patterns for {pluralize(len(self.suspects), 'recipient')} charge nobody"
+            f" unless an error of {least} is allowed. Marks can (recipients: by: marks)."
         )
-    issued, lookup = IssuedVersions.of(records, chain=chain), cache(memory)
-    sample = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
-    unchanged = [name for imprint in sample if imprint is not None for name in imprint.unchanged]
-    leak = read_leak(source, issued, columns=columns, unchanged=unchanged, progress=progress)
-    return trace_leak(leak, issued, memory=lookup, original=original, max_coalition_size=max_coalition_size)
 
 
-def trace_leak(
-    leak: Leak,
-    issued: IssuedVersions,
+def found_by(
+    by: str,
+    charges: Charges,
+    names: Sequence[str],
     *,
-    memory: ImprintLookup,
-    original: Microdata | None = None,
-    max_coalition_size: int = 3,
+    chain: str | None,
+    rows: Mapping[str, int],
+    columns: LeakColumns,
+    groups: int,
+    reported: int = 0,
 ) -> Trace:
-    """Returns who could have made a leak that has been read."""
-    if not leak.legible.any():
-        raise _no_row_readable(leak)
-    real = None if original is None else rows_in_original(leak, original, leak.legible)
-    evidence = LeakEvidence.of(leak, issued.of_columns(leak.names), real=real)
-    search = _TraceSearch(evidence, memory, max_coalition_size)
-    as_called = search.find_explanations()
-    explanations, named = search.read_otherwise(as_called, issued, original)
-    return Trace(
-        explanations, max_coalition_size, search.evidence, search.coalitions, search.imprints, original, named
+    """Returns the trace that charges come to; whoever fits best is first."""
+    charged = set(charges.charged)
+    order = sorted(range(len(names)), key=lambda i: (charges.tails[i], -charges.agree[i], i))
+    suspects = tuple(
+        Suspect(names[i], charges.agree[i], charges.groups[i], charges.tails[i], i in charged) for i in order
     )
-
-
-@dataclass(eq=False)
-class _TraceSearch:
-    """The versions whose imprints have been compared with a leak, and the evidence they gave."""
-
-    evidence: LeakEvidence
-    memory: ImprintLookup
-    max_coalition_size: int
-    imprints: dict[int, Imprint | None] = field(default_factory=dict)
-
-    def find_explanations(self) -> Explanations:
-        """Returns the explanations, after comparing the versions of suspects until no new suspects appear.
-
-        Where the original is not there to say which rows exist, a sample of versions is compared first.
-        """
-        if self.evidence.real is None:
-            self._compare(_spread(self._versions, SAMPLED_VERSIONS))
-            if not self.evidence.ours.any():
-                self._compare(range(len(self._versions)))
-        while True:
-            explanations = self.coalitions.explanations(self.max_coalition_size)
-            size = {name: smallest for name, (smallest, _) in explanations.involving.items()}
-            wanted = [v for v, version in enumerate(self._versions) if version.recipient in size]
-            wanted.sort(key=lambda v: size[self._versions[v].recipient])
-            fresh = [v for v in wanted if v not in self.imprints][
-                : max(0, MOST_COMPARED - len(self.imprints))
-            ]
-            if not fresh or not self._compare(fresh):
-                return explanations
-
-    def read_otherwise(
-        self, as_called: Explanations, issued: IssuedVersions, original: Microdata | None
-    ) -> tuple[Explanations, tuple[str, ...]]:
-        """Returns the explanations in all readings of the leak, and whom only the names of columns charge."""
-        pairs = [(self._versions[v].release, i) for v, i in self.imprints.items() if i is not None]
-        as_read = self.coalitions
-        self.evidence = with_other_readings(self.evidence, issued, pairs, original)
-        if not self.evidence.readings and not self.evidence.uncounted:
-            return as_called, ()
-        explanations = self.coalitions.explanations(self.max_coalition_size)
-        charged = self.coalitions.certain(explanations, self.max_coalition_size)
-        named = as_read.certain(as_called, self.max_coalition_size)
-        return explanations, tuple(name for name in named if name not in charged)
-
-    @property
-    def coalitions(self) -> Coalitions:
-        """What an explanation needs, by the evidence so far."""
-        return Coalitions(self.evidence.recipients, self.evidence.demands())
-
-    @property
-    def _versions(self) -> Sequence[HeldVersion]:
-        return self.evidence.knowledge.issued.versions
-
-    def _compare(self, versions: Iterable[int]) -> bool:
-        """Compares some versions with the leak; returns whether that gave evidence."""
-        rows_by_version: dict[int, Flags] = {}
-        absent: list[tuple[int, str]] = []
-        leak, readable = self.evidence.leak, self.evidence.leak.legible & ~self.evidence.finer
-        unchanged = self.evidence.unchanged
-        for v in versions:
-            if v in self.imprints:
-                continue
-            version = self._versions[v]
-            imprint = self.imprints[v] = self.memory(version.release)
-            if imprint is not None and (rows := rows_held_by(leak, version, imprint, readable)) is not None:
-                rows_by_version[v] = rows
-                unchanged = unchanged.learn(leak, version, imprint, rows)
-                absent += [(v, name) for name in withheld_columns(leak, version, imprint)]
-        if rows_by_version:
-            self.evidence = self.evidence.learn(rows_by_version, frozenset(absent), unchanged)
-        return bool(rows_by_version)
-
-
-def _spread(versions: Sequence[HeldVersion], most: int) -> list[int]:
-    """Returns one version of each of the last events; where these are few, more versions, evenly apart."""
-    last = {version.event: v for v, version in enumerate(versions)}
-    apart = [round(i * (len(versions) - 1) / max(1, most - 1)) for i in range(most)]
-    return list(dict.fromkeys([*reversed(last.values()), *apart]))[: max(most, min(len(last), 2 * most))]
-
-
-def _no_row_readable(leak: Leak) -> BadData:
-    columns = ", ".join(
-        f"{name} {int(np.count_nonzero(readable))} of {len(readable)}"
-        for name, readable in zip(leak.names, leak.readable, strict=True)
-        if not readable.all()
-    )
-    return BadData(
-        f"no row of the leak can be read: each holds a value that no version could show ({columns} known)",
-        remedy="Leave out columns that were changed; if none was, it is not ours.",
-        values=[text for texts in leak.unreadable_texts().values() for text in texts],
-    )
+    return Trace(by, chain, rows, columns, suspects, groups, charges.error, reported)

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.system.errors import BadInput, UsageError
 from sfumato.table.release_summary import ReadingTree, trees_in
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.record import ReleaseRecord
 
+Cuts = tuple[tuple[int, ...], ...]
+"""For every key column the nodes of a cut."""
 UNNAMED = "(unnamed)"
 """Whoever received a release that names no recipient: anybody, perhaps."""
+POOL = "drawn_from"
+"""The figure of a release that says, column by column, the levels of all patterns it was drawn from."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,18 @@ class HeldVersion:
     `event` is common to the versions that were made of one table for several recipients; a version is `whole`
     if it shows every row of that table.
     `cuts` is `None` where the ledger does not say how columns were recoded, or cannot read their values: then
-    nothing can be ruled out about it.
+    nothing can be ruled out about it. `pool` holds the cuts of all versions that coins could have drawn
+    in its place; none where it was not drawn.
     """
 
     recipient: str
     release: str
     event: str
-    chain: str
-    sequence: int
     whole: bool
     columns: tuple[str, ...]
     digests: tuple[str, ...]
-    cuts: tuple[tuple[int, ...], ...] | None
+    cuts: Cuts | None
+    pool: tuple[Cuts, ...] = ()
 
     def cut_of(self, tree: ReadingTree) -> tuple[int, ...] | None:
         """Returns the cut of the column that this tree is of; `None` where it is read by another tree."""
@@ -46,11 +47,6 @@ class HeldVersion:
             return None
         j = self.columns.index(tree.name)
         return self.cuts[j] if self.digests[j] == tree.digest else None
-
-    @property
-    def title(self) -> str:
-        """The chain of the release, and its number there."""
-        return f"{self.chain} {self.sequence}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,17 +84,6 @@ class IssuedVersions:
         return tuple(dict.fromkeys(version.recipient for version in self.versions))
 
     @cached_property
-    def owner(self) -> NDArray[np.intp]:
-        """The recipient of every version, as a number."""
-        number = {name: i for i, name in enumerate(self.recipients)}
-        return np.array([number[version.recipient] for version in self.versions], np.intp)
-
-    @cached_property
-    def unread(self) -> tuple[str, ...]:
-        """Those who received something whose pattern is not known."""
-        return tuple(dict.fromkeys(v.recipient for v in self.versions if v.cuts is None))
-
-    @cached_property
     def columns(self) -> Mapping[str, tuple[ReadingTree, ...]]:
         """The trees of every key column."""
         by_column: dict[str, dict[str, ReadingTree]] = {}
@@ -107,13 +92,6 @@ class IssuedVersions:
                 if (name, digest) in self.trees:
                     by_column.setdefault(name, {})[digest] = self.trees[name, digest]
         return {name: tuple(trees.values()) for name, trees in by_column.items()}
-
-    def known_nodes(self, tree: ReadingTree) -> NDArray[np.bool_]:
-        """Flags the nodes of a tree that some version shows, or shows in more detail."""
-        issued_nodes = np.zeros(len(tree.parent), dtype=bool)
-        for cut in {v.cut_of(tree) for v in self.versions} - {None}:
-            issued_nodes |= tree.knows(cut or ())
-        return issued_nodes
 
     def of_columns(self, names: Sequence[str]) -> IssuedVersions:
         """Returns only the versions that have one of these columns: the others say nothing about them."""
@@ -125,17 +103,22 @@ def _version(record: ReleaseRecord, trees: Mapping[tuple[str, str], ReadingTree]
     listed = [str(words.get("name")) for words in record.trees.get("columns", ())]
     columns = tuple(sorted(record.taxonomies, key=lambda n: listed.index(n) if n in listed else len(listed)))
     digests = tuple(record.taxonomies[name] for name in columns)
-    cuts = record.cuts
-    readable = cuts is not None and set(cuts) == set(columns)
-    readable = readable and bool(columns) and all(p in trees for p in zip(columns, digests, strict=True))
-    return HeldVersion(
-        record.recipient or UNNAMED,
-        record.release,
-        record.event or record.release,
-        record.chain,
-        record.sequence,
-        not record.figures.get("suppressed"),
-        columns,
-        digests,
-        tuple(tuple(cuts[name]) for name in columns) if readable and cuts is not None else None,
-    )
+    own = [trees.get(pair) for pair in zip(columns, digests, strict=True)]
+    known = [tree for tree in own if tree is not None]
+    cuts: Cuts | None = None
+    pool: tuple[Cuts, ...] = ()
+    if record.cuts is not None and columns and set(record.cuts) == set(columns) and len(known) == len(own):
+        cuts = tuple(tuple(record.cuts[name]) for name in columns)
+        pool = _pool(record.figures.get(POOL), known)
+    recipient, event = record.recipient or UNNAMED, record.event or record.release
+    whole = not record.figures.get("suppressed")
+    return HeldVersion(recipient, record.release, event, whole, columns, digests, cuts, pool)
+
+
+def _pool(levels: Mapping[str, Sequence[int]] | None, trees: Sequence[ReadingTree]) -> tuple[Cuts, ...]:
+    """Returns the cuts of the patterns that a version was drawn from."""
+    if levels is None or set(levels) != {tree.name for tree in trees}:
+        return ()
+    cuts = [[tuple(tree.level_nodes(level).tolist()) for level in range(tree.height + 1)] for tree in trees]
+    by_column = [[cut[level] for level in levels[tree.name]] for cut, tree in zip(cuts, trees, strict=True)]
+    return tuple(zip(*by_column, strict=True))

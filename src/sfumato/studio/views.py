@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,6 @@ from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies.files import Branch, NestedTree
 from sfumato.policy.yaml import MOST_FILE_BYTES
-from sfumato.recipients.trace import Trace
 from sfumato.releases.certificate import CERTIFICATE
 from sfumato.releases.ledger.erasure import withdrawals
 from sfumato.releases.ledger.ledger import Ledger
@@ -44,7 +42,7 @@ from sfumato.studio.table_view import ChartView
 from sfumato.system.disk import LARGEST_NOTE, read_document
 from sfumato.system.errors import BadInput, SfumatoError, UsageError, short
 from sfumato.system.json_object import JsonObject, read_json
-from sfumato.system.presentation.cards import Lines, format_number
+from sfumato.system.presentation.cards import format_number
 from sfumato.system.progress import Progress, one_step
 from sfumato.table.microdata import Role
 from sfumato.table.survey import ColumnSurvey
@@ -536,96 +534,39 @@ def _version(receipt: Receipt) -> VersionView:
     )
 
 
-# The work of the page Trace: whose copy a leak is, with what evidence, and how often that would be wrong.
+# The work of the page Trace: whose copy a leak is, and how often an innocent would fit it as well.
 
 MOST_SHOWN = 20
-"""So many explanations and suspects are shown."""
-
-
-@dataclass(frozen=True)
-class SuspectView:
-    """A recipient in an explanation, and what incriminates them."""
-
-    recipient: str
-    certain: bool
-    alone: bool
-    rows: int | None
-    release: str
-    only: tuple[str, ...]
-    columns: tuple[tuple[str, str, str, int], ...]
-
-
-@dataclass(frozen=True)
-class ChargeView:
-    """The chance that a charge is false: if recipients made the leak, and if it is somebody else's table.
-
-    `open` says that nothing is known of the second: any table so coarse would fit.
-    """
-
-    recipients: str
-    outside: str
-    open: bool
-    assumptions: tuple[str, ...]
+"""So many recipients are shown."""
 
 
 @dataclass(frozen=True)
 class TraceView:
-    """What a leak tells: names of recipients and columns, levels and counts; `verdict` in a sentence."""
+    """What a leak tells: names of recipients and columns, and counts; `verdict` in a sentence.
+
+    `suspects` are recipients, whether they are charged, and how often an innocent fits as well.
+    """
 
     ours: bool
     verdict: str
-    certain: tuple[str, ...]
-    explanations: tuple[tuple[str, ...], ...]
-    count: int
-    complete: bool
+    charged: tuple[str, ...]
     rows: Mapping[str, int]
-    suspects: tuple[SuspectView, ...]
-    charge: ChargeView | None
+    suspects: tuple[tuple[str, bool, str], ...]
     notes: tuple[str, ...]
-    lines: Lines
     charts: tuple[ChartView, ...]
 
 
-def trace_leak(leak: Path, question: Question | None, ledger: str, *, progress: Progress) -> TraceView:
-    """Returns who can have made a leak; with a question its rows are also looked up in the original."""
-    original = None if question is None else question.data
-    policy = None if question is None else question.policy()
-    traced = trace(leak, ledger=ledger, original=original, policy=policy, progress=progress)
+def trace_leak(leak: Path, ledger: str, *, progress: Progress) -> TraceView:
+    """Returns whose copy a leak is."""
+    traced = trace(leak, ledger=ledger, progress=progress)
     with one_step(progress, "drawing"):
-        return _trace_view_view(traced)
-
-
-def _trace_view_view(traced: Trace) -> TraceView:
-    card, charge = traced.card(), traced.false_charge
-    return TraceView(
-        traced.ours,
-        card.title,
-        traced.certain,
-        tuple(tuple(coalition) for coalition in islice(traced.explanations, MOST_SHOWN)),
-        len(traced.explanations),
-        traced.explanations.complete,
-        dict(traced.rows),
-        tuple(
-            SuspectView(
-                suspect.recipient,
-                suspect.certain,
-                suspect.smallest == 1,
-                suspect.rows,
-                str(suspect.release),
-                tuple(" + ".join(names) for names in suspect.only),
-                tuple((c.column, c.leaked_level, c.held_level, c.as_held) for c in suspect.columns),
-            )
-            for suspect in traced.suspects[:MOST_SHOWN]
-        ),
-        None
-        if charge is None
-        else ChargeView(
-            format_number(charge.probability),
-            format_number(charge.outside.probability),
-            charge.outside.probability >= 1,
-            (*charge.assumptions, *charge.outside.assumptions),
-        ),
-        tuple(card.notes),
-        tuple(tuple(line) for line in card.lines),
-        tuple(ChartView.of(chart) for chart in traced.charts()),
-    )
+        card = traced.card()
+        return TraceView(
+            traced.ours,
+            card.title,
+            traced.charged,
+            dict(traced.rows),
+            tuple((s.recipient, s.charged, s.chance) for s in traced.suspects[:MOST_SHOWN]),
+            tuple(card.notes),
+            tuple(ChartView.of(chart) for chart in traced.charts()),
+        )

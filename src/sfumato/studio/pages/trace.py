@@ -16,7 +16,6 @@ from sfumato.studio.page import (
     action,
     command,
     ledger_path,
-    question_of,
     render,
     studio_of,
     to,
@@ -41,7 +40,6 @@ def show(request: Request) -> Response:
         step=STEP,
         same=_same(leak, studio.policy.text or ""),
         begun=ledger_path(studio).exists(),
-        question=question_of(studio),
         leak=leak,
         job=job,
         view=None if job is None else job.value,
@@ -53,13 +51,7 @@ async def upload(request: Request) -> Response:
     studio = studio_of(request)
     leaks = await run_in_threadpool(_emptied, studio)
     await receive_file(request, leaks)
-    await run_in_threadpool(_begin, studio, original=False)
-    return to("/trace")
-
-
-def again(request: Request, form: SentForm) -> Response:
-    """Traces the leak again, its rows looked up in the original or not."""
-    _begin(studio_of(request), original=form.text("original", "") == "yes")
+    await run_in_threadpool(_begin, studio)
     return to("/trace")
 
 
@@ -82,15 +74,14 @@ def chart(request: Request) -> Response:
     return Response(status_code=404)
 
 
-def _begin(studio: Studio, *, original: bool) -> None:
+def _begin(studio: Studio) -> None:
     leak = _leak(studio)
     if leak is None:
         raise UsageError("there is no leak to trace", remedy="Drop one.")
     if not ledger_path(studio).exists():
         raise UsageError("nothing was released from this folder yet", remedy="Release a table first.")
-    question = question_of(studio) if original else None
     ledger = f"sqlite:///{ledger_path(studio)}"
-    studio.jobs.start(STEP, leak.stamp, "/trace", trace_leak, leak.path, question, ledger)
+    studio.jobs.start(STEP, leak.stamp, "/trace", trace_leak, leak.path, ledger)
 
 
 def _leaks(studio: Studio) -> OpenedFolder:
@@ -124,7 +115,6 @@ def _same(leak: DataChoice | None, policy: str) -> SameStep:
 routes = [
     Route("/trace", show),
     Route("/trace/upload", upload, methods=["POST"]),
-    Route("/trace/again", action(again), methods=["POST"]),
     Route("/trace/forget", action(forget), methods=["POST"]),
     Route("/trace/charts/{name:str}.svg", chart),
 ]
