@@ -1,5 +1,5 @@
 """Fingerprints: the paper's tables and figures, and on Adult (ARX's hierarchies, 12,960 patterns) how many
-recipients can be served, how surely a leak names its source, and how often somebody is charged wrongly.
+recipients can be served, and how surely a leak names its source.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from experiments.fingerprint_leaks import (
     LEAKS,
     TRIALS,
     PatternAssignment,
-    by_colluders,
     by_generalization,
-    by_outsiders,
     by_size,
 )
 from experiments.pattern_charts import lattice_chart, level_tree, quality_map
@@ -56,18 +54,12 @@ def main(data: Path, out: Path) -> list[Row]:
     maps = [lattice_chart(patterns, "loss"), quality_map(patterns, "loss", Fraction(5, 100))]
     save([*trees, *maps], out / "fingerprint-adult")
     for name, assignment, leaks in (
-        ("antichain", PatternAssignment.of(table, frame_proof=1, recipients=50, max_coalition_size=1), LEAKS),
-        (
-            "frame-proof",
-            PatternAssignment.of(table, frame_proof=3, recipients=6, max_coalition_size=3),
-            TRIALS,
-        ),
+        ("antichain", PatternAssignment.of(table, frame_proof=1, recipients=50), LEAKS),
+        ("frame-proof", PatternAssignment.of(table, frame_proof=3, recipients=6), TRIALS),
     ):
         for part, rows in (
             ("size", by_size(assignment, leaks)),
             ("generalization", by_generalization(assignment, TRIALS)),
-            ("colluders", by_colluders(assignment, TRIALS)),
-            ("outsiders", by_outsiders(assignment, 12 * TRIALS)),
         ):
             found += _told(f"{name}-{part}", rows, out)
     return found

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from experiments.fingerprint_leaks import issued_of, nodes_of, traced
-from experiments.pattern_charts import lattice_chart, level_tree, quality_map
+from experiments.pattern_charts import lattice_chart, level_tree, quality_map, tracing_chart
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.recipients.pattern_quality import quality_classes
 from sfumato.recipients.patterns import Patterns, classify
-from sfumato.recipients.trace_report import tracing_chart
 from sfumato.system.presentation.charts import save
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
@@ -125,12 +124,11 @@ def sets(patterns: Patterns) -> Iterator[Row]:
 def leaks(patterns: Patterns) -> Iterator[Row]:
     """Both leaks of Table V."""
     for leak in LEAKS:
-        found = traced(patterns.table, issued_of(patterns.table, SETS), nodes_in(patterns, leak), 3)
+        found = traced(patterns.table, issued_of(patterns.table, SETS), nodes_in(patterns, leak))
         yield {
             "what": f"leak {' '.join(leak)}",
-            "explanations": sorted(found.explanations),
-            "certain": found.certain,
-            "matches": found.matches,
+            "alone": found.alone,
+            **{f"could have written {name}": who for name, who in found.sources.items()},
         }
 
 
@@ -141,7 +139,7 @@ def nodes_in(patterns: Patterns, leak: Sequence[str]) -> np.ndarray:
 
 def tracing(patterns: Patterns, leak: Sequence[str]) -> Any:
     """Figure 4: the levels of a leak beside those of the sets."""
-    found = traced(patterns.table, issued_of(patterns.table, SETS), nodes_in(patterns, leak), 3)
+    found = traced(patterns.table, issued_of(patterns.table, SETS), nodes_in(patterns, leak))
     trees = [c.taxonomy for c in patterns.table.keys]
     levels = [
         max(i for i, nodes in enumerate(tree.levels) if node in nodes)
@@ -151,5 +149,5 @@ def tracing(patterns: Patterns, leak: Sequence[str]) -> Any:
         name: [(f"level {mine}", mine <= theirs) for mine, theirs in zip(one, levels, strict=True)]
         for name, one in SETS.items()
     }
-    verdicts = {name: "certain" if name in found.certain else "cleared" for name in SETS}
+    verdicts = {name: "alone" if name in found.alone else "cleared" for name in SETS}
     return tracing_chart(patterns.names, [f"level {i}" for i in levels], held, verdicts)

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.adult import table_of
 
 from experiments.drawing import draw_figure
-from experiments.fingerprint_leaks import PatternAssignment, single_leaker
+from experiments.fingerprint_leaks import PatternAssignment, names_its_source
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.recipients import RecipientRule
@@ -75,13 +75,13 @@ def measured(table: Microdata, trials: int) -> Row:
         return found
     family = AvailableVersions(patterns, RecipientRule(tolerance=TOLERANCE), "loss").family().tolist()
     found["recipients"] = len(family)
-    assignment = PatternAssignment(patterns, family[:MOST_RECIPIENTS], 1)
+    assignment = PatternAssignment(patterns, family[:MOST_RECIPIENTS])
     if len(assignment.chosen) < 2 or min(map(len, assignment.published)) < LEAKED:
         return found
     for raised in RAISED:
         rng = np.random.default_rng(raised)
-        seen = [single_leaker(assignment, rng, LEAKED, raised=raised, stated=False) for _ in range(trials)]
-        found[f"raised {raised}"] = sum(one.exact for one in seen) / trials
+        named = [names_its_source(assignment, rng, LEAKED, raised=raised) for _ in range(trials)]
+        found[f"raised {raised}"] = sum(named) / trials
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.recipients.pattern_quality import PatternTable, quality_classes
 from sfumato.search.loss import Reals
 from sfumato.system.presentation.cards import format_number, pluralize
-from sfumato.system.presentation.charts import Chart, Diagram, Mark, Scatter, Spot, Tone
+from sfumato.system.presentation.charts import Chart, Diagram, Grid, Mark, Scatter, Spot, Tone
 from sfumato.table.microdata import Column
 from sfumato.table.taxonomy import Label
 
@@ -149,3 +149,28 @@ def _places(x: Reals, y: Reals, k: int) -> tuple[list[float], list[float]]:
 
 def _kinds() -> dict[str, Tone]:
     return {BEST: "accent", ALLOWED: "ink", NOT: "faint"}
+
+
+LEAK, KNEW, LESS, ALONE = "in the leak", "knew at least this", "knew less", "alone"
+
+
+def tracing_chart(
+    columns: Sequence[str],
+    leaked: Sequence[str],
+    cells_by_recipient: Mapping[str, Sequence[tuple[str, bool]]],
+    verdicts: Mapping[str, str],
+    *,
+    title: str = "Whose version the leak can come from",
+) -> Grid:
+    """Returns a grid with a line per recipient below that of the leak.
+
+    `leaked` says for every column what leaked ("level 1", "*"); `cells_by_recipient` the same of every
+    version, and whether it is at least as fine; `verdicts` has a word for each: "alone" could have made it.
+    """
+    lines = [("leak", [*((text, LEAK) for text in leaked), ("", LEAK)])]
+    for name, cells in cells_by_recipient.items():
+        line = [(text, KNEW if fine else LESS) for text, fine in cells]
+        word = verdicts.get(name, "")
+        lines.append((name, [*line, (word, ALONE if word == ALONE else LESS)]))
+    kinds: dict[str, Tone] = {LEAK: "ink", KNEW: "sand", LESS: "faint", ALONE: "accent"}
+    return Grid("tracing", title, [*columns, "verdict"], lines, kinds)

@@ -13,8 +13,8 @@ from experiments.pattern_charts import (
     lattice_chart,
     level_tree,
     quality_map,
+    tracing_chart,
 )
-from sfumato.recipients.trace_report import tracing_chart
 
 import sfumato as sf
 from papers.schrittwieser_2011 import GENDER, ROWS_I, table_i, table_v
@@ -188,7 +188,7 @@ def test_every_figure_can_be_drawn(tmp_path):
     assert page.count("<svg") == 4 and "1970" not in page and "<script" not in page
     assert set(re.findall(r"""(?:href|src)=["'](.*?)["']""", page)) == set()
     held = {"U1": [("level 1", False)], "U2": [("level 0", True)]}
-    grid = tracing_chart(["gender"], ["level 0"], held, {"U1": "cleared", "U2": "certain"})
+    grid = tracing_chart(["gender"], ["level 0"], held, {"U1": "cleared", "U2": "alone"})
     assert grid.rows() == [
         ("", "gender", "verdict"),
         ("leak", "level 0", ""),

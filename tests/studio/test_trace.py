@@ -34,27 +34,14 @@ def test_nothing_is_traced_before_something_was_released(client):
     assert answer.status_code == 422 and "nothing was released" in refusal(answer)
 
 
-def test_a_leak_names_its_recipient_with_evidence(studio, client, released):
+def test_a_leak_is_held_against_every_recipient(studio, client, released):
     drop(client, (released / "north" / "data.csv").read_bytes())
     page = client.get("/trace").text
-    assert "In every explanation: <bdi>north</bdi>" in page and "The chance of a false charge" in page
-    assert "Rows just as held" in page and CANARY not in page and "asthma" not in page
+    assert "Nobody is charged" in page and "<bdi>north</bdi>" in page and "<bdi>south</bdi>" in page
+    assert "cannot be told apart" in page and CANARY not in page and "asthma" not in page
     assert [path.name for path in studio.folder.path.iterdir() if "leak" in path.name] == []
     assert "leak.csv" not in client.get("/discover").text
-    assert client.get("/trace/charts/tracing.svg").headers["content-type"].startswith("image/svg")
     assert client.get("/trace/charts/other.svg").status_code == 404
-
-
-def test_the_page_says_no_more_than_the_program_does(client, released):
-    """Who is in every explanation made it unless more worked together than were looked for, or guessed."""
-    drop(client, (released / "north" / "data.csv").read_bytes())
-    assert "<p>traced to north, unless " in client.get("/trace").text
-
-
-def test_rows_are_looked_up_in_the_original(client, released):
-    drop(client, (released / "south" / "data.csv").read_bytes())
-    post(client, "/trace/again", original="yes")
-    assert "In every explanation: <bdi>south</bdi>" in client.get("/trace").text
 
 
 @pytest.mark.usefixtures("released")

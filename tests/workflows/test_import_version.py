@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from recipients.toy_ledger import found
 from sfumato.cli.main import app
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadData, RefusedByHistory
@@ -64,10 +65,6 @@ def ledger(tmp_path):
     return url
 
 
-def found(result):
-    return {frozenset(coalition) for coalition in result.explanations}
-
-
 def test_a_single_group_at_the_top_of_a_tree_is_its_root():
     assert sf.patterns(PEOPLE, POLICY).count == 2 * 3 * 3
 
@@ -85,7 +82,6 @@ def test_table_5_from_end_to_end(ledger):
     assert found(sf.trace(leak, ledger=ledger)) == {frozenset({"police"})}
     result = sf.trace({**leak, "zip": "1015"}, ledger=ledger)
     assert found(result) == {frozenset({"fireguard", "police"})}
-    assert set(result.certain) == {"fireguard", "police"}
 
 
 def test_imported_versions_are_remembered_and_no_floor(ledger):

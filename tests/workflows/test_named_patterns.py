@@ -27,7 +27,7 @@ def test_named_patterns_are_handed_out(tmp_path):
     )
     assert event.published
     leak = sf.trace({"gender": "m", "birthdate": "1970"}, ledger=url)
-    assert leak.explanations == (("u2",),) or [set(c) for c in leak.explanations] == [{"u2"}]
+    assert leak.alone == ("u2",) and leak.charged == (), "whoever names a pattern has not drawn it"
     text = (tmp_path / "out" / "u1" / "data.csv").read_text()
     assert "03.1970" in text and "p" in text and "m," not in text
 
@@ -119,5 +119,5 @@ def test_leaks_of_that_many_rows_name_the_recipient(tmp_path):
         for _ in range(10):
             leak = tmp_path / "leak.csv"
             leak.write_text("\n".join([lines[0], *draw.sample(lines[1:], min(needed, len(lines) - 1))]))
-            named += sf.trace(leak, ledger=url, max_coalition_size=2).certain == (name,)
+            named += sf.trace(leak, ledger=url).alone == (name,)
         assert named >= 9

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles.tiny_chains import exact, least
+from recipients.toy_ledger import found
 from sfumato.system.errors import Infeasible, RefusedByHistory
 from sfumato.table.cut import Cut
 from strategies import cases
@@ -79,7 +80,7 @@ def test_who_can_have_made_a_leak_of_imported_versions(tmp_path_factory, held, d
     ]
     expected = {frozenset(c) for c in explaining if not any(other < c for other in explaining)}
     told = sf.trace(dict(zip(KEYS, at([row], leaked)[0], strict=True)), ledger=ledger)
-    assert {frozenset(c) for c in told.explanations} == expected
+    assert found(told, 2) == expected
 
 
 @given(st.lists(LEVELS, min_size=2, max_size=3), st.lists(st.integers(1, 2), min_size=16, max_size=16))

@@ -73,7 +73,7 @@ def trace_leak(
     trace = found_by(
         PATTERNS, charges, relevant.recipients, chain=chain, rows=rows, columns=columns, groups=drawn_from
     )
-    sources = _sources(leak, relevant, ours)
+    sources = _sources(leak, relevant, ours if ours.any() else leak.legible)
     everything = [set(recipients) for recipients in sources.values()]
     alone = tuple(name for name in relevant.recipients if all(name in column for column in everything))
     return replace(trace, alone=alone, sources=sources, unreadable=leak.unreadable_texts())
