@@ -193,7 +193,7 @@ def test_every_figure_can_be_drawn(tmp_path):
         ("", "gender", "verdict"),
         ("leak", "level 0", ""),
         ("U1", "level 1", "cleared"),
-        ("U2", "level 0", "certain"),
+        ("U2", "level 0", "alone"),
     ]
     drawn = draw(grid).to_dict()
     assert [layer["mark"]["type"] for layer in drawn["layer"]] == ["rect", "text"]
