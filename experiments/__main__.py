@@ -19,6 +19,7 @@ NEEDS = {
     "term_removal": "",
     "continuous": "adult_uci",
     "minimality": "adult",
+    "charging": "",
 }
 """Experiment -> the folder of the data it reads; nothing where it makes its own."""
 

@@ -32,6 +32,10 @@ from sfumato.system.errors import BadData, UsageError
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 LeakFile = Annotated[str, argument("LEAK", "A CSV, Parquet or JSON file: a table or a record.")]
+Reported = Annotated[
+    list[str] | None,
+    valued("--reported", "FILE", "An earlier leak that others got a report on; may be repeated."),
+]
 Error = Annotated[str, valued("--error", "SHARE", "The share of traces in which an innocent may be charged.")]
 Columns = Annotated[
     list[str] | None, valued("--column", "THEIRS=OURS", "Our name of a column of the leak; may be repeated.")
@@ -46,6 +50,7 @@ def trace(
     chain: OneChain = None,
     column: Columns = None,
     error: Error = "1/1000",
+    reported: Reported = None,
     engine: Engine = None,
     charts: Charts = None,
     as_json: AsJson = False,
@@ -71,6 +76,7 @@ def trace(
             chain=chain,
             columns={theirs: ours for theirs, _, ours in pairs},
             error=error,
+            reported=[table_read_by(engine, file) for file in reported or ()],
             progress=progress,
         )
         drawn = draw_charts(result, charts)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import blake2b
+
+import numpy as np
 
 from sfumato.recipients.charging import Charges
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, pluralize
 from sfumato.system.presentation.charts import Chart, Figure
+from sfumato.table.microdata import Codes, Counts
+from sfumato.table.taxonomy import Label
 
 MARKS, PATTERNS = "marks", "patterns"
 """What versions differ by."""
@@ -91,6 +96,7 @@ class Trace(Printable):
     error: Fraction
     reported: int = 0
     traces: int | None = None
+    digest: str = field(default="", repr=False)
     alone: tuple[str, ...] = ()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -218,6 +224,15 @@ class Trace(Printable):
         )
 
 
+def digest_of(texts: Iterable[Sequence[Label]], codes: Iterable[Codes], counts: Counts) -> str:
+    """Returns a digest of the rows of a leak, by which it is known again."""
+    digest = blake2b(np.ascontiguousarray(counts).tobytes(), digest_size=16)
+    for words, numbers in zip(texts, codes, strict=True):
+        digest.update(repr(tuple(words)).encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(numbers).tobytes())
+    return digest.hexdigest()
+
+
 def found_by(
     by: str,
     charges: Charges,
@@ -228,6 +243,7 @@ def found_by(
     columns: LeakColumns,
     groups: int,
     reported: int = 0,
+    digest: str,
 ) -> Trace:
     """Returns the trace that charges come to; whoever fits best is first."""
     charged = set(charges.charged)
@@ -235,4 +251,4 @@ def found_by(
     suspects = tuple(
         Suspect(names[i], charges.agree[i], charges.groups[i], charges.tails[i], i in charged) for i in order
     )
-    return Trace(by, chain, rows, columns, suspects, groups, charges.error, reported)
+    return Trace(by, chain, rows, columns, suspects, groups, charges.error, reported, digest=digest)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.recipients.charging import ERROR, NOTHING, Symbols, charge
-from sfumato.recipients.trace import MARKS, LeakColumns, Trace, found_by
+from sfumato.recipients.marks import MarkedChain
+from sfumato.recipients.trace import MARKS, LeakColumns, Trace, digest_of, found_by
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.base import GROUP, GROUP_NUMBER, RELEASE, Base
@@ -380,8 +381,15 @@ class MarkedRecipients:
     """Who received versions of a chain: the symbols of all marks for each, and the last release of theirs."""
 
     names: tuple[str, ...]
-    symbols: NDArray[np.bool_]
+    symbols: Flags
     received: Numbers
+
+    @classmethod
+    def of(cls, chain: MarkedChain, received: Mapping[str, int]) -> MarkedRecipients:
+        """Returns the recipients of a chain, by the number of the last release that each received."""
+        symbols = [chain.symbols(name) for name in received]
+        lines = np.array(symbols, dtype=bool).reshape(len(received), len(chain.base.marks))
+        return cls(tuple(received), lines, np.array(list(received.values()), np.int64))
 
     def versions(self, release: Numbers) -> Symbols:
         """Returns everybody's symbols in the groups that they got, by the release that first showed each."""
@@ -427,4 +435,5 @@ def trace_marks(
         columns=leak.columns,
         groups=left,
         reported=seen - left,
+        digest=digest_of(leak.texts.values(), leak.codes.values(), leak.counts),
     )

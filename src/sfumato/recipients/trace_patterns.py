@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.recipients.charging import ERROR, Charges, charge_drawn
 from sfumato.recipients.leak import Flags, Leak, read_leak, rows_held_by
-from sfumato.recipients.trace import PATTERNS, LeakColumns, Trace, found_by
+from sfumato.recipients.trace import PATTERNS, LeakColumns, Trace, digest_of, found_by
 from sfumato.recipients.traced_versions import HeldVersion, IssuedVersions
 from sfumato.system.errors import BadData
 from sfumato.system.progress import Progress, silent
@@ -71,7 +71,14 @@ def trace_leak(
     charges, drawn_from = _charges(_Fit(leak), relevant, error)
     columns = LeakColumns(leak.names, leak.renamed, leak.unknown)
     trace = found_by(
-        PATTERNS, charges, relevant.recipients, chain=chain, rows=rows, columns=columns, groups=drawn_from
+        PATTERNS,
+        charges,
+        relevant.recipients,
+        chain=chain,
+        rows=rows,
+        columns=columns,
+        groups=drawn_from,
+        digest=digest_of(leak.texts, leak.codes, leak.counts),
     )
     sources = _sources(leak, relevant, ours if ours.any() else leak.legible)
     everything = [set(recipients) for recipients in sources.values()]
