@@ -46,7 +46,6 @@ LIMITS = [
         "more than {:,} combinations",
         "search.counted_lattice.MOST_NODES",
     ),
-    ("decisions/0010-tracing.md", "more than {} readings", "recipients.readings.MOST_READINGS"),
 ]
 """Limits that a page states: where, in which words, and the constant."""
 IN_WORDS = [

@@ -22,6 +22,7 @@ MODULES = {
     for path in SOURCES
 }
 NOUNS_IN_ING = {
+    "charging": "whom a leak incriminates",
     "counting": "the pass that counts rows",
     "downcoding": "the attack of Cohen (2022) has this name",
     "reading": "the room of readers",
