@@ -143,9 +143,6 @@ class Leakers:
         cells = self.house.cells(symbols)
         return {name: column[self.rows] for name, column in cells.items()}
 
-    def a_key(self) -> str:
-        return str(self.rng.choice(self.house.base.keys))
-
 
 def equal(those: Leakers) -> Cells:
     return those.mixed()
