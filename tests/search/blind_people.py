@@ -16,6 +16,7 @@ from sfumato.table.taxonomy import Taxonomy
 
 ANYBODY = Aim(compared=("local", "mondrian"))
 SOME_LEFT_OUT = Aim(compared=("local", "mondrian"), suppress=Fraction(1, 20), price=Fraction(3))
+SOME_LEFT_OUT_OF_FEW = Aim(compared=("local", "mondrian"), suppress=Fraction(1, 5), price=Fraction(3))
 DISEASES = Taxonomy.flat(["cold", "flu", "hiv", "ulcer"])
 TWO = Promises((KAnonymity(2), DistinctLDiversity("disease", 2)))
 

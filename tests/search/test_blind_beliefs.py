@@ -77,7 +77,7 @@ def every_fall(units, *, decoys):
 def values_held(promises, world):
     """What everybody has in a world, as joining reads it."""
     codes = np.array([LETTERS.leaf_labels.index(value) for value in world], np.int32)
-    return Values(promises, {"s": (LETTERS, codes)}, {"s": np.bincount(codes, minlength=3)})
+    return Values(promises, {"s": (LETTERS, codes)}, np.ones(len(codes), dtype=bool))
 
 
 def worlds_of(values):
@@ -174,6 +174,16 @@ def test_a_kind_is_refused_only_where_all_of_its_values_break_a_promise():
     for fallen, _ in every_fall(FOUR_BLOCKS, decoys=False):
         with pytest.raises(Stuck):
             joined_units(FOUR_BLOCKS, same, FallenCoins(fallen))
+
+
+def test_the_number_of_a_group_does_not_tell_which_of_its_units_was_joined_first():
+    """Numbers decide which of two boxes a further row takes: they follow from who is with whom alone."""
+    for world in worlds_of("aaaabb"):
+        held = values_held(TWO_VALUES, world)
+        for fallen, _ in every_fall(ONE_BLOCK, decoys=False):
+            group_of = joined_units(ONE_BLOCK, held, FallenCoins(fallen)).tolist()
+            assert group_of[0] == 0
+            assert all(group_of[unit] <= max(group_of[:unit]) + 1 for unit in range(1, 3))
 
 
 # Each rule that is taken away is noticed ------------------------------------------------------------------

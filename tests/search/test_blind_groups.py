@@ -13,6 +13,7 @@ from search.blind_people import (
     ANYBODY,
     DISEASES,
     SOME_LEFT_OUT,
+    SOME_LEFT_OUT_OF_FEW,
     TWO,
     members,
     numbers,
@@ -123,12 +124,14 @@ def test_swapping_the_values_of_two_members_of_a_unit_changes_nothing(aim, rows,
 
 @pytest.mark.parametrize("aim", [ANYBODY, SOME_LEFT_OUT], ids=["everybody", "some left out"])
 def test_units_and_their_size_depend_on_nobodys_own_value(aim):
-    """Values are dealt anew to everybody: units, their size and all rehearsals are the same."""
+    """Values are dealt anew to everybody who is shown: units, their size and all rehearsals are the same."""
     table = people_table(150, seed=1, shares=[0.55, 0.25, 0.15, 0.05])
-    found = []
+    place = np.flatnonzero(plan_of(table, key=b"dealt", aim=aim)[0].units.unit_of >= 0)
+    people, found = table.person[place], []
     for seed in range(6):
-        values = values_of(table)
-        dealt = with_values(table, np.random.default_rng(seed).permutation(values) if seed else values)
+        values = values_of(table).copy()
+        values[people] = np.random.default_rng(seed).permutation(values[people]) if seed else values[people]
+        dealt = with_values(table, values)
         groups = blind_groups(dealt, TWO, aim, Coins(b"dealt"))
         units = members(dealt, groups.units.unit_of)
         blocks = {
@@ -137,6 +140,28 @@ def test_units_and_their_size_depend_on_nobodys_own_value(aim):
         }
         found.append((units, blocks, groups.people, groups.loss, groups.plain, groups.failures))
     assert all(other == found[0] for other in found)
+
+
+def test_nothing_depends_on_the_values_of_people_who_are_not_shown():
+    """They come again, and are shown then: neither the size of units nor whether it is worth it tells."""
+    changed = 0
+    for seed in range(40):
+        table = people_table(13 + seed % 9, seed=seed, shares=[0.6, 0.4, 0, 0])
+        groups = blind_groups(table, TWO, SOME_LEFT_OUT_OF_FEW, Coins(bytes([seed])))
+        if groups is None or (groups.units.unit_of >= 0).all():
+            continue
+        hidden = table.person[groups.units.unit_of < 0]
+        found = set()
+        for value in range(4):
+            values = values_of(table).copy()
+            values[hidden] = value
+            other = with_values(table, values)
+            again = blind_groups(other, TWO, SOME_LEFT_OUT_OF_FEW, Coins(bytes([seed])))
+            units = frozenset(members(other, again.units.unit_of).values())
+            found.add((units, again.people, again.loss, again.failures))
+        assert len(found) == 1
+        changed += 1
+    assert changed > 10
 
 
 def test_the_order_of_rows_changes_nothing():
@@ -153,19 +178,18 @@ def test_the_same_key_makes_the_same_groups_and_another_key_others():
     assert plan_of(table, key=b"one")[1] != plan_of(table, key=b"other")[1]
 
 
-def test_a_rehearsal_deals_the_values_of_everybody():
+def test_a_rehearsal_deals_the_values_of_everybody_who_is_shown():
     table = people_table(90, seed=3, shares=[0.7, 0.1, 0.1, 0.1])
-    values = Values.of(table, TWO, np.ones(90, dtype=bool))
     units = make_units(table, 3, SOME_LEFT_OUT, Coins(b"units"))
+    values = Values.of(table, TWO, units.unit_of >= 0)
     for run in (1, 2):
         dealt = values.dealt(units, Coins(b"deal"), run)
         _, codes = dealt.columns["disease"]
-        assert sorted(codes) == sorted(table.codes("disease"))
+        assert sorted(codes[values.shown]) == sorted(table.codes("disease")[values.shown])
+        assert codes[~values.shown].tolist() == table.codes("disease")[~values.shown].tolist()
         assert (
             dealt.overall["disease"].tolist() == np.bincount(codes[units.unit_of >= 0], minlength=4).tolist()
         )
-        again = Values.of(with_values(table, np.sort(values_of(table))), TWO, np.ones(90, dtype=bool))
-        assert again.columns["disease"][1].tolist() != table.codes("disease").tolist()
     assert values.dealt(units, Coins(b"a"), 1).columns["disease"][1].tolist() != codes.tolist()
 
 

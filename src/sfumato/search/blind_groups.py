@@ -178,14 +178,23 @@ class Units:
 
 
 def make_units(
-    table: Microdata, people: int, aim: Aim, coins: Coins, *, progress: Progress = silent
+    table: Microdata,
+    people: int,
+    aim: Aim,
+    coins: Coins,
+    *,
+    of: Truth | None = None,
+    progress: Progress = silent,
 ) -> Units | None:
     """Returns units of `people` to 2 * `people` - 1 rows in blocks; `None` where there are too few of one
     size.
 
     Rows are those of different people, each distinct row one. At most as many rows are left out as the aim
-    allows, because of their quasi-identifiers or for want of units of one size.
+    allows, because of their quasi-identifiers or for want of units of one size. With `of`, these rows are in
+    units, and no others.
     """
+    if of is not None:
+        return _units_of(table, np.flatnonzero(of), people, aim, coins, progress)
     place, outcome = classes_of_keys(table, people, aim, progress)
     unit_of, size = _split(
         outcome.recoding.class_of[place], place, _coin_of_rows(table, coins, "people"), people
@@ -195,6 +204,23 @@ def make_units(
     spare = aim.allowed(table) - table.dropped - int((unit_of == SUPPRESSED).sum())
     builder = _KindBuilder(table, unit_of, size, people, aim, coins)
     return builder.units() if builder.level(spare) else None
+
+
+def _units_of(
+    table: Microdata, rows: Numbers, people: int, aim: Aim, coins: Coins, progress: Progress
+) -> Units | None:
+    """Returns units of all of these rows, or `None`."""
+    left_out = table.dropped + table.distinct - len(rows)
+    codes = [table.codes(column.name)[rows] for column in table.keys]
+    person = rows if table.person is None else table.person[rows]
+    some = Microdata.of_codes(table.keys, codes, person=person, dropped=left_out)
+    all_of_them = replace(aim, suppress=Fraction(left_out, left_out + len(rows)))
+    units = make_units(some, people, all_of_them, coins, progress=progress)
+    if units is None or some.person is None:
+        return None
+    unit_of = np.full(table.distinct, SUPPRESSED, np.int32)
+    unit_of[rows[np.argsort(person)]] = units.unit_of[np.argsort(some.person)]
+    return replace(units, unit_of=unit_of)
 
 
 def _coin_of_rows(table: Microdata, coins: Coins, purpose: str) -> NDArray[np.uint64]:
@@ -484,41 +510,51 @@ def _fours(costs: NDArray[np.float64]) -> list[Numbers]:
 class Values:
     """What the rows of a table hold in the columns that promises read; `dealt` gives them to other rows.
 
-    `overall` counts, per column, the values of the rows that are shown.
+    `shown` says which rows are published: those of any units that `dealt` is called with, and no others.
     """
 
     promises: Promises
     columns: Mapping[str, tuple[Taxonomy, Codes]]
-    overall: Mapping[str, Counts]
+    shown: Truth
 
     @classmethod
     def of(cls, table: Microdata, promises: Promises, shown: Truth) -> Values:
         """Returns the values of a table of which these rows are shown."""
         columns = {name: (table.column(name).taxonomy, table.codes(name)) for name in promises.sensitive}
-        return cls(promises, columns, _counted(columns, shown))
+        return cls(promises, columns, shown)
+
+    @cached_property
+    def overall(self) -> dict[str, Counts]:
+        """How often the rows that are shown hold each value, per column."""
+        return {
+            name: np.bincount(codes[self.shown], minlength=max(1, len(tree.leaves))).astype(np.int64)
+            for name, (tree, codes) in self.columns.items()
+        }
 
     @cached_property
     def _alike(self) -> Numbers:
-        """All rows, equal ones one after the other."""
-        return np.lexsort([codes for _, codes in self.columns.values()])
+        """All rows that are shown, equal ones one after the other."""
+        rows = np.flatnonzero(self.shown)
+        return rows[np.lexsort([codes[rows] for _, codes in self.columns.values()])]
 
     def dealt(self, units: Units, coins: Coins, run: int) -> Values:
-        """Returns the same values, dealt anew to everybody, whether shown or not.
+        """Returns the same values, dealt anew to everybody who is shown.
 
-        So what is dealt depends on nobody's own value. Values are dealt in runs of so many equal ones, since
-        people who are alike often have the same.
+        So what is dealt depends on nobody's own value, and on nothing that is not published. Values are dealt
+        in runs of so many equal ones, since people who are alike often have the same.
         """
         if not self.columns:
             return self
-        rows = len(units.unit_of)
+        rows = len(self._alike)
         place = (coins.order("runs", -(-rows // run))[:, None] * run + np.arange(run)).ravel()
         giver = self._alike[place[place < rows]]
+        taker = units.in_order[len(units.unit_of) - rows :]
         columns = {}
         for name, (tree, codes) in self.columns.items():
-            moved = np.empty_like(codes)
-            moved[units.in_order] = codes[giver]
+            moved = codes.copy()
+            moved[taker] = codes[giver]
             columns[name] = tree, moved
-        return replace(self, columns=columns, overall=_counted(columns, units.unit_of >= 0))
+        return replace(self, columns=columns)
 
     def kept(self, rows: Numbers, ids: Numbers, count: int) -> Truth:
         """Returns for each of `count` groups of rows whether it keeps every promise."""
@@ -529,13 +565,6 @@ class Values:
             for name, (tree, codes) in self.columns.items()
         }
         return self.promises.holds_on(Classes(people, people, histograms))
-
-
-def _counted(columns: Mapping[str, tuple[Taxonomy, Codes]], shown: Truth) -> dict[str, Counts]:
-    return {
-        name: np.bincount(codes[shown], minlength=max(1, len(tree.leaves))).astype(np.int64)
-        for name, (tree, codes) in columns.items()
-    }
 
 
 def joined_units(units: Units, values: Values, coins: Coins) -> Numbers:
@@ -576,7 +605,9 @@ def joined_units(units: Units, values: Values, coins: Coins) -> Numbers:
     if stuck:
         blocks = [order[first : first + many] for first, many in zip(start, length, strict=True)]
         _join_blocks(units, values, blocks, stuck, group_of, coins)
-    return np.unique(group_of, return_inverse=True)[1].ravel()
+    # Numbered by the first unit of each: a number must not tell which of its units was joined first.
+    _, first, group = np.unique(group_of, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group.ravel()]
 
 
 def _decoys(units: Units, breaks: Truth, coins: Coins) -> Truth:
@@ -725,19 +756,23 @@ def blind_groups(
 ) -> BlindGroups | None:
     """Returns units of the size that loses least in rehearsals; `None` where the table has too few people.
 
-    Nothing here depends on whose value is whose: rehearsals deal the values of all people anew, by coins.
+    Nothing here depends on whose value is whose: rehearsals deal the values that are shown anew, by coins.
+    Who is shown is settled by the first size that can be made, from quasi-identifiers and coins, and the same
+    for every size: else the size that is chosen would tell of values that are not shown.
     """
     best: BlindGroups | None = None
-    plain = None
-    values = Values.of(table, promises, np.ones(table.distinct, dtype=bool))
+    shown: Truth | None = None
     for people in unit_sizes(least_people(promises)):
         try:
-            units = make_units(table, people, aim, coins.of(f"units of {people}"), progress=progress)
+            drawn = coins.of(f"units of {people}")
+            units = make_units(table, people, aim, drawn, of=shown, progress=progress)
         except Infeasible:
             break
         if units is None:
             continue
-        if plain is None:
+        if shown is None:
+            shown = units.unit_of >= 0
+            values = Values.of(table, promises, shown)
             alone = BlindGroups(table, aim, units, people, 0.0, 0.0, 0)
             plain = aim.loss_of(alone.recoding(np.arange(units.count)))
         loss, failures = _rehearsed(table, values, aim, units, coins, REHEARSALS_OF_SIZES)

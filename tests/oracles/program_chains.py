@@ -1,0 +1,411 @@
+"""Chains of small tables that the program itself releases, and what must not change what they show.
+
+A *tale* says who comes, returns, moves, leaves and is erased, and what everybody has: values are whatever a
+world says. `told` releases it, by the functions that `release` calls, with coins of a key. `moved` makes
+another tale and other coins of it: whole units of a joined group, or whole blocks, have exchanged what their
+people show, and the coins were carried along; within every unit people have exchanged it, too; and values
+that are not shown are others. What is told of both must be the same in every byte. As these moves take every
+member of a group to every other, what is believed of a member is then what the class shows, exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pyarrow.csv as pa_csv
+
+from sfumato.inputs import open_table
+from sfumato.policy.policy import Policy
+from sfumato.search import blind_groups
+from sfumato.system.coins import Coins
+from sfumato.system.errors import Infeasible, SfumatoError
+from sfumato.system.progress import silent
+from sfumato.table.base import BARE_ROW, GROUP, PERSON, RELEASE, write_rows
+from sfumato.table.known_rows import hashes_of_people
+from sfumato.workflows.grown_base import grow
+
+TOWNS = ["Ahus", "Bro", "Cora", "Dorn"]
+COLUMNS = {
+    "person": {"role": "identifier"},
+    "day": {"role": "identifier"},
+    "age": {"role": "quasi", "taxonomy": {"intervals": [10, 20], "from": 0, "to": 40}},
+    "town": {"role": "quasi", "taxonomy": {"tree": {"north": TOWNS[:2], "south": TOWNS[2:]}}},
+    "illness": {"role": "sensitive"},
+    "nights": {"role": "insensitive"},
+}
+KEYS, UNCHANGED = ("age", "town"), ("illness", "nights")
+PROMISES = (
+    # what is promised, and values of which so many people have each
+    ([{"l-diversity": {"of": "illness", "l": 2, "kind": "distinct"}}], ("ab", "aaab", "aaaaaabc")),
+    ([{"l-diversity": {"of": "illness", "l": 3, "kind": "distinct"}}], ("abc", "aabbcd")),
+    ([{"l-diversity": {"of": "illness", "l": 2, "kind": "entropy"}}], ("aabbcd", "abcd")),
+    ([{"confidence-bounding": {"of": "illness", "confidence": "2/3"}}], ("aabcd", "aabb")),
+    ([{"alpha-k-anonymity": {"of": "illness", "alpha": "3/4", "k": 2}}], ("aab", "aabc")),
+    (
+        [
+            {"l-diversity": {"of": "illness", "l": 2, "kind": "distinct"}},
+            {"confidence-bounding": {"of": "nights", "confidence": "3/4"}},
+        ],
+        ("aab", "abcd"),
+    ),
+)
+
+
+# Tales: everything about a chain but coins ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A row of a table: whose, which of their visits, and what is known of it."""
+
+    person: str
+    day: int
+    age: str
+    town: str
+
+
+@dataclass(frozen=True)
+class Tale:
+    """Tables of the same people, one after the other, what their rows hold, and the policy.
+
+    `has` gives what a row of a table holds, by release, person and day; `erased` who is erased before which
+    release.
+    """
+
+    tables: tuple[tuple[Visit, ...], ...]
+    has: dict[tuple[int, str, int], tuple[str, int]]
+    policy: Policy
+    erased: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def people(self) -> list[str]:
+        return sorted({visit.person for table in self.tables for visit in table})
+
+    def frame(self, release: int) -> pl.DataFrame:
+        """The table that is handed in for a release."""
+        rows = [
+            {**vars(visit), **dict(zip(UNCHANGED, self.has[release, visit.person, visit.day], strict=True))}
+            for visit in self.tables[release]
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def policy_of(draw: random.Random, promises: list) -> Policy:
+    """A policy for small tables: k of two or three, blind where it can be, any rule of a chain."""
+    unchanged = {"nights": {"role": "sensitive"}} if len(promises) > 1 else {}
+    chain = {
+        "shows": draw.choice(["everybody", "everybody", "newcomers"]),
+        "leavers": draw.choice(["linger", "withheld"]),
+        "again": draw.choice(["bare", "bare", "withheld"]),
+        **({"by": "day"} if draw.random() < 0.7 else {}),
+        **({"hold": 9} if draw.random() < 0.2 else {}),
+    }
+    return Policy.from_dict(
+        {
+            "columns": {**COLUMNS, **unchanged},
+            "promises": [{"k-anonymity": {"k": draw.choice([2, 2, 2, 3])}}, *promises],
+            "protect": {
+                "search": "best",
+                "suppress": draw.choice([0, 0, "10%", "25%"]),
+                "grouping": draw.choice(["blind", "blind", "default"]),
+            },
+            "missing": "own-value",
+            "person": "person",
+            "chain": chain,
+        }
+    )
+
+
+def tale_of(seed: int) -> Tale:
+    """A chain of one to three releases: growth, several rows, returns, moves, leavers, an erasure."""
+    draw = random.Random(seed)
+    promises, mixtures = draw.choice(PROMISES)
+    policy, tables, rows, erased, number = policy_of(draw, promises), [], [], {}, 0
+    few = draw.random() < 0.5
+    for release in range(draw.choice([1, 2, 2, 3])):
+        people = sorted({visit.person for visit in rows})
+        if people and draw.random() < 0.3:
+            erased[release] = draw.choice(people)
+        gone = {*draw.sample(people, min(len(people), draw.choice([0, 0, 1, 2]))), *erased.values()}
+        rows = [visit for visit in rows if visit.person not in gone]
+        if rows and draw.random() < 0.3:
+            place = draw.randrange(len(rows))
+            rows[place] = replace(rows[place], age=str(draw.randrange(40)))
+        for _ in range(draw.choice([8, 8, 10, 12, 13, 16, 16, 17, 20, 24, 25, 32])):
+            number += 1
+            for visit in range(draw.choice([1, 1, 1, 1, 2, 3])):
+                rows.append(_visit(draw, f"p{number:02d}", 10 * release + draw.choice([0, visit]), few=few))
+        for person in draw.sample(people, min(len(people), 3)):
+            if person not in gone:
+                rows.append(_visit(draw, person, 10 * release + 5, few=few))
+        draw.shuffle(rows)
+        tables.append(tuple(rows))
+    values = draw.choice(mixtures)
+    rows_ever = sorted({(visit.person, visit.day) for table in tables for visit in table})
+    of_row = {row: (draw.choice(values), draw.randrange(3)) for row in rows_ever}
+    has = {
+        (release, visit.person, visit.day): of_row[visit.person, visit.day]
+        for release, table in enumerate(tables)
+        for visit in table
+    }
+    return Tale(tuple(tables), has, policy, erased)
+
+
+def _visit(draw: random.Random, person: str, day: int, *, few: bool) -> Visit:
+    ages = [3, 14, 15, 27, 33] if few else range(40)
+    return Visit(person, day, str(draw.choice(ages)), draw.choice(TOWNS))
+
+
+# Coins that are carried along -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CarriedCoins(Coins):
+    """The coins of a key, but for some draws, which belong to things that have changed places."""
+
+    carried: dict = field(default_factory=dict, repr=False)
+
+    def of(self, purpose):
+        return CarriedCoins(self.key, f"{self.purpose}/{purpose}", self.carried)
+
+    def draw(self, purpose, count):
+        drawn = super().draw(purpose, count)
+        places = self.carried.get((self.purpose, purpose))
+        return drawn if places is None else drawn[places]
+
+
+@dataclass(frozen=True)
+class Joining:
+    """What was joined for a release: units, their groups, their people in the order of `unit_of`, the coins."""
+
+    units: blind_groups.Units
+    group_of: np.ndarray
+    purpose: str
+
+
+@contextlib.contextmanager
+def _watched(joinings):
+    """Notes every call that joins units; the last one of a release is that of the true values."""
+    join = blind_groups.joined_units
+
+    def watched(units, values, coins):
+        group_of = join(units, values, coins)
+        joinings.append(Joining(units, group_of, coins.purpose))
+        return group_of
+
+    with mock.patch.object(blind_groups, "joined_units", watched):
+        yield
+
+
+# What is told ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Told:
+    """What anybody may learn of one release, and what tests need to know of it.
+
+    `file` is what is published, `others` further views, `known` what the shadow adversary knows: groups, and
+    whether and why people were grouped blindly. `first` maps persons who came to the day of the row that
+    shows their values, `units` the persons of every unit in order, `joining` how these were joined.
+    """
+
+    file: bytes
+    others: tuple[bytes, ...]
+    known: tuple
+    first: dict[str, int]
+    groups: dict[str, int]
+    units: tuple[tuple[str, ...], ...] = ()
+    joining: Joining | None = None
+
+    @property
+    def seen(self) -> tuple:
+        return self.file, self.others, self.known
+
+
+REFUSED = "refused"
+
+
+def told(tale: Tale, coins: list[Coins], folder: Path | None = None) -> list[Told | str]:
+    """Releases a tale; a refusal ends a release, not the chain.
+
+    With a folder, files are written as `release` writes them.
+    """
+    base, results = None, []
+    for release in range(len(tale.tables)):
+        if base is not None and release in tale.erased:
+            base, _ = base.without(hashes_of_people([tale.erased[release]]))
+        source = open_table(tale.frame(release), None, tale.policy)
+        joinings: list[Joining] = []
+        try:
+            with _watched(joinings):
+                grown = grow(source, tale.policy, tale.policy.chain, base, coins[release], progress=silent)
+        except (Infeasible, SfumatoError) as error:
+            results.append((REFUSED, str(error)))
+            continue
+        base = grown.base
+        results.append(_told(tale, release, grown, joinings, source, folder))
+    return results
+
+
+def _told(tale, release, grown, joinings, source, folder):
+    base, rule = grown.base, tale.policy.chain
+    names = dict(zip(hashes_of_people(tale.people).to_pylist(), tale.people, strict=True))
+    whose = [names[person] for person in base.rows.column(PERSON).to_pylist()]
+    groups, bare = base.rows.column(GROUP).to_pylist(), base.rows.column(BARE_ROW).to_pylist()
+    new = [number == base.releases for number in base.rows.column(RELEASE).to_pylist()]
+    shown = base.shown()
+    if rule.shows == "newcomers":
+        shown = shown & base.is_new
+    views = [base.view(shown), base.view(shown & (base.numbers(GROUP) % 2 == 0))]
+    views.append(views[0].select([name for name in views[0].column_names if name != "nights"]))
+    written = [_written(view, source, folder) for view in views]
+    plan = grown.plan
+    blind = plan is not None and plan.grouped is not None and plan.grouped.blind
+    known = (
+        tuple(zip(whose, groups, bare, strict=True)),
+        (grown.waiting, grown.not_shown, grown.known.left, grown.known.changed, base.withheld),
+        (len(base.sizes(shown)), f"{base.loss(shown):.15f}"),
+        None if plan is None or plan.grouped is None else (plan.grouped.line, plan.suppressed),
+    )
+    first = {
+        tale.tables[release][place].person: place for place in np.flatnonzero(grown.known.first).tolist()
+    }
+    days = {person: tale.tables[release][place].day for person, place in first.items()}
+    came = {
+        person: group
+        for person, group, is_bare, is_new in zip(whose, groups, bare, new, strict=True)
+        if is_new and not is_bare
+    }
+    result = Told(written[0], tuple(written[1:]), known, days, came)
+    if not blind or not joinings:
+        return result
+    units = joinings[-1].units
+    order = [tale.tables[release][place].person for place in np.flatnonzero(grown.known.first).tolist()]
+    people = plan.recoding.table.person
+    of_units = tuple(
+        tuple(order[people[row]] for row in np.flatnonzero(units.unit_of == unit).tolist())
+        for unit in range(units.count)
+    )
+    return replace(result, units=of_units, joining=joinings[-1])
+
+
+def _written(view, source, folder):
+    if folder is None:
+        sink = io.BytesIO()
+        order = sorted(zip(*(map(str, column.to_pylist()) for column in view.columns), strict=True))
+        pa_csv.write_csv(view.slice(0, 0), sink)
+        return sink.getvalue() + repr(order).encode()
+    path = folder / "view.csv"
+    write_rows(view, path, source.reader, source.memory)
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+# Moves ----------------------------------------------------------------------------------------------------
+
+
+def moved(tale: Tale, key: bytes, before: list, draw: random.Random) -> tuple[Tale, list[Coins]]:
+    """Another tale and other coins, of which the same must be told.
+
+    Of every blind release, units of a joined group exchange what they show, whole blocks where whole blocks
+    were joined, with their coins; members of every unit exchange it, too. Whoever is in the base already may
+    have any values in later tables, and so may rows that show none.
+    """
+    has, coins = dict(tale.has), coins_of(key, len(tale.tables))
+    in_base: set[str] = set()
+    looked_at: set[str] = set()
+    for release, result in enumerate(before):
+        in_base -= {tale.erased.get(release, "")}
+        people = {visit.person for visit in tale.tables[release]}
+        if isinstance(result, Told):
+            giver = {person: person for person in result.groups}
+            if result.joining is None:
+                looked_at |= set(result.first)
+            elif not looked_at & set(result.groups):
+                giver, carried = _exchanged(result, draw)
+                coins[release] = CarriedCoins(key, coins[release].purpose, carried)
+            for person, other in giver.items():
+                for earlier in range(release + 1):
+                    row = earlier, person, result.first[person]
+                    if row in has:
+                        has[row] = tale.has[release, other, result.first[other]]
+            in_base |= set(result.groups)
+        else:
+            looked_at |= people - in_base
+        for visit in tale.tables[release]:
+            is_first = isinstance(result, Told) and result.first.get(visit.person) == visit.day
+            if visit.person in in_base and not is_first:
+                has[release, visit.person, visit.day] = (draw.choice("abcd"), draw.randrange(3))
+    return replace(tale, has=has), coins
+
+
+def coins_of(key: bytes, releases: int) -> list[Coins]:
+    return [Coins(key).of(str(release)) for release in range(releases)]
+
+
+def _exchanged(result: Told, draw: random.Random) -> tuple[dict[str, str], dict]:
+    """Who shows whose values now, and where the coins of units and blocks are to be found."""
+    joining, units = result.joining, result.joining.units
+    unit_to = np.arange(units.count)
+    block_to = np.arange(len(units.can_join))
+    for group in np.unique(joining.group_of):
+        members = np.flatnonzero(joining.group_of == group)
+        blocks = np.unique(units.block[members])
+        if len(blocks) == 1:
+            unit_to[members] = members[_shuffled(len(members), draw)]
+            continue
+        block_to[blocks] = blocks[_shuffled(len(blocks), draw)]
+        for block in blocks:
+            here = np.flatnonzero(units.block == block)
+            there = np.flatnonzero(units.block == block_to[block])
+            unit_to[here] = there[_shuffled(len(there), draw)]
+    giver = {}
+    for unit, people in enumerate(result.units):
+        others = list(result.units[unit_to[unit]])
+        draw.shuffle(others)
+        giver |= dict(zip(people, others, strict=True))
+    purpose = joining.purpose
+    carried = {(purpose, name): unit_to for name in ("joins", "decoy units")}
+    carried |= {(purpose, name): block_to for name in ("decoys", "stuck blocks")}
+    return giver, carried
+
+
+def _shuffled(count: int, draw: random.Random) -> np.ndarray:
+    order = list(range(count))
+    draw.shuffle(order)
+    return np.array(order)
+
+
+def differences(seed: int, folder: Path | None = None) -> tuple[list, dict]:
+    """Releases of one tale that tell something else of a moved one, and what was tried."""
+    tale, key = tale_of(seed), f"key {seed}".encode()
+    before = told(tale, coins_of(key, len(tale.tables)), folder)
+    other, coins = moved(tale, key, before, random.Random(seed))
+    after = told(other, coins, folder)
+    counts = defaultdict(int)
+    counts["tables"] += len(tale.tables)
+    for result in before:
+        if not isinstance(result, Told):
+            counts["refused"] += 1
+            continue
+        counts["blind"] += result.joining is not None
+        if result.joining is not None:
+            sizes = np.bincount(result.joining.group_of)
+            counts["joined groups"] += int((sizes > 1).sum())
+            counts["members"] += len(result.groups)
+        counts["bare rows"] += sum(is_bare for *_, is_bare in result.known[0])
+    wrong = [
+        (release, one, two)
+        for release, (one, two) in enumerate(zip(before, after, strict=True))
+        if (one.seen if isinstance(one, Told) else one) != (two.seen if isinstance(two, Told) else two)
+    ]
+    return wrong, dict(counts)
