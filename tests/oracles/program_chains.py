@@ -19,11 +19,10 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-import polars as pl
 import pyarrow.csv as pa_csv
 
+from oracles.program_tales import Tale, tale_of
 from sfumato.inputs import open_table
-from sfumato.policy.policy import Policy
 from sfumato.search import blind_groups
 from sfumato.system.coins import Coins
 from sfumato.system.errors import Infeasible, SfumatoError
@@ -31,138 +30,6 @@ from sfumato.system.progress import silent
 from sfumato.table.base import BARE_ROW, GROUP, PERSON, RELEASE, write_rows
 from sfumato.table.known_rows import hashes_of_people
 from sfumato.workflows.grown_base import grow
-
-TOWNS = ["Ahus", "Bro", "Cora", "Dorn"]
-COLUMNS = {
-    "person": {"role": "identifier"},
-    "day": {"role": "identifier"},
-    "age": {"role": "quasi", "taxonomy": {"intervals": [10, 20], "from": 0, "to": 40}},
-    "town": {"role": "quasi", "taxonomy": {"tree": {"north": TOWNS[:2], "south": TOWNS[2:]}}},
-    "illness": {"role": "sensitive"},
-    "nights": {"role": "insensitive"},
-}
-KEYS, UNCHANGED = ("age", "town"), ("illness", "nights")
-PROMISES = (
-    # what is promised, and values of which so many people have each
-    ([{"l-diversity": {"of": "illness", "l": 2, "kind": "distinct"}}], ("ab", "aaab", "aaaaaabc")),
-    ([{"l-diversity": {"of": "illness", "l": 3, "kind": "distinct"}}], ("abc", "aabbcd")),
-    ([{"l-diversity": {"of": "illness", "l": 2, "kind": "entropy"}}], ("aabbcd", "abcd")),
-    ([{"confidence-bounding": {"of": "illness", "confidence": "2/3"}}], ("aabcd", "aabb")),
-    ([{"alpha-k-anonymity": {"of": "illness", "alpha": "3/4", "k": 2}}], ("aab", "aabc")),
-    (
-        [
-            {"l-diversity": {"of": "illness", "l": 2, "kind": "distinct"}},
-            {"confidence-bounding": {"of": "nights", "confidence": "3/4"}},
-        ],
-        ("aab", "abcd"),
-    ),
-)
-
-
-# Tales: everything about a chain but coins ----------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Visit:
-    """A row of a table: whose, which of their visits, and what is known of it."""
-
-    person: str
-    day: int
-    age: str
-    town: str
-
-
-@dataclass(frozen=True)
-class Tale:
-    """Tables of the same people, one after the other, what their rows hold, and the policy.
-
-    `has` gives what a row of a table holds, by release, person and day; `erased` who is erased before which
-    release.
-    """
-
-    tables: tuple[tuple[Visit, ...], ...]
-    has: dict[tuple[int, str, int], tuple[str, int]]
-    policy: Policy
-    erased: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def people(self) -> list[str]:
-        return sorted({visit.person for table in self.tables for visit in table})
-
-    def frame(self, release: int) -> pl.DataFrame:
-        """The table that is handed in for a release."""
-        rows = [
-            {**vars(visit), **dict(zip(UNCHANGED, self.has[release, visit.person, visit.day], strict=True))}
-            for visit in self.tables[release]
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def policy_of(draw: random.Random, promises: list) -> Policy:
-    """A policy for small tables: k of two or three, blind where it can be, any rule of a chain."""
-    unchanged = {"nights": {"role": "sensitive"}} if len(promises) > 1 else {}
-    chain = {
-        "shows": draw.choice(["everybody", "everybody", "newcomers"]),
-        "leavers": draw.choice(["linger", "withheld"]),
-        "again": draw.choice(["bare", "bare", "withheld"]),
-        **({"by": "day"} if draw.random() < 0.7 else {}),
-        **({"hold": 9} if draw.random() < 0.2 else {}),
-    }
-    return Policy.from_dict(
-        {
-            "columns": {**COLUMNS, **unchanged},
-            "promises": [{"k-anonymity": {"k": draw.choice([2, 2, 2, 3])}}, *promises],
-            "protect": {
-                "search": "best",
-                "suppress": draw.choice([0, 0, "10%", "25%"]),
-                "grouping": draw.choice(["blind", "blind", "default"]),
-            },
-            "missing": "own-value",
-            "person": "person",
-            "chain": chain,
-        }
-    )
-
-
-def tale_of(seed: int) -> Tale:
-    """A chain of one to three releases: growth, several rows, returns, moves, leavers, an erasure."""
-    draw = random.Random(seed)
-    promises, mixtures = draw.choice(PROMISES)
-    policy, tables, rows, erased, number = policy_of(draw, promises), [], [], {}, 0
-    few = draw.random() < 0.5
-    for release in range(draw.choice([1, 2, 2, 3])):
-        people = sorted({visit.person for visit in rows})
-        if people and draw.random() < 0.3:
-            erased[release] = draw.choice(people)
-        gone = {*draw.sample(people, min(len(people), draw.choice([0, 0, 1, 2]))), *erased.values()}
-        rows = [visit for visit in rows if visit.person not in gone]
-        if rows and draw.random() < 0.3:
-            place = draw.randrange(len(rows))
-            rows[place] = replace(rows[place], age=str(draw.randrange(40)))
-        for _ in range(draw.choice([8, 8, 10, 12, 13, 16, 16, 17, 20, 24, 25, 32])):
-            number += 1
-            for visit in range(draw.choice([1, 1, 1, 1, 2, 3])):
-                rows.append(_visit(draw, f"p{number:02d}", 10 * release + draw.choice([0, visit]), few=few))
-        for person in draw.sample(people, min(len(people), 3)):
-            if person not in gone:
-                rows.append(_visit(draw, person, 10 * release + 5, few=few))
-        draw.shuffle(rows)
-        tables.append(tuple(rows))
-    values = draw.choice(mixtures)
-    rows_ever = sorted({(visit.person, visit.day) for table in tables for visit in table})
-    of_row = {row: (draw.choice(values), draw.randrange(3)) for row in rows_ever}
-    has = {
-        (release, visit.person, visit.day): of_row[visit.person, visit.day]
-        for release, table in enumerate(tables)
-        for visit in table
-    }
-    return Tale(tuple(tables), has, policy, erased)
-
-
-def _visit(draw: random.Random, person: str, day: int, *, few: bool) -> Visit:
-    ages = [3, 14, 15, 27, 33] if few else range(40)
-    return Visit(person, day, str(draw.choice(ages)), draw.choice(TOWNS))
-
 
 # Coins that are carried along -----------------------------------------------------------------------------
 
@@ -179,12 +46,12 @@ class CarriedCoins(Coins):
     def draw(self, purpose, count):
         drawn = super().draw(purpose, count)
         places = self.carried.get((self.purpose, purpose))
-        return drawn if places is None else drawn[places]
+        return drawn if places is None or len(places) != count else drawn[places]
 
 
 @dataclass(frozen=True)
 class Joining:
-    """What was joined for a release: units, their groups, their people in the order of `unit_of`, the coins."""
+    """What was joined for a release: units, their groups, and the purpose of the coins."""
 
     units: blind_groups.Units
     group_of: np.ndarray
@@ -214,7 +81,8 @@ class Told:
 
     `file` is what is published, `others` further views, `known` what the shadow adversary knows: groups, and
     whether and why people were grouped blindly. `first` maps persons who came to the day of the row that
-    shows their values, `units` the persons of every unit in order, `joining` how these were joined.
+    shows their values, `units` the persons of every unit in order, `joining` how these were joined; where
+    values were looked at, `informed` says so.
     """
 
     file: bytes
@@ -224,6 +92,7 @@ class Told:
     groups: dict[str, int]
     units: tuple[tuple[str, ...], ...] = ()
     joining: Joining | None = None
+    informed: bool = False
 
     @property
     def seen(self) -> tuple:
@@ -231,6 +100,12 @@ class Told:
 
 
 REFUSED = "refused"
+
+WAITS = "waits"
+
+
+class Waits(Exception):
+    """A release that a rule taken away would have stopped."""
 
 
 def told(tale: Tale, coins: list[Coins], folder: Path | None = None) -> list[Told | str]:
@@ -247,6 +122,9 @@ def told(tale: Tale, coins: list[Coins], folder: Path | None = None) -> list[Tol
         try:
             with _watched(joinings):
                 grown = grow(source, tale.policy, tale.policy.chain, base, coins[release], progress=silent)
+        except Waits:
+            results.append(WAITS)
+            continue
         except (Infeasible, SfumatoError) as error:
             results.append((REFUSED, str(error)))
             continue
@@ -284,8 +162,8 @@ def _told(tale, release, grown, joinings, source, folder):
         for person, group, is_bare, is_new in zip(whose, groups, bare, new, strict=True)
         if is_new and not is_bare
     }
-    result = Told(written[0], tuple(written[1:]), known, days, came)
-    if not blind or not joinings:
+    result = Told(written[0], tuple(written[1:]), known, days, came, informed=plan is not None and not blind)
+    if not blind:
         return result
     units = joinings[-1].units
     order = [tale.tables[release][place].person for place in np.flatnonzero(grown.known.first).tolist()]
@@ -328,9 +206,9 @@ def moved(tale: Tale, key: bytes, before: list, draw: random.Random) -> tuple[Ta
         people = {visit.person for visit in tale.tables[release]}
         if isinstance(result, Told):
             giver = {person: person for person in result.groups}
-            if result.joining is None:
+            if result.informed:
                 looked_at |= set(result.first)
-            elif not looked_at & set(result.groups):
+            elif result.joining is not None and not looked_at & set(result.groups):
                 giver, carried = _exchanged(result, draw)
                 coins[release] = CarriedCoins(key, coins[release].purpose, carried)
             for person, other in giver.items():
@@ -339,7 +217,7 @@ def moved(tale: Tale, key: bytes, before: list, draw: random.Random) -> tuple[Ta
                     if row in has:
                         has[row] = tale.has[release, other, result.first[other]]
             in_base |= set(result.groups)
-        else:
+        elif result != WAITS:
             looked_at |= people - in_base
         for visit in tale.tables[release]:
             is_first = isinstance(result, Told) and result.first.get(visit.person) == visit.day
@@ -385,12 +263,15 @@ def _shuffled(count: int, draw: random.Random) -> np.ndarray:
     return np.array(order)
 
 
-def differences(seed: int, folder: Path | None = None) -> tuple[list, dict]:
-    """Releases of one tale that tell something else of a moved one, and what was tried."""
+def differences(seed: int, folder: Path | None = None, *, secret: bool = True) -> tuple[list, dict]:
+    """Releases of one tale that tell something else of a moved one, and what was tried.
+
+    Unless coins are `secret`, they stay where they were: so whoever knows them compares.
+    """
     tale, key = tale_of(seed), f"key {seed}".encode()
     before = told(tale, coins_of(key, len(tale.tables)), folder)
     other, coins = moved(tale, key, before, random.Random(seed))
-    after = told(other, coins, folder)
+    after = told(other, coins if secret else coins_of(key, len(coins)), folder)
     counts = defaultdict(int)
     counts["tables"] += len(tale.tables)
     for result in before:
