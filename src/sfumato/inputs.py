@@ -215,7 +215,7 @@ def count_table(
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
     if joints := joint_columns_of(policy.promises):
         table = replace(table, joints=joints)
-    return table.with_profiles() if policy.by_profile else table
+    return table
 
 
 # The first line of a file that a caller hands in: asked about where it may be somebody's row.

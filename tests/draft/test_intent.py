@@ -160,6 +160,6 @@ def test_dates_order_the_rows_of_a_person(rows, columns, by):
     }
     draft = sf.Policy.from_dict({"columns": {"who": {"role": "identifier"}, **quasi}, "promises": [K_OF_5]})
     policy = intended(draft, Intent(rows, Audience.INSIDE, Frequency.AGAIN, person="who"))
-    assert policy.chain is not None and policy.chain.by == by
+    assert policy.chain is not None and policy.people.by == by
     assert ("hand in cumulative tables" in policy.note) == (by is None)
     assert ("name it instead: left" in policy.note) == (columns[-2:] == ["seen", "left"])

@@ -15,17 +15,6 @@ def classes(rows, keys):
     return list(groups.values())
 
 
-def positions(rows, keys, person):
-    """The rows of people whose rows have the same key cells, equally often."""
-    profiles = defaultdict(Counter)
-    for row in rows:
-        profiles[row[person]][tuple(row[k] for k in keys)] += 1
-    groups = defaultdict(list)
-    for row in rows:
-        groups[frozenset(profiles[row[person]].items())].append(row)
-    return list(groups.values())
-
-
 def people(rows, person):
     return len({row[person] for row in rows}) if person else len(rows)
 

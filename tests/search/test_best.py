@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 from hypothesis import given
 
-import sfumato as sf
 from search.checks import class_promises, crowded
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
@@ -191,22 +189,3 @@ def test_the_bound_of_a_request_for_more_is_no_bound_of_what_was_asked(monkeypat
     found, exact = best(table, promises, aim), find("optimum")(table, promises, aim)
     assert exact.optimal and exact.loss < found.loss
     assert not found.optimal and found.bound is not None and found.bound <= exact.loss
-
-
-def test_the_exact_search_is_left_out_where_people_have_several_rows():
-    rows = [(f"p{i // 2}", str(20 + i % 7), "fm"[i // 3 % 2]) for i in range(40)]
-    people = pd.DataFrame(rows, columns=["who", "age", "sex"])
-    columns = {
-        "who": {"role": "identifier"},
-        "age": {"role": "quasi", "taxonomy": {"intervals": [5, 10], "from": 0, "to": 40}},
-        "sex": {"role": "quasi", "taxonomy": {"flat": True}},
-    }
-    policy = {
-        "columns": columns,
-        "person": {"column": "who", "knows": "profile"},
-        "promises": [{"k-anonymity": {"k": 2}}],
-        "protect": {"suppress": 0, "search": "best"},
-    }
-    plan = sf.protect(people, policy)
-    assert "would not tell it which others do" in plan.left_out["optimum"]
-    assert {one.search for one in plan.compared} == {"lattice", "top-down"}

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from search.checks import class_promises, crowded
 from search.test_controls import limited
-from search.test_people_with_several_rows import visits
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.models.l_diversity.promise import EntropyLDiversity
@@ -58,11 +57,6 @@ def agree(table, promises, aim, limits=LIMITS):
 @given(tables(rows=14, keys=3, leaves=4, people=True), class_promises(), PRICES, LOSSES)
 def test_each_finds_what_it_finds_alone(table, promises, price, loss):
     agree(table, promises, Aim(price=price, loss=loss))
-
-
-@given(visits(), class_promises(), PRICES)
-def test_also_where_people_have_several_rows(table, promises, price):
-    agree(table, promises, Aim(price=price))
 
 
 @given(limited(tables(rows=12, keys=2, leaves=4)), class_promises(), st.data())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import sfumato.verify.file
@@ -11,7 +12,6 @@ from sfumato.policy.columns import forms_of
 from sfumato.policy.reference import judge_data
 from sfumato.system.errors import BadData, BadTaxonomy
 from sfumato.system.verdict import Evidence, Verdict
-from sfumato.table.classes import Classes, positions
 from sfumato.table.source import open_source
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.policy_data import PromiseData
@@ -58,10 +58,6 @@ def first_verdicts(data, policy):
     )
     by_rows = policy.person is not None and not published.table.has_person
     classes = published.classes
-    if policy.by_profile and published.table.has_person:
-        values = [c.name for c in published.table.columns if not c.role.is_key]
-        where = positions(published.table, published.class_of)
-        classes = Classes.of(published.table, where, sensitive=values)
     return tuple(_one(promise, published, classes, unplaced, by_rows) for promise in policy.promises)
 
 
@@ -81,20 +77,23 @@ def _one(promise, published, classes, unplaced, by_rows):
         unknown = "it compares with the original table: give its reference"
         return _open(promise, f"values of {', '.join(lost)} are not in its taxonomy" if lost else unknown)
     found = promise.verdict(classes)
-    if (
-        torn := {}
-        if promise.several_values
-        else {
-            column: n
-            for column in promise.sensitive
-            if (n := published.table.people_with_several_values(column))
-        }
-    ):
+    if torn := {
+        column: n
+        for column in promise.sensitive
+        if (n := _people_with_several_values(published.table, column))
+    }:
         [(column, n)] = torn.items()
         who = f"{n} {'person has' if n == 1 else 'people have'} several values of {column}"
         reason = f"{who}, and it protects only who has one"
         found = replace(found, holds=False, people=n, classes=0, reason=reason)
     return _on_rows(promise, published, found) if by_rows else found
+
+
+def _people_with_several_values(table, name):
+    if table.person is None:
+        return 0
+    pairs = set(zip(table.person.tolist(), table.codes(name).tolist(), strict=True))
+    return sum(n > 1 for n in Counter(who for who, _ in pairs).values())
 
 
 def _on_rows(promise, published, found):

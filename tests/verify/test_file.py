@@ -7,14 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato.verify.registry as judges
 from oracles import published_rows as plain
 from sfumato.attacks.audit import audit
 from sfumato.models.k_anonymity.promise import KAnonymity
-from sfumato.system.errors import BadData
 from sfumato.verify.registry import BY_ROWS
 from verify.both import first_verdicts, recheck
 from verify.published_tables import KEYS, PATHS, policy, promises, rows, write
@@ -24,8 +23,7 @@ pytestmark = pytest.mark.slow
 
 def expected(made, table, person=None):
     """Per promise: does it hold, how many people and classes break it; from the definitions alone."""
-    more_than_k = any(name != "k-anonymity" for entry in made for name in entry)
-    groups = plain.positions(table, KEYS, person) if person and more_than_k else plain.classes(table, KEYS)
+    groups = plain.classes(table, KEYS)
     whole = Counter()
     for group in groups:
         whole += plain.counts(group, "disease", person)
@@ -56,10 +54,6 @@ def expected(made, table, person=None):
             ]
         found.append((not broken, sum(plain.people(g, person) for g in broken), len(broken)))
     return found
-
-
-SEVERAL_VALUES = ("confidence-bounding", "alpha-k-anonymity")
-"""What can be promised of people who have several values."""
 
 
 def told(verdicts):
@@ -94,31 +88,6 @@ def test_recheck_is_the_definition_and_agrees_with_the_promises(tmp_path_factory
     assert told(verdicts) == expected(made, table)
     same(verdicts, first_verdicts(path, rule))
     same_in_an_audit(audit(path, rule, attacks=()).verdicts, verdicts, table)
-
-
-@settings(max_examples=settings.default.max_examples // 3)
-@given(rows(), promises(), st.data())
-def test_people_are_counted_from_a_witness(tmp_path_factory, table, made, data):
-    folder = tmp_path_factory.mktemp("published")
-    whom = data.draw(st.lists(st.integers(0, 2), min_size=len(table), max_size=len(table)))
-    if data.draw(st.booleans()):
-        whom = [3 * list(PATHS).index(row["disease"]) + who for row, who in zip(table, whom, strict=True)]
-    known = [{**row, "who": who} for row, who in zip(table, whom, strict=True)]
-    rule = policy(made, person="who")
-    path = write(folder / "table.csv", table)
-    witness = write(folder / "witness.parquet", known, (*KEYS, "disease", "visits", "who"))
-    covered = [next(iter(entry)) in SEVERAL_VALUES or "k-anonymity" in entry for entry in made]
-    torn = any(len({row["disease"] for row in known if row["who"] == who}) > 1 for who in whom)
-    if torn and not all(covered):
-        with pytest.raises(BadData, match="hold more than one value of disease"):
-            recheck(path, rule, witness=witness)
-    else:
-        assert told(recheck(path, rule, witness=witness)) == expected(made, known, person="who")
-    truths = expected(made, known, person="who")
-    for verdict, truth, fits in zip(recheck(path, rule), truths, covered, strict=True):
-        assert verdict.holds in (None, truth[0] and (fits or not torn)), "rows prove nothing wrong"
-    same(recheck(path, rule), first_verdicts(path, rule))
-    same_in_an_audit(audit(path, rule, attacks=()).verdicts, recheck(path, rule), table)
 
 
 TABLE = [

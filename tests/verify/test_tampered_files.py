@@ -113,17 +113,13 @@ def test_a_file_that_changes_while_it_is_judged_is_refused(tmp_path, monkeypatch
         recheck(path, policy(MADE))
 
 
-@pytest.mark.parametrize("diseases", [("Flu", "TB"), ("Flu", None), ("Flu", "Flu")])
+@pytest.mark.parametrize("diseases", [("Flu", "TB"), ("Flu", None)])
 def test_one_person_with_two_values_is_one_too_many(tmp_path, diseases):
     """Nobody else holds more than one; a missing value is one, too."""
     rows = [{**TABLE[0], "disease": disease, "who": 0} for disease in diseases]
     rows += [{**row, "who": i} for i, row in enumerate(TABLE[1:], start=1)]
     path = write(tmp_path / "table.csv", rows)
     witness = write(tmp_path / "witness.csv", rows, (*COLUMNS, "who"))
-    if len(set(diseases)) == 1:
-        alone = recheck(path, policy(MADE, person="who"), witness=witness)[0].measured
-        assert alone == 1, "nobody else has two rows"
-        return
     with pytest.raises(BadData, match="1 people hold more than one value of disease"):
         recheck(path, policy(MADE, person="who"), witness=witness)
 

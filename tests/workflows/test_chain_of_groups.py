@@ -15,6 +15,7 @@ from sfumato.system.progress import silent
 from sfumato.table.base import BARE_ROW, GROUP, PERSON, RELEASE
 from sfumato.table.known_rows import hashes_of_people
 from sfumato.workflows.grown_base import grow
+from sfumato.workflows.protect import plan_table
 
 TOWNS = ["Ahus", "Bro", "Cora", "Dorn"]
 ILLNESSES = ["flu", "cold", "TB", None]
@@ -41,8 +42,8 @@ def policy_of(rules, grouping="default", *, search="best"):
             ],
             "protect": {"search": search, "suppress": "30%", "grouping": grouping},
             "missing": "own-value",
-            "person": "person",
-            "chain": {**chain, **({"by": rules.by} if rules.by else {})},
+            "person": {"column": "person", **({"by": rules.by} if rules.by else {})},
+            "chain": chain,
         }
     )
 
@@ -133,7 +134,9 @@ def test_random_chains_keep_the_rules(tables, shows, leavers, again, hold, by, d
         source = open_table(pl.DataFrame(table, infer_schema_length=None), None, policy)
         try:
             coins = Coins(key).of(str(len(seen)))
-            grown = grow(source, policy, policy.chain, base, coins, marks=coins, progress=silent)
+            grown = grow(
+                source, policy, policy.chain, base, coins, plan_rows=plan_table, marks=coins, progress=silent
+            )
         except Infeasible:
             continue
         base = grown.base

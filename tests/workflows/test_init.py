@@ -244,7 +244,7 @@ def test_from_the_answers_to_the_second_release(sfumato):
     assert said.code == 0, said.err
     policy = sf.Policy.load("policy.yaml")
     assert policy.protect.search == "best" and not policy.promises.looks_back
-    assert policy.chain is not None and policy.chain.by == "admitted" and policy.person == "patient_id"
+    assert policy.chain is not None and policy.people.by == "admitted" and policy.person == "patient_id"
     for line in said.document["next"]:
         arguments = shlex.split(line)[1:]
         arguments[-1] += ".html" if arguments[0] == "report" else ""

@@ -199,12 +199,12 @@ def without_chain(words):
 
 
 def test_a_chain_is_of_one_kind(release):
-    release(table(FIRST), without_chain(policy()))
+    release(table(FIRST), without_chain(policy(person=None)))
     with pytest.raises(RefusedByHistory, match="are no groups of people"):
-        release(table(FIRST), {**without_chain(policy()), "chain": {}})
+        release(table(FIRST), {**without_chain(policy(person=None)), "chain": {"since": "day"}})
     release(table(SECOND), policy(by="day"), chain="groups", ignore_chains=["main"])
     with pytest.raises(RefusedByHistory, match="chain groups is one of groups, and goes on as one alone"):
-        release(table(SECOND), without_chain(policy()), chain="groups", ignore_chains=["main"])
+        release(table(SECOND), without_chain(policy(person=None)), chain="groups", ignore_chains=["main"])
 
 
 def test_two_chains_have_a_base_each(release):

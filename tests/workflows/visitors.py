@@ -16,7 +16,7 @@ COLUMNS = {
 }
 
 
-def policy(*, k=3, diversity=2, person="person", columns=(), **chain):
+def policy(*, k=3, diversity=2, person="person", by=None, columns=(), **chain):
     """A policy of a chain of groups; `columns` are other words about some of them."""
     return {
         "columns": {**COLUMNS, **dict(columns)},
@@ -26,7 +26,7 @@ def policy(*, k=3, diversity=2, person="person", columns=(), **chain):
         ],
         "protect": {"suppress": "10%"},
         "missing": "own-value",
-        **({"person": person} if person else {}),
+        **({"person": {"column": person, **({"by": by} if by else {})}} if person else {}),
         "chain": chain,
     }
 

@@ -31,6 +31,7 @@ from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import PEOPLE, words
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.header_lexicon import lexicon
+from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import PRESETS, Preset
 from sfumato.policy.presets import preset as preset_of
@@ -357,6 +358,7 @@ def intended(draft: Policy, intent: Intent) -> Policy:
             promises=Promises(further.promises),
             protect=protect,
             person=intent.person if has_person else None,
+            people=PersonRule(by=further.by),
             chain=further.chain,
             confirm={n: why for n, why in draft.confirm.items() if columns[n].role is draft.columns[n].role},
             note="\n".join(filter(None, (draft.note, *further.remarks))),
@@ -396,11 +398,13 @@ def _about_published(promises: Promises, columns: Mapping[str, ColumnRule]) -> t
 class FurtherReleases:
     """What a policy promises, how later releases go on from it, and what the policy says about that.
 
-    `chain` is `None` where no release follows, or where releases go on by whole columns.
+    `chain` is `None` where no release follows, or where releases go on by whole columns. `by` orders a
+    person's rows.
     """
 
     promises: tuple[Promise, ...]
     chain: ChainRule | None = None
+    by: str | None = None
     remarks: tuple[str, ...] = ()
 
 
@@ -432,16 +436,16 @@ def _further(promises: Promises, columns: Mapping[str, ColumnRule], intent: Inte
             f"Later releases go on as a chain of groups: rows with a new {short(intent.since)} are newcomers,"
             " and nobody has two rows."
         )
-        return FurtherReleases(kept, ChainRule(since=intent.since), (said, *left_out))
+        return FurtherReleases(kept, ChainRule(since=intent.since), remarks=(said, *left_out))
     dated = _columns_that_order_rows(columns, intent)
     said = f"Later releases go on as a chain of groups: {short(str(intent.person))} tells who is new."
     if not dated:
         said += " No column of dates orders a person's rows: name one (by), or hand in cumulative tables."
-        return FurtherReleases(kept, ChainRule(), (said, *left_out))
+        return FurtherReleases(kept, ChainRule(), remarks=(said, *left_out))
     said += f" By {short(dated[0])} a person's rows are told apart; the values of the first are shown."
     if len(dated) > 1:
         said += f" If another column orders them, name it instead: {', '.join(map(short, dated[1:]))}."
-    return FurtherReleases(kept, ChainRule(by=dated[0]), (said, *left_out))
+    return FurtherReleases(kept, ChainRule(), dated[0], (said, *left_out))
 
 
 def _obstacle_to_groups(promises: Sequence[Promise]) -> str | None:

@@ -181,11 +181,6 @@ class PolicyView(Protocol):
         """The column that tells people apart where somebody has several rows."""
         ...
 
-    @property
-    def by_profile(self) -> bool:
-        """Whether outsiders are taken to know all rows of a person."""
-        ...
-
 
 class PolicyWithPromises(PolicyView, Protocol):
     """What a policy says."""
@@ -319,8 +314,6 @@ class Promise(InPlainWords, ABC):
     # Its columns.
     roles: ClassVar[tuple[Role, ...]] = (Role.SENSITIVE,)
     """The roles that the columns in `sensitive` may have."""
-    several_values: ClassVar[bool] = False
-    """Whether it bounds how many people have a value, and so covers people who have several values, too."""
     known_alone: ClassVar[bool] = False
     """Whether it looks at those who have a value by themselves: where few do, groups have to be larger."""
 
@@ -411,7 +404,6 @@ class Promise(InPlainWords, ABC):
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
         `least_people`, `least_values`, `by_size`, `by_values`   what it asks of people and values alone
-        `several_values`    whether it is about people who have several values, too
         `needs_original`, `earlier`   whether it cannot be judged yet; beside how many earlier releases it is
         A definition adds what else its judge needs.
         """
@@ -426,7 +418,6 @@ class Promise(InPlainWords, ABC):
             "least_values": self.least_values,
             "by_size": self.by_size,
             "by_values": self.by_values,
-            "several_values": self.several_values,
             "needs_original": False,
             "earlier": 0,
         }

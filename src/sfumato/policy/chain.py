@@ -42,12 +42,10 @@ class ChainRule:
     """How a chain of groups goes on.
 
     `since` names the column of batches, in tables where nobody has two rows and no column tells people apart.
-    `by` names the column that orders a person's rows: values are shown in the first. `hold` is how many
-    newcomers a release waits for.
+    `hold` is how many newcomers a release waits for.
     """
 
     since: str | None = None
-    by: str | None = None
     shows: Shows = Shows.EVERYBODY
     leavers: Leavers = Leavers.LINGER
     again: Again = Again.BARE
@@ -75,10 +73,6 @@ def schema() -> JsonObject:
             "since": {
                 **column,
                 "description": "The column of batches: who came when. It says that nobody has two rows.",
-            },
-            "by": {
-                **column,
-                "description": "The column that orders a person's rows; the values of the first are shown.",
             },
             "shows": {
                 "enum": [word.value for word in Shows],
@@ -110,7 +104,6 @@ def read(words: JsonMapping) -> ChainRule:
     """Returns the rule that these words describe; their shape was checked."""
     return ChainRule(
         since=words.get("since"),
-        by=words.get("by"),
         shows=Shows(words.get("shows", Shows.EVERYBODY)),
         leavers=Leavers(words.get("leavers", Leavers.LINGER)),
         again=Again(words.get("again", Again.BARE)),

@@ -18,7 +18,6 @@ from sfumato.models.contract import (
     CrossReleasePromise,
     Promises,
     TablePromise,
-    is_cone,
     is_derived,
     is_relative,
 )
@@ -29,7 +28,8 @@ from sfumato.policy import presets as safe_harbor
 from sfumato.policy import searches
 from sfumato.policy.chain import KEY as CHAIN
 from sfumato.policy.columns import forms_of
-from sfumato.policy.content import Knows, PolicyContent, ProtectRule, with_places
+from sfumato.policy.content import PolicyContent, ProtectRule, with_places
+from sfumato.policy.person import KEY as PERSON
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import BEST, COMPARED, GLOBAL_SEARCHES, LOSSES, Ability
 from sfumato.policy.taxonomies.texts import LISTING, Flat, lists_values
@@ -250,7 +250,6 @@ def _losses(protect: ProtectRule, ability: Ability) -> Iterator[Problem]:
 def _against(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
     """Yields why a search cannot follow the policy, beyond its loss."""
     yield from _promises(policy, search, ability)
-    yield from _profiles(policy, search, ability)
     yield from _recipients(policy, search)
     yield from _terms(policy, search, ability)
     yield from _together(policy, search, ability)
@@ -281,16 +280,6 @@ def _promises(policy: PolicyContent, search: str, ability: Ability) -> Iterator[
                 f"{search} cannot keep it: it is not monotone, so {reason}.",
                 _searches_that(lambda a: a.any_promise),
             )
-
-
-def _profiles(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
-    if policy.by_profile and not ability.whole_columns:
-        yield Problem(
-            ("protect", "search"),
-            f"{search} recodes every class by itself, and what all rows of a person show is"
-            " judged only where a value becomes the same everywhere.",
-            _searches_that(lambda a: a.whole_columns),
-        )
 
 
 def _recipients(policy: PolicyContent, search: str) -> Iterator[Problem]:
@@ -689,49 +678,51 @@ def _named_patterns(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _person(policy: PolicyContent) -> Iterator[Problem]:
-    if policy.person is None:
+    named, by = policy.person, policy.people.by
+    if named is None:
         return
-    rule = policy.columns.get(policy.person)
-    if rule is None:
-        hint = did_you_mean(policy.person, list(policy.columns))
-        yield Problem(("person",), f"there is no column {short(policy.person)}.", hint)
-    elif rule.role is not Role.IDENTIFIER:
+    if named not in policy.columns:
+        hint = did_you_mean(named, list(policy.columns))
+        yield Problem((PERSON,), f"there is no column {short(named)}.", hint)
+    elif policy.columns[named].role is not Role.IDENTIFIER:
         yield Problem(
-            ("person",),
-            f"the column that tells people apart must not be published, but it is {rule.role}.",
+            (PERSON,),
+            "the column that tells people apart must not be published, but it is"
+            f" {policy.columns[named].role}.",
             "Give it the role identifier.",
         )
-
-
-def _knows(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what cannot be promised, or not be searched for, by what others know of a person."""
-    if policy.person is None:
-        return
-    if policy.knows is Knows.ROW:
-        for place, promise in with_places(policy):
-            if not promise.by_size and not isinstance(promise, CrossReleasePromise):
-                yield Problem(
-                    place,
-                    "it does not bind who knows two rows of a person and looks at what both leave.",
-                    "Say knows: profile under person, or promise k-anonymity alone.",
-                )
-    if not policy.by_profile:
-        return
+    if by is not None and by not in policy.columns:
+        hint = did_you_mean(by, list(policy.columns))
+        yield Problem((PERSON, "by"), f"there is no column {short(by)}.", hint)
     if policy.missing is Missing.SUPPRESS:
         yield Problem(
             ("missing",),
-            "rows with empty cells would be left out one by one, but people are published with all their rows"
-            " or not at all.",
+            "rows with empty cells would be left out one by one, and other rows of the same people shown.",
             "Use missing: own-value or refuse.",
         )
-    for place, promise in with_places(policy):
-        if not (is_cone(promise) or promise.by_size or isinstance(promise, CrossReleasePromise)):
-            yield Problem(
-                place,
-                f"{promise.name} does not say that what keeps it may be added up (`cone`), so it cannot be"
-                " judged by what all rows of a person show.",
-                "Drop `person` and give everybody one row, or promise something else.",
-            )
+
+
+def _bare_rows(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields a published column of the name that the column of bare rows has."""
+    rule = policy.columns.get(BARE)
+    if rule is not None and rule.role is not Role.IDENTIFIER and (policy.chain or policy.person):
+        yield Problem(
+            ("columns", BARE),
+            "a column of this name is written, which tells bare rows of people from others.",
+            "Rename the column, or do not publish it.",
+        )
+
+
+def against_several_rows(policy: PolicyContent) -> str | None:
+    """Returns why nobody may have several rows under a policy; `None` where somebody may."""
+    if policy.recipients is not None:
+        return "versions for recipients are made of whole columns"
+    for promise in policy.promises:
+        if isinstance(promise, TablePromise | CrossReleasePromise):
+            return f"{promise.name} is about whole tables, and judges one row per person"
+        if isinstance(promise, ColumnRolePromise):
+            return f"terms of {promise.name} are judged in one row per person"
+    return None
 
 
 def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
@@ -768,26 +759,15 @@ def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
     rule = policy.chain
     if rule is None:
         return
-    for key in ("since", "by"):
-        name = getattr(rule, key)
-        if name is not None and name not in policy.columns:
-            yield Problem(
-                (CHAIN, key), f"there is no column {short(name)}.", did_you_mean(name, list(policy.columns))
-            )
+    if rule.since is not None and rule.since not in policy.columns:
+        hint = did_you_mean(rule.since, list(policy.columns))
+        yield Problem((CHAIN, "since"), f"there is no column {short(rule.since)}.", hint)
     if rule.since is not None and policy.person is not None:
         yield Problem(
             (CHAIN, "since"),
             "a batch tells who came when where no column tells people apart; `person` does.",
             "Drop since, or person.",
         )
-    if BARE in policy.columns and policy.columns[BARE].role is not Role.IDENTIFIER:
-        yield Problem(
-            ("columns", BARE),
-            "a chain of groups writes a column of this name, which tells bare rows from others.",
-            "Rename the column, or do not publish it.",
-        )
-    if rule.by is not None and policy.person is None:
-        yield Problem((CHAIN, "by"), "it orders the rows of a person, and no `person` is named.", "Name it.")
     if policy.recipients is not None:
         yield Problem(
             (CHAIN,),
@@ -839,7 +819,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     together,
     _named_patterns,
     _person,
-    _knows,
+    _bare_rows,
     chain_of_groups,
     set_columns,
     one_knowledge,

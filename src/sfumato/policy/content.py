@@ -17,6 +17,8 @@ from sfumato.models.contract import ColumnOptions, Promise, Promises
 from sfumato.policy.chain import KEY as CHAIN_KEY
 from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import ColumnControls, TermRule, forms_of
+from sfumato.policy.person import KEY as PERSON_KEY
+from sfumato.policy.person import PersonRule
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.taxonomies.intervals import check_range_ceiling, check_range_ends
@@ -123,15 +125,6 @@ GROUPINGS: Mapping[str, str] = {
 """How people are put into classes where promises are about sensitive values."""
 
 
-class Knows(StrEnum):
-    """What outsiders know of a person who has several rows."""
-
-    ROW = "row"
-    """The key values of one row: people are counted class by class."""
-    PROFILE = "profile"
-    """The key values of all rows: people are counted by what all their rows show."""
-
-
 class Formulas(StrEnum):
     """What becomes of cells of a CSV file that a spreadsheet would run when it opens the file."""
 
@@ -155,8 +148,8 @@ class PolicyContent:
     origin: Origin = field(default=Origin(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
     """What a policy that was proposed says of itself, first in its file."""
-    knows: Knows | None = None
-    """What outsiders know of a person, where the policy says so."""
+    people: PersonRule = field(default_factory=PersonRule)
+    """How many rows of a person show values, and which."""
     confirm: Mapping[str, str] = field(default_factory=dict)
     """Columns that nobody has confirmed yet, and why they would be published unchanged. No promise, so it is
     no part of the digest."""
@@ -172,19 +165,6 @@ class PolicyContent:
     def form_of_data(self) -> SourceForm:
         """How the data are read, with paths that hold here: a policy names files relative to its folder."""
         return self.source.beside(self.folder)
-
-    @property
-    def by_profile(self) -> bool:
-        """Whether outsiders are taken to know all rows of a person.
-
-        Where the policy does not say so, they are if anything but k-anonymity is promised. In a
-        chain of groups nobody is: a person shows values once.
-        """
-        if self.person is None or self.chain is not None:
-            return False
-        return self.knows is Knows.PROFILE or (
-            self.knows is None and any(not promise.by_size for promise in self.promises)
-        )
 
     @property
     def weights(self) -> dict[str, Fraction]:
@@ -247,11 +227,8 @@ class PolicyContent:
 
     def to_dict(self) -> dict[str, object]:
         """Returns the policy in the shape of its file, plain data only."""
-        person: object = self.person
-        if self.person is not None and self.knows is not None:
-            person = {"column": self.person, "knows": self.knows.value}
         where_said: dict[str, object] = {
-            "person": person,
+            PERSON_KEY: self.people.words(self.person),
             "confirm": dict(self.confirm) or None,
             "source": self.source.words if self.source else None,
             "formulas": None if self.formulas is Formulas.REFUSE else self.formulas.value,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from sfumato.models import registry as known_promises
 from sfumato.models.contract import ColumnOptions, Promise, Promises, with_derived
-from sfumato.policy import chain, recipients, schema, searches, yaml
+from sfumato.policy import chain, person, recipients, schema, searches, yaml
 from sfumato.policy import columns as column_controls
 from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import ColumnControls, TermRule, numbers_in
@@ -22,13 +22,13 @@ from sfumato.policy.content import (
     NO_PRICE,
     ColumnRule,
     Formulas,
-    Knows,
     PolicyContent,
     ProtectRule,
     confirm_entries,
     remaining_columns,
     unknown_columns,
 )
+from sfumato.policy.person import PersonRule
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.disk import read_start
 from sfumato.system.errors import (
@@ -330,7 +330,7 @@ def read_content(words: object, origin: Origin, *, folder: Path | None = None) -
     columns, promises, given_to = reader.columns(), reader.promises(), reader.recipients()
     every_row = given_to is not None or bool(promises.of_table)
     protect = reader.protect(every_row=every_row)
-    person, knows = reader.person()
+    named, people = reader.person()
     source = reader.source()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
@@ -339,11 +339,11 @@ def read_content(words: object, origin: Origin, *, folder: Path | None = None) -
         promises,
         protect,
         Missing(str(reader.words.get("missing", Missing.OWN_VALUE))),
-        person,
+        named,
         given_to,
         folder,
         origin,
-        knows=knows,
+        people=people,
         confirm=confirm_entries(reader.words.get(CONFIRM_KEY)),
         source=source,
         formulas=Formulas(str(reader.words.get("formulas", Formulas.REFUSE))),
@@ -444,13 +444,11 @@ class _Reader:
             return None
         return chain.read(given)
 
-    def person(self) -> tuple[str | None, Knows | None]:
-        """Returns the column that tells people apart, and what others know of a person, where it is said."""
-        name, section = self.words.get("person"), self._section("person")
-        if section is not None:
-            knows = section.get("knows")
-            return str(section["column"]), None if knows is None else Knows(str(knows))
-        return (name if isinstance(name, str) else None), None
+    def person(self) -> tuple[str | None, PersonRule]:
+        """Returns the column that tells people apart, and how their rows are published."""
+        if any(problem.place[:1] == (person.KEY,) for problem in self.problems):
+            return None, PersonRule()
+        return person.read(self.words.get(person.KEY))
 
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):
@@ -579,9 +577,7 @@ class Policy(PolicyContent):
     Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
     one: the value or `*`). Sensitive columns are what promises protect; they and the insensitive columns
     are published unchanged. Every column of the data must be declared. `person` names the identifier that
-    tells people apart where somebody has several rows. Where anything but k-anonymity is promised, or `knows`
-    is `profile`, outsiders are taken to know all rows of a person, and people are judged by what these show
-    together.
+    tells people apart where somebody has several rows; `people` says which of these rows show values.
 
     >>> policy = Policy.from_dict(
     ...     {

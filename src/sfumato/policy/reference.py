@@ -143,7 +143,6 @@ def judge_data(policy: Policy) -> dict[str, Any]:
                  `digest`; a ready taxonomy also has `kind`, `mark`, `shape` and `ordered`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
-    `by_profile` whether people are judged by what all their rows show
     `together`   groups of key columns that are published at the same level
     `missing`    what an empty cell of a key column means
     `formulas`   whether a CSV file may hold cells that a spreadsheet would run: `refuse` or `keep`
@@ -155,7 +154,6 @@ def judge_data(policy: Policy) -> dict[str, Any]:
         },
         "promises": [promise.judge_data() for promise in policy.promises],
         "person": policy.person,
-        "by_profile": policy.by_profile,
         "together": [list(group) for group in policy.protect.together],
         "missing": policy.missing.value,
         "formulas": policy.formulas.value,

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import SupportsIndex
 
 from sfumato.models import registry as promises
-from sfumato.policy import chain, searches
+from sfumato.policy import chain, person, searches
 from sfumato.policy import columns as column_controls
 from sfumato.policy.columns import choice_schema, each_told
 from sfumato.policy.columns import schema as term_rule
 from sfumato.policy.compatibility import options_of, roles
-from sfumato.policy.content import GROUPINGS, NO_PRICE, Formulas, Knows, ProtectRule, confirm_schema
+from sfumato.policy.content import GROUPINGS, NO_PRICE, Formulas, ProtectRule, confirm_schema
 from sfumato.policy.other_tools import said_elsewhere
 from sfumato.policy.presets import SAFE_HARBOR
 from sfumato.policy.recipients import schema as recipients
@@ -112,7 +112,7 @@ def top() -> JsonObject:
                 " the row is not published; refuse: the table is not accepted.",
                 Missing.OWN_VALUE,
             ),
-            "person": _person(),
+            person.KEY: person.schema(),
             "recipients": recipients(),
             chain.KEY: chain.schema(),
             "confirm": confirm_schema(),
@@ -186,29 +186,6 @@ def taxonomy() -> JsonObject:
         "oneOf": [{"const": "flat"}, *(dict(b.schema) for b in BUILDERS.values())],
         "default": "flat",
         "description": "What a value may become: the value tree of the column.",
-    }
-
-
-def _person() -> JsonObject:
-    column = {"type": "string", "minLength": 1}
-    return {
-        "oneOf": [
-            column,
-            {
-                "type": "object",
-                "properties": {
-                    "column": {**column, "description": "The column that tells people apart."},
-                    "knows": choice_schema(
-                        Knows,
-                        "row: others know one row of a person (k-anonymity alone); profile: all of them."
-                        " Unless said, row where only k-anonymity is promised, else profile.",
-                    ),
-                },
-                "required": ["column"],
-                "additionalProperties": False,
-            },
-        ],
-        "description": "The column that tells people apart, where one person has several rows.",
     }
 
 
@@ -289,6 +266,15 @@ RETIRED: Mapping[str, tuple[str, str]] = {
     "protect.stricter": (
         "is no longer a key: it was shown to help on tiny tables alone.",
         "Leave it out; to keep more than is needed, promise more, as in `l: 3` for `l: 2`.",
+    ),
+    "person.knows": (
+        "people with several rows are not judged by what all their rows show any more, which cost columns:"
+        " they show values once.",
+        "Leave it out. To show the values of more rows, say rows: all, or rows: 3.",
+    ),
+    "chain.by": (
+        "the column that orders a person's rows is named under person.",
+        "Write person: {column: …, by: …}.",
     ),
     "continuous.until": (f"departures are not judged any more: {STAY}.", NEXT),
     "continuous.leavers": (f"departures are not judged any more: {STAY}.", NEXT),

@@ -28,7 +28,6 @@ from sfumato.table.microdata import Role
 
 VERSION = 1
 RANKS: Mapping[str, Sequence[str]] = {
-    "knows": ("row", "profile"),
     "spelling": ("exact", "folded"),
 }
 """Words of a policy from the weakest to the strictest; any other word has to stay as it is."""
@@ -77,7 +76,7 @@ def statement_of(policy: PolicyContent) -> JsonObject:
             [strength.as_dict() for strength in promise.strengths()] for promise in policy.promises.stated
         ],
         "columns": {name: _column(rule, columns[name]) for name, rule in policy.columns.items()},
-        "person": _person(words.get("person"), policy),
+        "person": None if policy.person is None else {"column": policy.person},
         "recipients": _recipients(policy.recipients),
     }
 
@@ -127,14 +126,6 @@ def _tree(rule: ColumnRule) -> JsonObject:
         tree["form"] = fingerprint(bool(taxonomy.ordered))
         tree["nodes"], tree["leaves"] = packed(np.sort(marks)), packed(np.sort(marks[built.leaves]))
     return tree
-
-
-def _person(words: object, policy: PolicyContent) -> JsonObject | None:
-    if words is None:
-        return None
-    by_size = all(promise.by_size for promise in policy.promises)
-    entry: JsonMapping = words if isinstance(words, Mapping) else {"column": words}
-    return {"column": entry["column"], "knows": entry.get("knows") or RANKS["knows"][0 if by_size else 1]}
 
 
 def _recipients(rule: RecipientRule | None) -> JsonObject:
@@ -213,11 +204,8 @@ def _marks(text: str) -> NDArray[np.uint64]:
 
 def _compared_person(later: JsonMapping | None, baseline: JsonMapping | None) -> Iterator[ComparedPart]:
     before, now = (None if side is None else side["column"] for side in (baseline, later))
-    if before != now or baseline is None or later is None:
-        word = Comparison.AS_STRICT if before == now else Comparison.INCOMPARABLE
-        yield ComparedPart("person", word, str(before or "rows"), str(now or "rows"))
-        return
-    yield _ranked("person.knows", "knows", later["knows"], baseline["knows"])
+    word = Comparison.AS_STRICT if before == now else Comparison.INCOMPARABLE
+    yield ComparedPart("person", word, str(before or "rows"), str(now or "rows"))
 
 
 def _compared_recipients(later: JsonMapping, baseline: JsonMapping) -> Iterator[ComparedPart]:

@@ -73,9 +73,9 @@ class PatternFigures:
     def record(
         self, at: int, rollup: RollUp, grouped: NodeClasses, classes: Classes, published: Truth
     ) -> None:
-        """Records a pattern that was judged by itself; `kept` of its classes or positions are published."""
-        rows, left = grouped.rows, rollup.rows_of(grouped, published)
-        left = left[left > 0]
+        """Records a pattern that was judged by itself; `published` tells which of its classes are."""
+        rows = grouped.rows
+        left = rows[published & (rows > 0)]
         least = [
             int(counts.min()) if len(counts) else 0 for counts in (classes.people, classes.people[published])
         ]

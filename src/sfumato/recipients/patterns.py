@@ -115,7 +115,7 @@ def patterns_of(
         raise UsageError(f"patterns have no metric '{metric}'", remedy=f"Known: {', '.join(METRICS)}.")
     if share < 0:
         raise UsageError("a tolerance is not negative", remedy="0 means equal quality.")
-    check_people(table, policy.promises)
+    check_people(table)
     meant = with_original(policy, table)
     promises = meant.promises if policy.protect.terms.method == "keep" else key_promises(meant.promises)
     patterns = classify(table, promises, aim_of(policy), progress=progress)

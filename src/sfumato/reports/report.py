@@ -416,7 +416,7 @@ class ReportWords(StrEnum):
     )
     FOOTER = "Made by Sfumato. A self-contained page: nothing is loaded from anywhere."
     IN_WORDS_ROW = "about another person each"
-    IN_WORDS_ROWS = "not a person: somebody may have several rows, and promises count people"
+    IN_WORDS_ROWS = "about another person each; bare rows are further rows of these people, without values"
     NONE = "–"
     UNCHANGED = "as it is"
     GENERALIZED = "made less exact"

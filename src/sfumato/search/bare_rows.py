@@ -1,8 +1,10 @@
-"""Bare rows: where further rows of people stand, who show their values once."""
+"""Bare rows: where further rows of people stand who show their values once, and what a plan says of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +12,15 @@ from numpy.typing import NDArray
 from sfumato.search.blind_groups import classes_of_keys, group_boxes, publishes_ranges
 from sfumato.search.contract import Aim
 from sfumato.system.errors import Infeasible
+from sfumato.system.json_object import JsonObject
+from sfumato.system.presentation.cards import format_number, pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.microdata import Codes, Microdata
 from sfumato.table.recoding import Recoding
 from sfumato.table.taxonomy import Label
+
+if TYPE_CHECKING:
+    from sfumato.table.base import Base
 
 Numbers = NDArray[np.int64]
 
@@ -108,3 +115,74 @@ def classes_of_bare_rows(
     class_of: Codes = outcome.recoding.class_of[place]
     low, high = group_boxes(alone, class_of, outcome.recoding.count, ranges=publishes_ranges(aim))
     return Recoding(alone, class_of, low, high)
+
+
+# What a plan says of people with several rows.
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedPeople:
+    """What is published of a table in which people have several rows.
+
+    `base` has every row that is published; `rows` counts those of the table, `people` those with several
+    rows, `bare` rows that show no values, `absent` rows that are not shown. `errors` gives, for each
+    sensitive column, by how much the share of a value is wrong at most: in all rows, and in those of people
+    with several. `mark` tells whether a table holds the same rows.
+    """
+
+    base: Base = field(repr=False)
+    rows: int
+    people: int
+    bare: int
+    absent: int
+    errors: Mapping[str, tuple[float, float]]
+    mark: int = field(repr=False)
+
+    @property
+    def without_values(self) -> float:
+        """The share of rows whose values are not shown."""
+        return (self.bare + self.absent) / max(1, self.rows)
+
+    def lines(self) -> tuple[str, ...]:
+        """Returns what a plan prints."""
+        count = self.bare + self.absent
+        people = pluralize(self.people, "person has", "people have")
+        lines = [
+            f"{people} several rows; values of {format_number(count)} of {format_number(self.rows)} rows"
+            f" ({100 * self.without_values:.1f} %) are not shown, and not missing at random",
+            f"{pluralize(self.bare, 'of these rows is bare', 'of these rows are bare')},"
+            f" {format_number(self.absent)} not shown at all",
+        ]
+        for name, (everywhere, theirs) in self.errors.items():
+            lines.append(
+                f"shares of {name} are wrong by at most {100 * everywhere:.1f} points,"
+                f" by {100 * theirs:.1f} among people with several rows"
+            )
+        return tuple(lines)
+
+    def as_dict(self) -> JsonObject:
+        """Returns JSON."""
+        return {
+            "people_with_several_rows": self.people,
+            "bare": self.bare,
+            "not_shown": self.absent,
+            "without_values": self.without_values,
+            "largest_errors": {
+                name: {"all_rows": everywhere, "people_with_several_rows": theirs}
+                for name, (everywhere, theirs) in self.errors.items()
+            },
+        }
+
+
+def share_error(codes: Numbers, shown: Numbers) -> float:
+    """Returns by how much the share of any value differs between all cells and those that are shown.
+
+    >>> share_error(np.array([0, 0, 1, 1]), np.array([0, 0, 1]))
+    0.16666666666666663
+    """
+    if not len(codes) or not len(shown):
+        return 0.0
+    size = int(codes.max()) + 1
+    difference = np.bincount(codes, minlength=size) / len(codes)
+    difference -= np.bincount(shown, minlength=size) / len(shown)
+    return float(np.abs(difference).max())

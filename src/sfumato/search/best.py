@@ -139,10 +139,6 @@ def too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
         (not ability.can_keep_small(aim.loss), f"it does not keep {aim.loss} small"),
         (promises.of_table and not ability.whole_table, "a promise is about the table as a whole"),
         (not ability.any_promise and not all(p.monotone for p in of_class), "a promise is not monotone"),
-        (
-            table.profiles and not ability.whole_columns,
-            "what all rows of a person show is judged only where whole columns are recoded",
-        ),
         (aim.together and not ability.levels, "it does not publish columns at levels, which move together"),
         (
             any(p.searches is not None and name not in p.searches for p in promises),

@@ -279,12 +279,6 @@ def refuse_local(table: Microdata, promises: Promises, aim: Aim, why: str) -> No
     if promises.of_table:
         name = promises.of_table[0].name
         raise UsageError(f"{name} needs one recoding for all classes{why}", remedy="Search top-down.")
-    if table.profiles:
-        raise UsageError(
-            "people with several rows are judged by what all their rows show, which needs one recoding for"
-            f" all classes{why}",
-            remedy="Search top-down or by lattice.",
-        )
     check_missing(table, aim)
 
 
@@ -308,11 +302,6 @@ def at_the_root(table: Microdata, everything: Classes, promises: Promises, *, fi
     remedy = f"Ask for at most what the whole table reaches, or drop {' and '.join(p.name for p in broken)}."
     if not final:
         remedy += " Search by lattice: it may find classes to suppress that make the rest keep the promises."
-    if table.profiles:
-        remedy += (
-            " Even then people are told apart by how many rows they have: allow some to be suppressed, give"
-            " everybody the same number of rows, or promise k-anonymity alone (person: {knows: row})."
-        )
     return Infeasible(f"even with every key column fully generalized, {message}", remedy=remedy)
 
 

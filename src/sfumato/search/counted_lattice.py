@@ -171,7 +171,7 @@ def count_lattice(
     if reason := why_not_counted(policy, table):
         raise UsageError(f"the lattice is not counted: {reason}", remedy="Run the search for the k you want.")
     counter, permitted = _counter(table, policy, ks, most)
-    check_people(table, counter.by_k[0])
+    check_people(table)
     nodes, suppressed, classes, loss = _judged_nodes(counter, permitted, progress)
     return CountedLattice(
         tuple(c.name for c in table.keys),
@@ -373,8 +373,7 @@ class NodeCounter:
         return lambda i: fixed & self._asked[i].holds_on(classes)
 
     def _cost_of(self, levels: Levels, grouped: NodeClasses, keeping: Truth, rows: int) -> tuple[int, float]:
-        left = self.rollup.rows_of(grouped, keeping)
-        published = left[left > 0]
+        published = grouped.rows[keeping & (grouped.rows > 0)]
         tally = partial(self.rollup.tally, grouped, ~keeping)
         node = JudgedNode(levels, grouped.rows, published, rows, tally, keeping)
         return len(published), self.cost.score(node)

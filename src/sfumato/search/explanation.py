@@ -18,7 +18,7 @@ from sfumato.search.loss import ColumnShape, leaves_of, measure, published_nodes
 from sfumato.search.suppression import recoded
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
-from sfumato.table.classes import Classes, judged_groups, multisets, positions
+from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
 from sfumato.table.taxonomy import Label, Nodes, Taxonomy
@@ -132,27 +132,8 @@ def one_step_below_cover(
 def judged_parts(
     recoding: Recoding, parts: Parts, sensitive: Sequence[str]
 ) -> Iterator[tuple[Classes, Ints]]:
-    """Yields what promises judge of all steps, and the step of each class.
-
-    Where positions of people are judged, step by step: somebody's rows may be touched by several.
-    """
-    table, person = recoding.table, recoding.table.person
-    if not table.profiles or person is None:
-        yield Classes.of(table, parts.part_of, sensitive=sensitive), parts.step_of
-        return
-    before = positions(table, recoding.class_of)
-    whole = Classes.of(table, before, sensitive=sensitive)
-    overall = {name: h.overall for name, h in whole.histograms.items()}
-    of_person = np.full(int(person.max(initial=-1)) + 1, -1, np.int64)
-    of_person[person] = before
-    for step in range(parts.count):
-        inside = np.append(parts.step_of == step, False)[parts.part_of]
-        who, pattern = multisets(person[inside], parts.part_of[inside], table.counts[inside])
-        pairs = of_person[who] * (int(pattern.max(initial=0)) + 1) + pattern
-        group = np.full(len(of_person), SUPPRESSED, np.int64)
-        group[who] = np.unique(pairs, return_inverse=True)[1].ravel()
-        classes = Classes.of(table, group[person], sensitive=sensitive, overall=overall)
-        yield classes, np.full(len(classes), step, np.int64)
+    """Yields what promises judge of all steps, and the step of each class."""
+    yield Classes.of(recoding.table, parts.part_of, sensitive=sensitive), parts.step_of
 
 
 def _number(
@@ -331,8 +312,7 @@ def _explain_level(
         return ColumnExplanation(shape, (), 0, {})
     finer_levels = {**levels, shape.column: level - 1}
     cuts = {c.name: Cut.level(c.taxonomy, finer_levels[c.name]) for c in table.keys}
-    groups = judged_groups(table, classes_under(table, cuts)[0])
-    classes = Classes.of(table, groups, sensitive=promises.sensitive)
+    classes = Classes.of(table, classes_under(table, cuts)[0], sensitive=promises.sensitive)
     finer = recoded(table, cuts, promises)
     truths = [promise.holds_on(classes) for promise in promises.of_class]
     first = next((str(p) for p, t in zip(promises.of_class, truths, strict=True) if not t.all()), "")

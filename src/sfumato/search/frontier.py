@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sfumato.kernels.rows import cross_tabulate, regroup, tally_fields
 from sfumato.models.contract import Answer, Promises, Truth
 from sfumato.search.controls import spares_all
-from sfumato.search.loss import tally
 from sfumato.search.node_cost import JudgedNode, NodeCost
 from sfumato.search.suppression import keep, recoded
-from sfumato.table.classes import Classes, Histogram, positions
+from sfumato.table.classes import Classes, Histogram
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Counts, Microdata, Packing
 
@@ -231,16 +230,12 @@ def _marked(size: int, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
-    """The classes of a node: their keys and rows; `entries` and `owner` where sensitive values matter.
-
-    `positions` are those of the rows' people, where promises are judged on them.
-    """
+    """The classes of a node: their keys and rows; `entries` and `owner` where sensitive values matter."""
 
     keys: Ints
     rows: Counts
     owner: NDArray[np.int32] | None = None
     entries: tuple[Ints, Counts] | None = None
-    positions: NDArray[np.int32] | None = None
 
 
 class RollUp:
@@ -280,8 +275,7 @@ class RollUp:
             lift = [fields.offset[j][i] for j, i in enumerate(levels)]
             zero = [0] * len(fields.sensitive)
             owner, keys, rows = self._regroup(*base, fields.where(range(len(lift + zero))), lift + zero)
-            where = positions(self.table, owner) if self.table.profiles else None
-            return NodeClasses(keys, rows, owner, positions=where)
+            return NodeClasses(keys, rows, owner)
         entries = self._rolled(levels)
         if not fields.sensitive:
             return NodeClasses(*entries)
@@ -289,10 +283,8 @@ class RollUp:
         return NodeClasses(keys, rows, owner, entries)
 
     def classes(self, grouped: NodeClasses, *, sensitive: bool) -> Classes:
-        """Returns classes, or people's positions, as promises judge them; without `sensitive` only sizes."""
+        """Returns classes as promises judge them; without `sensitive` only sizes."""
         names = [c.name for c in self.fields.sensitive] if sensitive else []
-        if grouped.positions is not None:
-            return Classes.of(self.table, grouped.positions, sensitive=names)
         if self.table.has_person and grouped.owner is not None:
             return Classes.of(self.table, grouped.owner, sensitive=names)
         histograms = {}
@@ -307,10 +299,10 @@ class RollUp:
         return Classes(grouped.rows, grouped.rows, histograms)
 
     def tally(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> list[Counts]:
-        """Counts the rows of some classes or positions, for every key column, per node of its taxonomy."""
+        """Counts the rows of some classes, for every key column, per node of its taxonomy."""
         columns = self.fields.keys
         bounds = np.cumsum([0, *self.fields.packing.sizes[: len(columns)]])
-        rows = self.rows_of(grouped, chosen)
+        rows = np.where(chosen, grouped.rows, 0)
         occupied = rows > 0
         sums = tally_fields(
             grouped.keys[occupied], rows[occupied], *self._key_fields, bounds[:-1], int(bounds[-1])
@@ -319,13 +311,6 @@ class RollUp:
         for j, of_column in enumerate(counts):
             of_column[self.fields.present[j]] = sums[bounds[j] : bounds[j + 1]]
         return counts
-
-    def rows_of(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> Counts:
-        """Counts, for every class, the rows that are in some of the classes or positions."""
-        if grouped.positions is None or grouped.owner is None:
-            return np.where(chosen, grouped.rows, 0)
-        inside = chosen[grouped.positions]
-        return tally(grouped.owner[inside], self.table.counts[inside], len(grouped.rows))
 
     def _rolled(self, levels: Levels) -> tuple[Ints, Counts]:
         if (ready := self._held.pop(levels, None)) is not None:
@@ -378,7 +363,7 @@ class NodeJudge:
     """Judges nodes. `budget` rows may be suppressed, but none of the distinct rows that are `spared`.
 
     A promise is *lasting* if breaking it means breaking it at every finer node: a hereditary one, and a
-    monotone one where nothing may be suppressed and rows are people, or where people's positions are judged.
+    monotone one where nothing may be suppressed and rows are people.
     """
 
     def __init__(
@@ -392,7 +377,7 @@ class NodeJudge:
     ) -> None:
         self.table, self.promises, self.budget, self.spared = table, promises, budget, spared
         self.rollup = rollup or RollUp(table, promises.sensitive)
-        summed = budget == 0 and (table.profiles or not table.has_person)
+        summed = budget == 0 and not table.has_person
         self.lasting = Promises(
             tuple(p for p in promises.of_class if p.hereditary or (p.monotone and summed))
         )
@@ -427,11 +412,10 @@ class NodeJudge:
             published = keep(classes, self.promises, most=self.budget)
             if _rows(classes, ~published) > self.budget and self._least_lost(classes, lasting) > self.budget:
                 return None
-        left = self.rollup.rows_of(grouped, published)
         return JudgedNode(
             levels,
             grouped.rows,
-            left[left > 0],
+            grouped.rows[published & (grouped.rows > 0)],
             _rows(classes, ~published),
             lambda: self.rollup.tally(grouped, ~published),
             published,

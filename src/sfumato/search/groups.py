@@ -1,4 +1,4 @@
-"""The groups that a top-down search judges: classes or, where people have several rows, their positions."""
+"""The classes that a top-down search judges, and which of them stay published step by step."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ from sfumato.kernels import medians
 from sfumato.kernels import rows as segment_tally
 from sfumato.kernels.rows import WEIGHT_MASK, Layout, PackedRows
 from sfumato.models.contract import Promises, Truth
-from sfumato.search.refinement import GroupCounter, GroupSplit, Refinement, Split
-from sfumato.table.classes import Classes, Histogram, multisets
+from sfumato.search.refinement import GroupSplit, Refinement, Split
+from sfumato.table.classes import Classes, Histogram
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import BLOCK_ROWS, Codes, Column, Counts, Microdata
 from sfumato.table.recoding import Recoding, classes_under
 from sfumato.table.taxonomy import Nodes, Taxonomy
 
 
-def groups_of(classes: Refinement) -> ClassGroups:
-    """Returns the groups that promises are judged on while these classes are refined."""
-    return PositionGroups(classes) if classes.table.profiles else ClassGroups(classes)
-
-
 class ClassGroups:
-    """Groups under cuts that get finer, what a step does to them, and what they hold: here the classes."""
+    """Classes under cuts that get finer: what a step does to them, and what they hold."""
 
     def __init__(self, classes: Refinement) -> None:
         self._classes = classes
@@ -73,90 +68,6 @@ class ClassGroups:
     def _proposed_step(self) -> Split:
         assert self._step is not None  # noqa: S101  # a step is asked about before
         return self._step
-
-
-class PositionGroups(ClassGroups):
-    """The positions of people (`core.positions`).
-
-    A step replaces classes as a whole, so what it does to a person depends on the position and on the parts
-    that the person's rows below the node fall into. Only people with such a row are looked at.
-    """
-
-    def __init__(self, classes: Refinement) -> None:
-        table, person = classes.table, classes.table.person
-        assert person is not None  # noqa: S101  # only tables with people have profiles
-        super().__init__(classes)
-        self._person, self._counter = person, GroupCounter(table)
-        people = int(person.max(initial=-1)) + 1
-        self._rows_of = np.zeros(people, np.int64)
-        np.add.at(self._rows_of, person, table.counts)
-        self._by_person = np.argsort(person, kind="stable").astype(np.int32)
-        self._first = np.searchsorted(person[self._by_person], np.arange(people + 1)).astype(np.int64)
-        self._position = np.full(people, -1, np.int32)
-        who, self._part = multisets(person, np.zeros(len(person), np.int32), table.counts)
-        self._position[who] = self._part
-        self.count = int(self._part.max(initial=-1)) + 1
-        self._who, self._proposed = who, GroupSplit(np.zeros(0, np.int32), np.zeros(0, np.int64), self.count)
-
-    def split(self, step: Split) -> GroupSplit:
-        rows = self._classes.rows_below_step(step)
-        part = np.zeros(0, np.int32) if step.row_parts is None else step.row_parts.part
-        self._who, pattern = multisets(self._person[rows], part, self._classes.table.counts[rows])
-        pairs = self._position[self._who].astype(np.int64) * (int(pattern.max(initial=0)) + 1) + pattern
-        _, example, part_of = np.unique(pairs, return_index=True, return_inverse=True)
-        self._part = part_of.ravel()
-        parent = self._position[self._who[example]]
-        self._proposed = GroupSplit(parent, self._rows_in(len(parent)), self.count)
-        return self._proposed
-
-    def parts(self, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
-        return self._counted(len(self._proposed.parent), self._proposed.rows, sensitive, overall)
-
-    def everything(self, sensitive: Sequence[str]) -> Classes:
-        return self._counted(self.count, self._rows_in(self.count), sensitive, {})
-
-    def marked_parts(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return self._marked(marked, len(self._proposed.parent))
-
-    def marked_groups(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return self._marked(marked, self.count)
-
-    def _marked(self, marked: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
-        """Flags the parts in which somebody has a marked row."""
-        people = np.zeros(len(self._rows_of), dtype=bool)
-        people[self._person[marked]] = True
-        parts = np.zeros(count, dtype=bool)
-        parts[self._part[people[self._who]]] = True
-        return parts
-
-    def accept(self) -> None:
-        self._position[self._who] = self._proposed.ids[self._part]
-        self.count = self._proposed.count_after
-
-    def recoding(self, published: NDArray[np.bool_]) -> Recoding:
-        whole = self._classes.recoding(np.ones(self._classes.count, bool))
-        return whole.keeping(published[self._position[self._person]])
-
-    def _rows_in(self, parts: int) -> Counts:
-        """Counts the rows of the people of every part."""
-        rows = np.zeros(parts, np.int64)
-        np.add.at(rows, self._part, self._rows_of[self._who])
-        return rows
-
-    def _counted(
-        self, parts: int, rows: Counts, sensitive: Sequence[str], overall: dict[str, Counts]
-    ) -> Classes:
-        """Counts people, and what all their rows hold, part by part."""
-        if not sensitive:
-            return Classes(np.bincount(self._part, minlength=parts).astype(np.int64), rows)
-        who = self._who[np.argsort(self._part, kind="stable")]
-        length = self._first[who + 1] - self._first[who]
-        end = np.cumsum(length)
-        place = np.arange(int(length.sum())) + np.repeat(self._first[who] - (end - length), length)
-        per_part = np.zeros(parts, np.int64)
-        np.add.at(per_part, self._part, self._first[self._who + 1] - self._first[self._who])
-        start = np.concatenate(([0], np.cumsum(per_part))).astype(np.int64)
-        return self._counter.classes(self._by_person[place], start, rows, sensitive, overall)
 
 
 # Histograms of groups that are divided again and again: parts are added, and nothing is copied.

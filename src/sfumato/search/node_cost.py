@@ -39,8 +39,8 @@ class JudgedNode:
 
     `sizes` are the rows of its classes, `published` those of the classes that are published, without rows
     that are suppressed; `suppressed` counts these, and `suppressed_counts()` once more, for every key column,
-    per node of its taxonomy. `kept` says which of the groups that promises are judged on are published:
-    classes, or people's positions.
+    per node of its taxonomy. `kept` says which classes
+    are published.
     """
 
     levels: tuple[int, ...]
@@ -66,7 +66,6 @@ class NodeCost:
     def __init__(self, table: Microdata, weights: Reals, price: Fraction = UNPRICED) -> None:
         self.price = price
         self.keys, self.dropped = table.keys, table.dropped
-        self.whole_classes = not table.profiles
         self.n = table.rows + table.dropped
         self.weights: list[float] = weights.tolist()
         self.total_weight = float(weights.sum())
@@ -246,8 +245,7 @@ class SizeCost(MeanLoss):
 
     Merging classes raises it where nothing is suppressed, and suppression of whole classes never brings it
     below that. So a node bounds all more general ones; they reach the bound only with the very same classes,
-    and then the levels decide for the node. Where people are suppressed out of classes (`whole_classes` is
-    false) there is no such bound.
+    and then the levels decide for the node.
     """
 
     adds_up = False
@@ -268,8 +266,6 @@ class Discernibility(SizeCost):
         return float(squares + (node.suppressed + self.dropped) * self.n * self.price)
 
     def lower_bound(self, node: JudgedNode) -> float:
-        if not self.whole_classes:
-            return -np.inf
         return float(int(node.sizes @ node.sizes) + self.dropped * self.n * self.price)
 
 
@@ -293,8 +289,6 @@ class ClassSize(SizeCost):
         return self.n / classes if classes else 0.0
 
     def lower_bound(self, node: JudgedNode) -> float:
-        if not self.whole_classes:
-            return -np.inf
         classes = len(node.sizes) + (self.dropped > 0)
         return self.n / classes if classes else 0.0
 

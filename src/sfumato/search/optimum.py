@@ -63,7 +63,7 @@ def best_of_all(
     """
     trees = [c.taxonomy for c in table.keys]
     total = prod(count_cuts(tree) for tree in trees)
-    if table.profiles or total * max(1, table.distinct) > MOST_ROWS_RECODED:
+    if total * max(1, table.distinct) > MOST_ROWS_RECODED:
         return greedy
     names = [c.name for c in table.keys]
     better: list[tuple[float, int, Cuts]] = []
@@ -240,7 +240,7 @@ def _too_much(table: Microdata, promises: Promises) -> str:
     if rows > MOST_ROWS_TO_COMPARE:
         return f"{rows:,} different rows are too many"
     # Without conflicts to learn from, it would go through recodings one by one.
-    if table.profiles or any(promise.conflicts(table) is None for promise in promises.of_table):
+    if any(promise.conflicts(table) is None for promise in promises.of_table):
         return "a recoding that fails would not tell it which others do"
     return ""
 
@@ -295,7 +295,7 @@ def best_cuts(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
     beside earlier releases: of a small table all recodings are tried, of others what top-down finds is
     returned.
     """
-    summed = table.profiles or not table.has_person
+    summed = not table.has_person
     lasting = all(p.hereditary or (p.monotone and summed) for p in promises)
     budget_of(table, promises, aim)
     nothing_more = Fraction(table.dropped, max(1, table.rows + table.dropped))

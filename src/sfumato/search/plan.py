@@ -25,6 +25,7 @@ from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.searches import BEST, ability_of
+from sfumato.search.bare_rows import PublishedPeople
 from sfumato.search.best import Foretell, expected_times
 from sfumato.search.blind_groups import GroupedPeople, against_blind, group_people, reads_values
 from sfumato.search.class_term_removal import TermLimit
@@ -37,7 +38,7 @@ from sfumato.search.reuse_plan import Transformation, no_cuts, search_reusing
 from sfumato.search.suppression import boxes_of, covers_rows, recoded
 from sfumato.search.term_removal import TermReport
 from sfumato.system.coins import Coins
-from sfumato.system.errors import BadData, BadPolicy, Infeasible, SfumatoError
+from sfumato.system.errors import BadData, BadPolicy, Infeasible, SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.memory import Memory, coarser_start
 from sfumato.system.presentation.cards import (
@@ -52,12 +53,11 @@ from sfumato.system.presentation.cards import (
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrays import written
-from sfumato.table.classes import judged_groups
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Counts, Microdata, Role
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
 from sfumato.table.release_summary import Imprint, ProvedCandidates
-from sfumato.table.source import AnyTable, open_source
+from sfumato.table.source import AnyTable, Source, open_source
 from sfumato.table.taxonomy import Label
 
 # The outlook: what a plan comes to, and what a little more would buy; each offer was planned, not guessed.
@@ -280,9 +280,7 @@ def _beginning_higher(table: Microdata, name: str) -> Microdata:
     coarser = Microdata.of_codes(
         columns, codes, counts=table.counts, person=table.person, dropped=table.dropped
     )
-    return replace(
-        coarser, person_column=table.person_column, profiles=table.profiles, rows_only=table.rows_only
-    )
+    return replace(coarser, person_column=table.person_column, rows_only=table.rows_only)
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -319,46 +317,20 @@ def _candidates(policy: Policy, verdicts: Sequence[Verdict]) -> ProvedCandidates
     return next((candidates for candidates in answers if candidates is not None), None)
 
 
-# The check of people: whether promises can be kept for those who have several rows, or several values.
+# The check of people: nobody may have several rows in what is planned.
 
 
-def check_people(table: Microdata, promises: Promises) -> None:
-    """Raises `BadData` where somebody has several rows, or several values, that a promise cannot be kept for.
+def check_people(table: Microdata) -> None:
+    """Raises `BadData` where somebody has several rows: classes would count rows, promises are about people.
 
-    Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
-    yet everybody in it has both. Only a promise about how many people have a value (`several_values`) covers
-    them. And whoever knows two rows of a person looks at what both classes leave: unless positions are
-    judged, nothing but a number of people can be promised.
+    Rows in which people show values are planned by themselves, each as a person.
     """
-    counted = table.has_person and not table.profiles and table.people != table.rows
-    for by_class in promises.of_class if counted else ():
-        if not by_class.by_size:
-            raise BadData(
-                f"{_people_with_several_rows(table)}, and {by_class} is judged class by class: who knows two"
-                " rows of a person learns what both classes leave.",
-                remedy="Say knows: profile under person, or promise only k-anonymity.",
-            )
-    for promise in promises:
-        for name in promise.sensitive:
-            people = 0 if promise.several_values else table.people_with_several_values(name)
-            if people:
-                raise BadData(
-                    f"{pluralize(people, 'person has', 'people have')} several values of {name}, and"
-                    f" {promise}"
-                    " is sound only where everybody has one.",
-                    where=f"column {name}",
-                    remedy="Bound how many people have a value (confidence-bounding or alpha-k-anonymity),"
-                    " give every person one row, or promise only k-anonymity.",
-                )
-    if table.profiles and promises.of_table:
+    many = table.people_with_several_rows
+    if many:
         raise BadData(
-            f"{_people_with_several_rows(table)}, and {promises.of_table[0]} judges one row per person.",
+            f"{pluralize(many, 'person has', 'people have')} several rows, and one row of each is planned",
             remedy="Bring each person's rows together in one.",
         )
-
-
-def _people_with_several_rows(table: Microdata) -> str:
-    return f"{pluralize(table.people_with_several_rows, 'person has', 'people have')} several rows"
 
 
 # Two phases: first the keys are generalized, then terms are removed where a class still says too much.
@@ -472,6 +444,7 @@ class Plan(Printable):
     bound: float | None = None
     grouped: GroupedPeople | None = None
     coins: Coins | None = field(default=None, repr=False)
+    people: PublishedPeople | None = None
 
     @property
     def cuts(self) -> dict[str, tuple[Label, ...]] | None:
@@ -483,13 +456,15 @@ class Plan(Printable):
     @property
     def rows(self) -> int:
         """The rows of the source."""
+        if self.people is not None:
+            return self.people.rows
         table = self.recoding.table
         return table.rows + table.dropped
 
     @property
     def suppressed(self) -> int:
         """The rows of the source that are not published."""
-        return self.recoding.suppressed
+        return self.recoding.suppressed if self.people is None else self.people.absent
 
     @cached_property
     def classes(self) -> int:
@@ -553,11 +528,25 @@ class Plan(Printable):
             progress: receives the phase, how much is done, and out of how much.
         """
         source = open_source(data, expected=self.policy.form_of_data, digits=self.policy.digits)
+        if self.people is not None:
+            return self._rows_of_people(self.people, source, keep_index=keep_index, progress=progress)
         if keep_index:
             from sfumato.table.kept_order import recode_in_order  # noqa: PLC0415  # loads Arrow
 
             return recode_in_order(source, self.recoding, drop=self.policy.dropped, progress=progress)
         return source.recode(self.recoding, drop=self.policy.dropped, progress=progress)
+
+    def _rows_of_people(
+        self, people: PublishedPeople, source: Source, *, keep_index: bool, progress: Progress
+    ) -> Any:  # a table of any library
+        from sfumato.table.known_rows import planned_rows  # noqa: PLC0415  # loads Arrow
+
+        if keep_index:
+            raise UsageError(
+                "rows stand in an order of their own where people have several",
+                remedy="Leave keep_index out.",
+            )
+        return planned_rows(source, list(self.policy.columns), people.base, people.mark, progress=progress)
 
     def as_dict(self) -> JsonObject:
         """Returns JSON, under the names of the attributes; `cuts` lists the labels that are published."""
@@ -581,6 +570,7 @@ class Plan(Printable):
             "verdicts": [verdict_document(v) for v in self.verdicts],
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
             **({} if self.reference is None else {"reference": self.reference.names}),
+            **({} if self.people is None else {"people": self.people.as_dict()}),
             "outlook": self.outlook.as_dict(),
             **self._comparison_document(),
         }
@@ -606,6 +596,7 @@ class Plan(Printable):
             f"{pluralize(self.classes, 'class', 'classes')}, {self._smallest}",
             f"{pluralize(self.suppressed, 'row')} of {format_number(self.rows)} suppressed",
             f"{self.policy.protect.loss} {format_number(self.loss)}{best}",
+            *(() if self.people is None else self.people.lines()),
             *(() if self.grouped is None else (self.grouped.line,)),
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
@@ -637,8 +628,6 @@ class Plan(Printable):
 
     @property
     def _smallest(self) -> str:
-        if self.recoding.table.profiles:
-            return f"everybody among {format_number(self.smallest)} people or more with the same rows"
         counted = "rows" if self.recoding.table.rows_only else "people"
         return f"the smallest of {format_number(self.smallest)} {counted}"
 
@@ -664,7 +653,7 @@ def make_plan(
     because of sensitive values: who is shown later would tell them. Where controls leave no table that keeps
     the promises, `Infeasible` says which to loosen.
     """
-    check_people(table, policy.promises)
+    check_people(table)
     aim = aim_of(policy)
     policy = with_original(policy, table)
     search = find(policy.protect.search) if reuse_plan is None else search_reusing(reuse_plan)
@@ -752,8 +741,7 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
     """Returns the verdicts on what would be published, and its smallest class, judged from scratch.
 
     Raises if a value would be published as something that does not cover it, if too many rows are
-    suppressed, or if a promise does not hold: each is a bug of the search. Where positions of people are
-    judged, it is the smallest position.
+    suppressed, or if a promise does not hold: each is a bug of the search.
     """
     recoding = outcome.recoding
     if recoding.suppressed > aim.allowed(recoding.table):
@@ -763,9 +751,7 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
     if broken := broken_control(recoding, aim):
         raise SfumatoError(f"the search breaks a control: {broken}", remedy="This is a bug.")
     _, class_of = boxes_of(recoding)
-    if recoding.table.profiles:
-        _check_positions(recoding)
-    classes = recoding.classes(judged_groups(recoding.table, class_of), promises.sensitive)
+    classes = recoding.classes(class_of, promises.sensitive)
     verdicts = list(promises.verdicts(classes))
     for promise in promises.of_table:
         if recoding.cuts is None:
@@ -775,15 +761,6 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
         if verdict.holds is not True:
             raise SfumatoError(f"the search broke {verdict.promise}", remedy="This is a bug.")
     return tuple(verdicts), int(classes.people.min(initial=np.iinfo(np.int64).max)) if len(classes) else 0
-
-
-def _check_positions(recoding: Recoding) -> None:
-    """Raises where people cannot be judged by positions: under a local recoding, or with rows missing."""
-    if recoding.cuts is None:
-        raise SfumatoError("positions of people need a global recoding", remedy="This is a bug.")
-    person, gone = recoding.table.person, recoding.class_of == SUPPRESSED
-    if person is not None and len(np.intersect1d(person[gone], person[~gone])):
-        raise SfumatoError("the search suppressed some rows of a person only", remedy="This is a bug.")
 
 
 # Changes of a table: what was in it and what is published, in counts alone.
@@ -873,9 +850,6 @@ def _sums(ids: NDArray[np.integer], counts: Counts) -> Counts:
 BYTES_PER_TERM_ROW = 2000
 """Bytes per row where terms are removed: the sets of every row as texts, and what is left of them."""
 
-BYTES_PER_POSITION_ROW = 140
-"""Bytes per row where people are judged by all their rows: whose rows they are, and sorts of them."""
-
 
 def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
     """Raises where the policy's search needs more memory than is allowed, and says what would do."""
@@ -906,7 +880,5 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     named = bool(policy.promises.sensitive)
     works = [work_of(name) for name in searches_of(policy)]
     each = max(work.row_bytes(keys, width, named) for work in works)
-    if table.profiles:
-        each += BYTES_PER_POSITION_ROW
     fixed = max(work.held_bytes(table) for work in works)
     return table.distinct * each + fixed

@@ -17,7 +17,7 @@ from sfumato.system.json_object import JsonMapping
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
-from sfumato.table.classes import Classes, judged_groups
+from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Column, Microdata
 from sfumato.table.recoding import Recoding, classes_under
@@ -159,7 +159,7 @@ def _broken(table: Microdata, cuts: Cuts, promises: Promises, recoding: Recoding
     allowed = aim.allowed(table)
     if recoding.suppressed > allowed or broken_control(recoding, aim):
         class_of, _ = classes_under(table, cuts)
-        classes = Classes.of(table, judged_groups(table, class_of), sensitive=promises.sensitive)
+        classes = Classes.of(table, class_of, sensitive=promises.sensitive)
         broken = [verdict for verdict in promises.verdicts(classes) if verdict.holds is not True]
         sentences += [_shortfall(verdict, rows_only=table.rows_only) for verdict in broken]
         if recoding.suppressed > allowed:

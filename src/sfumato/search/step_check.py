@@ -20,7 +20,7 @@ from sfumato.models.contract import (
 from sfumato.search import contract as refusal
 from sfumato.search.contract import Aim
 from sfumato.search.controls import spared_rows
-from sfumato.search.groups import PublishedGroups, groups_of, tells_margins
+from sfumato.search.groups import ClassGroups, PublishedGroups, tells_margins
 from sfumato.search.key_groups import WHOLE_PRICE, node_prices
 from sfumato.search.refinement import GroupSplit, Refinement, Split
 from sfumato.search.suppression import keep
@@ -79,8 +79,7 @@ class StepJudge:
     `budget` rows may stay unpublished, but no group with a row that the aim never suppresses. A promise is
     *lasting* if breaking it now means breaking it after any further step: a monotone promise where nothing is
     suppressed and the parts of a group add up to it (they cannot all keep what their union breaks), a
-    hereditary promise always. Groups are classes, or the positions of people who have several rows
-    (`judged_groups`). Where such people are counted in classes, a person in two parts counts in both, so a
+    hereditary promise always. Where people are counted in classes, somebody in two parts counts in both, so a
     union is no longer the sum of its parts and `monotone` alone proves nothing.
 
     Lasting promises are judged on the parts of a step alone; more than `budget` rows in parts that break one
@@ -89,7 +88,6 @@ class StepJudge:
     their `watches`; those of another search of the same table serve again.
 
     Where suppressed rows have a price, a step that costs more than it gains (`StepPrices`) is set aside, too.
-    Positions are not weighed: what their rows lose depends on several classes.
     """
 
     def __init__(
@@ -104,13 +102,13 @@ class StepJudge:
         self.classes = classes
         self.budget = budget_of(table, promises, aim)
         self.promises = promises
-        summed = self.budget == 0 and (table.profiles or not table.has_person)
+        summed = self.budget == 0 and not table.has_person
         self.lasting = Promises(
             tuple(p for p in promises.of_class if p.hereditary or (p.monotone and summed))
         )
         self._sized = Promises(tuple(p for p in self.lasting.of_class if p.by_size))
         self._whole = len(self.lasting.members) < len(promises.of_class)
-        self.groups = groups_of(classes)
+        self.groups = ClassGroups(classes)
         self._spared = spared_rows(table, aim)
         self._split: GroupSplit | None = None
         everything = self._at_roots = self.groups.everything(promises.sensitive)
@@ -130,7 +128,7 @@ class StepJudge:
         self._published = self._published_groups(everything) if self._whole else None
         self.waiting: tuple[TablePromise, str] | None = None
         self.broken_root: Infeasible | None = None
-        weighed = aim.price is not None and self.budget > 0 and not table.profiles
+        weighed = aim.price is not None and self.budget > 0
         self._prices = StepPrices(classes, aim, aim.price) if weighed and aim.price is not None else None
 
     def ask(self, split: Split) -> Answer:
@@ -209,7 +207,7 @@ class StepJudge:
         """
         table = self.classes.table
         not_lasting = Promises(tuple(p for p in self.promises.of_class if p not in self.lasting.members))
-        if (table.has_person and not table.profiles) or not tells_margins(not_lasting, everything):
+        if table.has_person or not tells_margins(not_lasting, everything):
             return None
         return PublishedGroups(everything, ~self._broken, not_lasting)
 

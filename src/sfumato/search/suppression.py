@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.contract import Cuts, Promises, Truth
-from sfumato.table.classes import Classes, judged_groups
+from sfumato.table.classes import Classes
 from sfumato.table.microdata import BLOCK_ROWS, Codes, Microdata
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
 
@@ -16,11 +16,10 @@ from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
 def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Truth:
     """Returns one truth per class: whether it is published.
 
-    Where people have several rows and outsiders know them all, positions stand for classes: people are
-    suppressed with all their rows. Classes are suppressed whole, in rounds: judge the classes; drop those
-    that break a class promise; judge the rest again as the table they would be, since a promise may compare
-    with the published distribution; stop when none breaks. Every round drops at least one class, so this
-    ends, if need be with nothing left. Table promises have no say here.
+    Classes are suppressed whole, in rounds: judge the classes; drop those that break a class promise; judge
+    the rest again as the table they would be, since a promise may compare with the published distribution;
+    stop when none breaks. Every round drops at least one class, so this ends, if need be with nothing left.
+    Table promises have no say here.
 
     With `most`, the rounds end early once more than that many rows are dropped: too many already, and
     dropped classes never come back.
@@ -46,11 +45,10 @@ def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Tr
 
 
 def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
-    """Returns the recoding of some cuts; classes, or positions, that break a promise are suppressed."""
+    """Returns the recoding of some cuts; classes that break a promise are suppressed."""
     grouped = classes_under(table, cuts)
-    groups = judged_groups(table, grouped[0])
-    published = keep(Classes.of(table, groups, sensitive=promises.sensitive), promises)
-    return Recoding.of_cuts(table, cuts, grouped=grouped).keeping(published[groups])
+    published = keep(Classes.of(table, grouped[0], sensitive=promises.sensitive), promises)
+    return Recoding.of_cuts(table, cuts, grouped=grouped).keeping(published[grouped[0]])
 
 
 # The order of the rows of a matrix of whole numbers.

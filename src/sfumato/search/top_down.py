@@ -27,13 +27,13 @@ from sfumato.search import contract as refusal
 from sfumato.search.contract import TIMES_DIVIDED_AGAIN, Aim, Outcome, Work, built_in_search
 from sfumato.search.key_groups import Ranking
 from sfumato.search.lattice import lattice
-from sfumato.search.loss import find_measure, tally
+from sfumato.search.loss import find_measure
 from sfumato.search.refinement import ClassedRows, Refinement, Specialization, Split
 from sfumato.search.step_check import StepJudge
 from sfumato.search.suppression import keep
 from sfumato.system.errors import Infeasible
 from sfumato.system.progress import Progress, silent
-from sfumato.table.classes import Classes, histogram, judged_groups, positions
+from sfumato.table.classes import Classes, histogram
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Microdata
 from sfumato.table.recoding import Recoding, classes_under
@@ -121,8 +121,7 @@ def _steps_to_levels(
 def _answer(table: Microdata, promises: Promises, judge: StepJudge, state: State) -> Answer:
     cuts = {c.name: cut for c, cut in zip(table.keys, state, strict=True)}
     recoding = Recoding.of_cuts(table, cuts)
-    groups = judged_groups(table, recoding.class_of)
-    classes = Classes.of(table, groups, sensitive=promises.sensitive)
+    classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)
     if not judge.lasting.holds_on(classes).all():
         return Answer.NEVER
     worst = Answer.YES if keep(classes, promises).all() else Answer.LATER
@@ -471,18 +470,16 @@ def conflict_sources(table: Microdata, promises: Promises) -> list[Conflicts]:
     """Returns one source for all class promises, and one for each promise about the table."""
     sources: list[Conflicts] = [p.conflicts(table) or OpaquePromise(table, p) for p in promises.of_table]
     if promises.of_class:
-        kind = BrokenPositions if table.profiles else BrokenClasses
-        sources.insert(0, kind(table, Promises(promises.of_class)))
+        sources.insert(0, BrokenClasses(table, Promises(promises.of_class)))
     return sources
 
 
 class _RowsBelow:
     """Judges the rows below one node per key column as one class, once for the same nodes."""
 
-    def __init__(self, table: Microdata, promises: Promises, among: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, table: Microdata, promises: Promises) -> None:
         self._table, self._promises = table, promises
         self._sizes = Promises(tuple(promise for promise in promises.of_class if promise.by_size))
-        self._among = np.ones(table.distinct, dtype=bool) if among is None else among
         self.trees = [c.taxonomy for c in table.keys]
         self._leaves = [c.taxonomy.leaves[table.codes(c.name)] for c in table.keys]
         self._codes = {name: table.codes(name) for name in promises.sensitive}
@@ -498,7 +495,7 @@ class _RowsBelow:
         return self._known[key]
 
     def _judge(self, values: Conflict) -> bool:
-        inside = self._among.copy()
+        inside = np.ones(self._table.distinct, dtype=bool)
         for tree, leaves, node in zip(self.trees, self._leaves, values.tolist(), strict=True):
             if node != ROOT:
                 inside &= below(tree, leaves, node)
@@ -533,36 +530,6 @@ class BrokenClasses:
         for values in nodes[broken[:MOST_AT_ONCE]].astype(np.int64):
             conflicts += most_general(values, self._rows.trees, self._rows.break_it, turns=2)
         return conflicts
-
-
-class BrokenPositions:
-    """The positions that break a monotone class promise, where people have several rows.
-
-    A position of people with one row is a conflict as a class is: whatever is finer splits it, and nobody
-    else comes in. What several rows show together has several nodes in one column, which no conflict can
-    say.
-    """
-
-    def __init__(self, table: Microdata, promises: Promises) -> None:
-        self._table, self._promises = table, promises
-        person = table.person
-        assert person is not None  # noqa: S101  # only tables with people have profiles
-        rows = tally(person, table.counts, int(person.max(initial=-1)) + 1)
-        self._single = rows[person] == 1
-        self._rows = _RowsBelow(table, promises, self._single)
-
-    def of(self, cuts: Cuts) -> list[Conflict] | None:
-        class_of, nodes = classes_under(self._table, cuts)
-        where = positions(self._table, class_of)
-        classes = Classes.of(self._table, where, sensitive=self._promises.sensitive)
-        broken = ~self._promises.holds_on(classes)
-        if not broken.any():
-            return []
-        single = np.unique(class_of[self._single & broken[where]])
-        conflicts: list[Conflict] = []
-        for values in nodes[single[:MOST_AT_ONCE]].astype(np.int64):
-            conflicts += most_general(values, self._rows.trees, self._rows.break_it, turns=2)
-        return conflicts or None
 
 
 class OpaquePromise:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import io
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +31,7 @@ from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.form_of_source import RowSource, text_form
 from sfumato.table.microdata import BARE, Microdata
+from sfumato.table.published_rows import PublishedRows
 from sfumato.table.reader import ArrowReader, Reader
 from sfumato.table.recoding import Recoding
 from sfumato.table.spill import Spill
@@ -53,8 +55,8 @@ PERSON, ROW, KEYS, GROUP, HOME, RELEASE, BARE_ROW, LOSS = (
 quasi-identifiers, as hashes; the group whose box it shows; the group of its person; the release that first
 showed it; whether it is bare; what it lost."""
 
-GROUP_NUMBER = "number_of_group"
-"""The column that tells groups apart in files that the judge alone reads."""
+PERSON_NUMBER, GROUP_NUMBER, CLASS_NUMBER = "number_of_person", "number_of_group", "number_of_class"
+"""Columns of files that the judge alone reads: whose a row is, their group, the class whose box it shows."""
 HASH = pa.binary(16)
 VERSION = b"1"
 
@@ -121,6 +123,12 @@ class Base:
         """Which rows are bare."""
         return np.asarray(self.rows.column(BARE_ROW).to_numpy(), dtype=np.bool_)
 
+    def shows_values_of(self, rows: pa.Array) -> Truth:
+        """Returns which of these rows, by their hashes, it shows with their values."""
+        with_values = whole_array(self.rows.column(ROW)).filter(pa.array(~self.is_bare))
+        shown: Truth = pc.is_in(rows, with_values).to_numpy(zero_copy_only=False)
+        return shown
+
     @property
     def is_new(self) -> Truth:
         """Which rows the newest release was the first to show."""
@@ -184,12 +192,15 @@ class Base:
         """Returns the published columns of some rows.
 
         `marked` says whether a column tells bare rows from others; unless said, where there are any. With
-        `numbered`, for the judge alone, a column tells groups apart.
+        `numbered`, for the judge alone, columns tell people, groups and classes apart.
         """
         table = self.rows.filter(pa.array(rows))
         shown, bare = table.select(list(self.published)), table.column(BARE_ROW)
         if numbered:
-            shown = shown.append_column(GROUP_NUMBER, table.column(GROUP).cast(pa.string()))
+            people = whole_array(table.column(PERSON)).dictionary_encode().indices
+            shown = shown.append_column(PERSON_NUMBER, people.cast(pa.string()))
+            shown = shown.append_column(GROUP_NUMBER, table.column(HOME).cast(pa.string()))
+            shown = shown.append_column(CLASS_NUMBER, table.column(GROUP).cast(pa.string()))
         if marked if marked is not None else bool((rows & self.is_bare).any()):
             shown = shown.append_column(BARE, pc.if_else(bare, "yes", "no"))
         return shown
@@ -362,12 +373,23 @@ def write_rows(rows: pa.Table, path: Path, like: Reader, memory: Memory, progres
 
     CSV files have the form of the file that `like` reads.
     """
+    write = writer(path, form=text_form(like))
+    with _in_own_order(rows, memory, progress) as published:
+        write(published, progress)
+
+
+def native_rows(rows: pa.Table, like: Reader, memory: Memory, progress: Progress = silent) -> Any:
+    """Returns such rows as a table of the kind that `like` reads."""
+    with _in_own_order(rows, memory, progress) as published:
+        return like.native(published.table())
+
+
+@contextmanager
+def _in_own_order(rows: pa.Table, memory: Memory, progress: Progress) -> Iterator[PublishedRows]:
     table = Microdata.of_codes((), (), counts=np.array([len(rows)]))
     here = np.zeros(table.distinct, np.int32)
     nothing = np.zeros((table.distinct, 0), np.int32)
     source = RowSource(ArrowReader(rows), memory)
-    write = writer(path, form=text_form(like))
-
     with source._to_publish(table, (), (), progress) as publishing, Spill(memory) as spill:
         published = publishing.published(Recoding(table, here, nothing, nothing), spill, last=True)
-        write(publishing.native(published, spill), progress)
+        yield publishing.native(published, spill)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.system.coins import Coins
 from sfumato.system.errors import BadData, RefusedByHistory
 from sfumato.system.presentation.cards import pluralize
+from sfumato.system.progress import Progress, silent
 from sfumato.table.arrow_arrays import text_array
 from sfumato.table.base import (
     BARE_ROW,
@@ -27,14 +28,17 @@ from sfumato.table.base import (
     RELEASE,
     ROW,
     Base,
+    native_rows,
     whole_array,
 )
 from sfumato.table.cell_text import canonical
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.keyed_hashes import Marks, joined_marks
 from sfumato.table.microdata import ROW_NUMBER, Microdata
+from sfumato.table.publication import another_table
 from sfumato.table.reader import NumberedReader, PassingReader, Reader
 from sfumato.table.recoding import SUPPRESSED, Recoding
+from sfumato.table.source import Source
 from sfumato.table.taxonomy import Label
 
 Numbers = NDArray[np.int64]
@@ -123,6 +127,12 @@ def _rows_of_people(
     newcomers = len(np.unique(number[~known]))
     known_rows = KnownRows(first, further, people, rows, boxed, newcomers, changed=changed)
     return known_rows if base is None else _with_leavers(known_rows, base)
+
+
+def people_with_several_rows(source: RowSource, person: str) -> int:
+    """Returns how many people have several rows, by the column that tells them apart."""
+    people = hashes_of_cells(source.reader, [person], trimmed=person)
+    return int((np.unique(people, axis=0, return_counts=True)[1] > 1).sum())
 
 
 def _refuse_nobody(source: RowSource, person: str) -> None:
@@ -334,6 +344,13 @@ def ranks_of_cells(reader: Reader, name: str) -> Numbers:
     return places
 
 
+def codes_of_cells(reader: Reader, name: str) -> Numbers:
+    """Returns for every row a number of its value in a column; empty cells have one, too."""
+    texts = [canonical(batch.column(0), name).cast(pa.large_string()) for batch in reader.batches([name])]
+    encoded = whole_array(pa.chunked_array(texts, pa.large_string()).dictionary_encode("encode"))
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+
+
 def recoded_rows(
     source: RowSource, recoding: Recoding, published: Sequence[str]
 ) -> tuple[pa.Table, Numbers, Numbers]:
@@ -427,3 +444,20 @@ def _loss_of_classes(recoding: Recoding) -> NDArray[np.float64]:
         if leaves > 1:
             lost += (recoding.high[:, j] - recoding.low[:, j] - 1) / (leaves - 1)
     return lost / max(1, len(keys))
+
+
+# A planned table, published later: its rows have to be those that were planned.
+
+
+def mark_of_table(source: RowSource, names: Sequence[str]) -> int:
+    """Returns a number that other rows would hardly have, whatever their order."""
+    return int(hashes_of_cells(source.reader, names)[:, 0].sum(dtype=np.uint64))
+
+
+def planned_rows(
+    source: Source, names: Sequence[str], base: Base, mark: int, *, progress: Progress = silent
+) -> Any:  # the source's kind
+    """Returns what a base shows, as a table of the kind of the source, if that holds the planned rows."""
+    if not isinstance(source, RowSource) or mark_of_table(source, names) != mark:
+        raise another_table()
+    return native_rows(base.view(base.shown()), source.reader, source.memory, progress)

@@ -6,7 +6,7 @@ import hashlib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
@@ -402,14 +402,12 @@ class Microdata:
 
     Rows are sorted by their packed keys, so the same multiset of rows always gives the same arrays, whatever
     order the source had. `person`, if the policy names such a column, numbers people within the table;
-    classes then count people, not rows, and promises about a sensitive column ask that nobody has two values
-    of it (see `people_with_several_values`). `dropped` counts the rows left out beforehand because a key cell
+    classes then count people, not rows. `dropped` counts the rows left out beforehand because a key cell
     is empty and the policy suppresses such rows; they are suppressed rows like any other. `person_column` is
-    the source's name of the person column, where the table came from a source. With `profiles`, outsiders are
-    taken to know all rows of a person: promises are judged on positions instead of classes
-    (`classes.positions`). `rows_only` says that rows may not be people and nobody knows whose they are: what
-    is told of them speaks of rows. `joints` are columns of term sets that are looked at together: they can be
-    asked for by name like others, and are no columns of the table.
+    the source's name of the person column, where the table came from a source. `rows_only` says that rows may
+    not be people and nobody knows whose they are: what is told of them speaks of rows. `joints` are columns
+    of term sets that are looked at together: they can be asked for by name like others, and are no columns of
+    the table.
     """
 
     columns: tuple[Column, ...]
@@ -419,7 +417,6 @@ class Microdata:
     has_person: bool = False
     dropped: int = 0
     person_column: str | None = None
-    profiles: bool = False
     rows_only: bool = False
     joints: tuple[JointColumn, ...] = ()
 
@@ -529,25 +526,6 @@ class Microdata:
         rows = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
         np.add.at(rows, person, self.counts)
         return int((rows > 1).sum())
-
-    def with_profiles(self) -> Microdata:
-        """Returns the table with promises judged on positions; itself where nobody has several rows.
-
-        Then every position is a class, and every class a position.
-        """
-        return replace(self, profiles=True) if self.has_person and self.people != self.rows else self
-
-    def people_with_several_values(self, name: str) -> int:
-        """How many people have several different values in this column.
-
-        Of such a person no class says what the value is, so a promise about the column means nothing to them.
-        """
-        person = self.person
-        if person is None:
-            return 0
-        pairs = np.unique(np.stack((person, self.codes(name))), axis=1)
-        _, values = np.unique(pairs[0], return_counts=True)
-        return int((values > 1).sum())
 
     @property
     def digest(self) -> str:

@@ -51,6 +51,9 @@ class PandasReader:
     def native(self, table: pa.Table) -> pd.DataFrame:
         columns = {}
         for name in table.column_names:
+            if name not in self.frame:  # a column that tells bare rows from others
+                columns[name] = table.column(name).to_pandas()
+                continue
             columns[name] = _to_pandas(
                 table.column(name), self.frame[name].dtype, self.schema.field(name).type
             )
@@ -69,7 +72,13 @@ def _to_pandas(
         return pd.Series(dtype.__from_arrow__(cells), dtype=dtype)
     if pd.api.types.is_object_dtype(dtype):
         return pd.Series(cells.to_pylist(), dtype=object)
+    if cells.null_count and dtype.kind in "iub":  # cells of bare rows are empty, and numbers stay whole
+        return pd.Series(pd.array(cells.to_pylist(), dtype=NULLABLE.get(dtype.name, dtype.name.title())))
     return cells.to_pandas().astype(dtype)
+
+
+NULLABLE = {"bool": "boolean", "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
+"""Types of pandas whose cells may be empty, where the name is another one than with a capital letter."""
 
 
 def _to_categories(

@@ -83,7 +83,7 @@ def _polars_batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
 def _to_polars(table: pa.Table, source: pl.Schema) -> pl.DataFrame:
     """A frame of fresh columns in the source's types; of other key columns the texts."""
     frame = pl.DataFrame(pl.from_arrow(table))
-    return pl.DataFrame([_cast(cells, source[cells.name]) for cells in frame])
+    return pl.DataFrame([_cast(cells, source.get(cells.name, pl.String())) for cells in frame])
 
 
 def _cast(cells: pl.Series, kind: pl.DataType) -> pl.Series:

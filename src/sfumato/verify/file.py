@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from sfumato.verify.file_bytes import (
 )
 from sfumato.verify.formats import is_parquet, is_whole, parts_of
 from sfumato.verify.policy_data import JudgedPolicy
-from sfumato.verify.registry import covers_several, judge_of, on_rows, rule_all
+from sfumato.verify.registry import judge_of, on_rows, rule_all
 from sfumato.verify.tables import (
     APART,
     NO_LIMIT,
@@ -69,9 +69,10 @@ def recheck(
 ) -> tuple[Verdict, ...]:
     """Returns a verdict on every promise of the policy, judged on the bytes of a published file.
 
-    `policy` is plain data, as `policy.judge_data` writes them. `form` says how a CSV file and its witness are
-    to be written (`encoding`, `delimiter`), where that is not UTF-8 with commas. Raises `BadData` where the
-    file cannot be read strictly, changes meanwhile, or has other columns than the policy publishes,
+    `policy` is plain data, as `policy.judge_data` writes them; where it names a column of bare rows (`bare`),
+    these have to be empty but for their boxes, and are judged no further. `form` says how a CSV file and its
+    witness are to be written (`encoding`, `delimiter`), where that is not UTF-8 with commas. Raises `BadData`
+    where the file cannot be read strictly, changes meanwhile, or has other columns than the policy publishes,
     `BrokenPromise` where a promise has no second judge. Where promises count people, a file without the
     person column tells only rows, and a verdict may stay undecided; a `witness` decides it: a file with the
     same rows and the person column beside them, which is not published. `memory` bounds what is held in
@@ -95,6 +96,8 @@ def recheck(
         if meant.refuses_formulas:
             check_formulas(db, place, names, file_form)
         progress(PHASE, 2, steps)
+        if meant.bare is not None:
+            db.ask(lambda connection: check_bare_rows(connection, place, names, meant, file_form))
         tally = db.ask(lambda connection: _count(connection, counted_from, read, request, file_form))
     _check_values(tally, meant, where=place.name)
     verdicts: list[Verdict] = []
@@ -159,7 +162,45 @@ def check_witness(
 def _count(
     db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], request: TallyRequest, form: FileForm
 ) -> Tally:
-    return count(db, Relation.of_file(db, path, names, form), request, where=path.name)
+    table = Relation.of_file(db, path, names, form)
+    return count(db, without_bare_rows(table, request.policy.bare), request, where=path.name)
+
+
+def without_bare_rows(table: Relation, bare: str | None) -> Relation:
+    """Returns the rows of a file that are of people, each of another one, where a column tells bare rows."""
+    if bare is None or bare not in table.names:
+        return table
+    people = f"(SELECT * FROM {table.query} WHERE {table.place(bare)} = 'no')"  # noqa: S608
+    return replace(table, query=people)
+
+
+def check_bare_rows(
+    db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], policy: JudgedPolicy, form: FileForm
+) -> None:
+    """Raises where a bare row shows more than a box: one that people show, or enough bare rows."""
+    if policy.bare is None:
+        return
+    table = Relation.of_file(db, path, names, form)
+    bare, where = table.place(policy.bare), path.name
+    unclear = f"coalesce({bare}, '') NOT IN ('yes', 'no')"
+    odd = number(db, f"SELECT count(*) FROM {table.query} WHERE {unclear}")  # noqa: S608
+    if odd:
+        raise BadData(f"{odd} rows do not say whether they are bare", where=where)
+    shown = " OR ".join(f"{table.place(name)} IS NOT NULL" for name in policy.unchanged) or "FALSE"
+    telling = number(db, f"SELECT count(*) FROM {table.query} WHERE {bare} = 'yes' AND ({shown})")  # noqa: S608
+    if telling:
+        raise BadData(f"{telling} bare rows show columns that are published unchanged", where=where)
+    keys = [name for name in policy.published if name not in policy.unchanged and name != policy.bare]
+    box = ", ".join(table.cell(name) for name in keys) or "1"
+    least = max((int(promise.least_people) for promise in policy.promises), default=1)
+    alone = number(
+        db,
+        f"SELECT coalesce(sum(bare), 0)::BIGINT FROM (SELECT count(*) FILTER ({bare} = 'yes') AS bare,"  # noqa: S608
+        f" count(*) FILTER ({bare} = 'no') AS people FROM {table.query} GROUP BY {box})"
+        f" WHERE people = 0 AND bare BETWEEN 1 AND {least - 1}",
+    )
+    if alone:
+        raise BadData(f"{alone} bare rows are in boxes of too few rows, which nobody else shows", where=where)
 
 
 def _check_bytes(path: Path) -> None:
@@ -180,8 +221,7 @@ def _check_bytes(path: Path) -> None:
 def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
     """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged.
 
-    A promise about how many people have a value is about people with several of them, too, if it is judged by
-    all their rows. Raises also where a key column shows a text that is finer or coarser than the levels that
+    Raises also where a key column shows a text that is finer or coarser than the levels that
     the policy publishes, where a number has more digits or a value several spellings, and where columns that
     move together did not.
     """
@@ -222,7 +262,7 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
     for column, spread in tally.spreads.items():
         if spread.unplaced:
             raise BadData(f"{spread.unplaced} values of {column} are not in its taxonomy", where=where)
-        if spread.several and not all(covers_several(policy, p) for p in policy.about(column)):
+        if spread.several and any(policy.about(column)):
             raise BadData(
                 f"{spread.several} people hold more than one value of {column};"
                 " what is promised of it does not protect them",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.system.errors import BadData
 from sfumato.system.memory import Memory
 from sfumato.system.verdict import Verdict
-from sfumato.verify.policy_data import JudgedPolicy
+from sfumato.verify.policy_data import KEY_ROLES, JudgedPolicy
 from sfumato.verify.registry import judge_of
 from sfumato.verify.tables import FileForm, Relation, header, number, strictly
 from sfumato.verify.tally import TallyRequest, count
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 GROWTH = "earlier rows stay as they were published"
 """The sentence of the rule that anybody can repeat with a difference of two files."""
-KEY_ROLES = ("quasi", "free")
 BARE = "bare_row"
 """The column that names bare rows; the writer of releases has the same word."""
+MEMBERS = "every class has one row of each member of its group"
+"""The sentence of what the numbers of people show, which the publisher alone has."""
+PERSON_NUMBER, GROUP_NUMBER, CLASS_NUMBER = "number_of_person", "number_of_group", "number_of_class"
+"""Columns of a private file that the judge reads beside a published one."""
 
 
 def check_growth(
@@ -55,6 +58,48 @@ def check_growth(
 
 def _as_text(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm) -> str:
     return Relation.of_file(db, path, header(path, form=form), form).as_text(names)
+
+
+def check_members(
+    path: Path,
+    numbered: Path,
+    *,
+    form: Mapping[str, str] | None = None,
+    memory: Memory | None = None,
+) -> Verdict:
+    """Returns whether a file shows groups: the classes of each have the same members, one row each.
+
+    `numbered` has the same rows, with numbers of people, groups and classes beside them. Nobody's bare row
+    may stand in a class of their own group, where it would be told whose it is.
+    """
+    read = FileForm.of(form)
+    names = header(path, form=read)
+
+    def ask(db: duckdb.DuckDBPyConnection) -> int:
+        rows = Relation.of_file(db, numbered, header(numbered, form=read), read)
+        ours, theirs = _as_text(db, path, names, read), rows.as_text(names)
+        either = f"(({ours}) EXCEPT ALL ({theirs})) UNION ALL (({theirs}) EXCEPT ALL ({ours}))"
+        differing = number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
+        who, group, own = (rows.place(name) for name in (PERSON_NUMBER, GROUP_NUMBER, CLASS_NUMBER))
+        bare = f"{rows.place(BARE)} = 'yes'" if BARE in rows.names else "FALSE"
+        people = f"(SELECT * FROM {rows.query} WHERE NOT ({bare}))"  # noqa: S608
+        wrong = (
+            # somebody is twice in a class, or in two groups
+            f"SELECT 1 FROM {people} GROUP BY {own}, {who} HAVING count(*) > 1",  # noqa: S608
+            f"SELECT 1 FROM {people} GROUP BY {who} HAVING count(DISTINCT {group}) > 1",  # noqa: S608
+            # a class belongs to two groups, or has other members than another class of its group
+            f"SELECT 1 FROM {people} GROUP BY {own} HAVING count(DISTINCT {group}) > 1",  # noqa: S608
+            f"SELECT 1 FROM {people} GROUP BY {group}"  # noqa: S608
+            f" HAVING count(DISTINCT {who}) * count(DISTINCT {own}) <> count(*)",
+            # a bare row beside the rows of its own group
+            f"SELECT 1 FROM (SELECT * FROM {rows.query} WHERE {bare})"  # noqa: S608
+            f" SEMI JOIN {people} USING ({own}, {group})",
+        )
+        return differing + sum(number(db, f"SELECT count(*) FROM ({query})") for query in wrong)  # noqa: S608
+
+    broken = strictly(path.name, ask, memory or Memory())
+    reason = "" if not broken else f"{broken} faults"
+    return Verdict(MEMBERS, holds=broken == 0, measured=broken, limit=0, reason=reason)
 
 
 def judge_step(

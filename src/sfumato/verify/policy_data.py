@@ -481,9 +481,10 @@ class JudgedPolicy:
     columns: Mapping[str, JudgedColumn]
     promises: tuple[PromiseData, ...]
     person: str | None = None
-    by_profile: bool = False
     together: tuple[tuple[str, ...], ...] = ()
     refuses_formulas: bool = False
+    bare: str | None = None
+    """The column that tells bare rows from those of people; these are judged."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
@@ -493,15 +494,21 @@ class JudgedPolicy:
             columns,
             tuple(map(PromiseData, data["promises"])),
             data.get("person"),
-            bool(data.get("by_profile")),
             tuple(tuple(map(str, group)) for group in data.get("together") or ()),
             data.get("formulas") == "refuse",
+            data.get("bare"),
         )
 
     @property
     def published(self) -> tuple[str, ...]:
         """The columns that are published, in the order of the policy."""
         return tuple(name for name, column in self.columns.items() if column.role != HIDDEN_ROLE)
+
+    @property
+    def unchanged(self) -> tuple[str, ...]:
+        """The columns that are published unchanged, which bare rows do not show."""
+        keys = {name for name, column in self.columns.items() if column.role in KEY_ROLES}
+        return tuple(name for name in self.published if name not in keys and name != self.bare)
 
     @property
     def judged(self) -> tuple[str, ...]:

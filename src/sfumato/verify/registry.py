@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from sfumato.system.plugins import offers
 from sfumato.system.verdict import Evidence, Measure, Verdict
-from sfumato.verify.policy_data import JudgedPolicy, PromiseData
+from sfumato.verify.policy_data import PromiseData
 from sfumato.verify.tally import Tally
 
 Judge = Callable[[Tally, PromiseData], Verdict]
@@ -232,7 +232,7 @@ def _or_undecided(tally: Tally, promise: PromiseData, *, by_rows: bool) -> Verdi
 def _on_people(tally: Tally, promise: PromiseData, ruling: Verdict) -> Verdict:
     """Returns a no where people have several values of a column: nobody of them is protected."""
     torn = {column: n for column in promise.columns if (n := tally.spreads[column].several)}
-    if not torn or covers_several(tally.policy, promise):
+    if not torn:
         return ruling
     who = ", ".join(
         f"{n:,} {'person has' if n == 1 else 'people have'} several values of {column}"
@@ -240,11 +240,6 @@ def _on_people(tally: Tally, promise: PromiseData, ruling: Verdict) -> Verdict:
     )
     reason = f"{who}, and it protects only who has one"
     return replace(ruling, holds=False, people=max(torn.values()), classes=0, reason=reason)
-
-
-def covers_several(policy: JudgedPolicy, promise: PromiseData) -> bool:
-    """Returns whether a promise, as it is judged, is about people with several values, too."""
-    return policy.by_profile and bool(promise.get("several_values"))
 
 
 def _fewest(tally: Tally, column: str) -> int:

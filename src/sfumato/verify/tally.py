@@ -195,8 +195,6 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, request: TallyRequest,
     if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
         raise BadData("the person column has missing cells", where=where)
     _number_classes(db, place, request)
-    if who and request.policy.by_profile:
-        _number_positions(db, who)
     many = f"count(DISTINCT {who})" if who else "sum(n)"
     people, rows = _arrays(
         db,
@@ -282,33 +280,6 @@ def _number_classes(db: duckdb.DuckDBPyConnection, place: Mapping[str, str], req
     )
     others = f"held.* EXCLUDE ({', '.join(excluded)})" if excluded else "held.*"
     db.execute(f"CREATE TEMP TABLE numbered AS SELECT {others}, class FROM held JOIN classes ON {condition}")  # noqa: S608
-
-
-def _number_positions(db: duckdb.DuckDBPyConnection, who: str) -> None:
-    """Puts in place of every class the position of the row's person: their classes, and how often each."""
-    db.execute(
-        f"""
-        CREATE TEMP TABLE profiles AS
-        SELECT {who} AS person, list(class ORDER BY class) AS held, list(often ORDER BY class) AS times
-        FROM (SELECT {who}, class, sum(n)::BIGINT AS often FROM numbered GROUP BY {who}, class)
-        GROUP BY {who}
-        """  # noqa: S608  # names are made here
-    )
-    db.execute(
-        "CREATE TEMP TABLE positions AS "
-        "SELECT held, times, row_number() OVER (ORDER BY held, times) - 1 AS place "
-        "FROM (SELECT DISTINCT held, times FROM profiles)"
-    )
-    db.execute("ALTER TABLE numbered RENAME TO numbered_by_class")
-    db.execute(
-        f"""
-        CREATE TEMP TABLE numbered AS
-        SELECT rows.* REPLACE (positions.place AS class)
-        FROM numbered_by_class AS rows
-        JOIN profiles ON rows.{who} = profiles.person
-        JOIN positions ON profiles.held = positions.held AND profiles.times = positions.times
-        """  # noqa: S608  # names are made here
-    )
 
 
 def _spread(db: duckdb.DuckDBPyConnection, column: str, kind: str, grow: Grow, many: str) -> ValueCounts:

@@ -21,6 +21,7 @@ from sfumato.models.attack_contract import Attack, make_all
 from sfumato.models.contract import Promise
 from sfumato.models.quasi_sensitive.attack import KnownRemoval, Rows, TermMinimality
 from sfumato.models.registry import definitions
+from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import with_reference
 from sfumato.reports.report import chance
@@ -161,7 +162,7 @@ class AttackVerb:
         """
         rules, show = load_policy(policy), progress or silent
         if rules.chain is not None:  # rows of its newcomers are grouped, each a person
-            rules = replace(rules, person=None, knows=None)
+            rules = replace(rules, person=None, people=PersonRule())
         source = open_table(register, policy=rules)
         codings = [c for c in rules.codings if c.role.is_key or c.name in source.columns]
         if absent := [coding.name for coding in codings if coding.name not in source.columns]:

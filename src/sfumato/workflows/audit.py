@@ -200,8 +200,11 @@ def _audit_together(
 
 
 def _first_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
-    """Returns what is judged of a file of a chain of groups: every row is a person, without bare rows."""
-    if policy.chain is None:
+    """Returns what is judged of a published file: every row is a person, without bare rows.
+
+    Rows that name their person are not published ones: people are counted in them.
+    """
+    if policy.chain is None and (policy.person is None or policy.person in source.columns):
         return source, policy
     if BARE not in source.columns:
         return source, view_policy(policy)

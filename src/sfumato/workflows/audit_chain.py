@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original
-from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
 from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
@@ -18,6 +17,7 @@ from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
 from sfumato.verify.groups import judge_step
+from sfumato.workflows.judgement import view_policy
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def audit_chain(
     show, paths = progress or silent, [Path(file) for file in files]
     if len(paths) < 2:
         raise UsageError("a chain has two files at least", remedy="Name them, oldest first.")
-    rules = judge_data(_each_row_a_person(load_policy(policy)))
+    rules = judge_data(view_policy(load_policy(policy)))
     forms = [form_of(open_original(path, memory), path) for path in paths]
     steps = []
     for i, (earlier, later) in enumerate(pairwise(paths)):
@@ -107,7 +107,3 @@ def audit_chain(
         steps.append(ChainStep(str(files[i]), str(files[i + 1]), verdicts))
     show("judging", len(steps), len(steps))
     return ChainAudit(tuple(steps))
-
-
-def _each_row_a_person(policy: Policy) -> Policy:
-    return replace(policy, person=None, knows=None, chain=None)

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.contract import Promises
 from sfumato.models.registry import make
 from sfumato.policy.chain import ChainRule, Leavers, Shows
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import judge_column, judge_data, judge_data_of
+from sfumato.policy.reference import judge_column, judge_data_of
 from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_bases
 from sfumato.releases.dictionary import dictionary_files, rows_are
 from sfumato.releases.files import StageText, discard
@@ -40,7 +39,7 @@ from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
-from sfumato.table.base import GROUP_NUMBER, RELEASE, Base, write_rows
+from sfumato.table.base import CLASS_NUMBER, GROUP_NUMBER, PERSON_NUMBER, RELEASE, Base, write_rows
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import BARE, Role
 from sfumato.table.observers import TableFingerprint
@@ -49,7 +48,8 @@ from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth
 from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.grown_base import GrownBase, grow
-from sfumato.workflows.judgement import agreed, view_policy
+from sfumato.workflows.judgement import agreed, judged_view, view_policy, view_rules
+from sfumato.workflows.protect import plan_table
 
 Truth = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -78,14 +78,13 @@ class ChainDelivery:
                 f"a chain of groups is not released from a {source.kind} table",
                 remedy="Write it to Parquet first.",
             )
-        if policy.chain is None:
-            raise AssertionError
         self.policy, self.source, self.names = policy, source, tuple(names)
         self.chain, self.versions = baseline.chain, None
         self.identifying_rows: dict[str, JsonObject] = {}
         self.keep: StageText = discard
         self._sealed: BaseFile | None = None
-        self._rule, self._fingerprint, self._baseline = policy.chain, fingerprint, baseline
+        self._rule = ChainRule() if policy.chain is None else policy.chain
+        self._fingerprint, self._baseline = fingerprint, baseline
         self._ledger, self._ignore_chains, self._progress = ledger, tuple(ignore_chains), progress
         self._form = form_of(source)
 
@@ -123,6 +122,7 @@ class ChainDelivery:
             before,
             self._coins(f"coins of chain {self.chain}, release {len(history) + 1}"),
             marks=self._coins(f"marks of chain {self.chain}"),
+            plan_rows=plan_table,
             progress=self._progress,
         )
         shown = grown.shown
@@ -206,9 +206,14 @@ class ChainDelivery:
         """Has the written file judged: by itself, and beside what was published before."""
         judge = _FileJudge(self, private, path.suffix)
         marked = bool((shown & base.is_bare).any())
-        if len(base.policies) == 1:
-            judge.form_of(path, marked=marked)
-        verdicts: list[Verdict] = []
+        rules = view_rules(self.policy, marked=marked)
+        if len(base.policies) > 1:  # promises are those of the policy that made a group
+            rules = {**rules, "promises": [make("k-anonymity", {"k": 1}).judge_data()]}
+        numbered = judge.written("numbered", base, shown, marked=marked, numbered=True)
+        memory, form = self.source.memory, self._form
+        verdicts = [*judged_view(path, rules, numbered, form=form, memory=memory, progress=self._progress)]
+        if len(base.policies) > 1:
+            verdicts = []
         for number in range(len(base.policies)):
             verdicts += judge.policy(base, number, shown & base.made_under(number))
         if before is not None and self._rule.shows is Shows.EVERYBODY:
@@ -237,28 +242,25 @@ class _FileJudge:
         self.delivery._write(base.view(rows, marked=marked, numbered=numbered), path)
         return path
 
-    def form_of(self, path: Path, *, marked: bool) -> None:
-        """Raises where the bytes of a file are not as they should be, or show what no taxonomy has."""
-        rules = view_policy(self.delivery.policy, marked=marked)
-        rules = replace(rules, promises=Promises((make("k-anonymity", {"k": 1}),)))
-        self._recheck(path, judge_data(rules))
-
     def policy(self, base: Base, number: int, rows: Truth) -> tuple[Verdict, ...]:
-        """Returns the verdicts on the groups that were made by one policy of a base.
+        """Returns the verdicts on the groups that were made by one policy of a base, where there are several.
 
-        Rows are of different people. Groups are judged as a reader sees them, and once more one by one.
+        Classes are judged as a reader sees them, and once more one by one.
         """
         rules = judge_data_of(base.policies[number])
-        path = self.written(f"rows_{number}", base, rows)
-        if path is None:
+        by_class = self.written(f"classes_{number}", base, rows, numbered=True)
+        if by_class is None:
             return ()
-        verdicts = self._recheck(path, rules)
-        groups = self.written(f"groups_{number}", base, rows, numbered=True)
-        if groups is not None:
-            columns = {**rules["columns"], GROUP_NUMBER: {**NO_TAXONOMY, "ranges": False}}
-            self._recheck(groups, {**rules, "columns": columns})
+        columns = {
+            **rules["columns"],
+            CLASS_NUMBER: {**NO_TAXONOMY, "ranges": False},
+            **{name: judge_column(ColumnRule(Role.INSENSITIVE)) for name in (PERSON_NUMBER, GROUP_NUMBER)},
+        }
+        self._recheck(by_class, {**rules, "columns": columns})
         if len(base.policies) == 1:
-            return verdicts
+            return ()
+        path = self.written(f"rows_{number}", base, rows)
+        verdicts = () if path is None else self._recheck(path, rules)
         releases = np.unique(base.numbers(RELEASE)[rows]).tolist()
         named = f"(people who came in {_named_releases(releases)})"
         return tuple(replace(verdict, promise=f"{verdict.promise} {named}") for verdict in verdicts)

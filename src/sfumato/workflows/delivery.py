@@ -206,6 +206,8 @@ class Delivery:
         plan = plan_table(
             self.source, rules, earlier=earlier, reuse_plan=self._reuse_plan, progress=self._progress
         )
+        if plan.people is not None:
+            raise AssertionError  # people with several rows are released as groups
         return self._planned_version(plan, self.policy, recipient, known_trees(history), compared_baseline)
 
     def _planned_version(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,12 @@ from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_words
 from sfumato.recipients.marks import mark_rule, with_marks
-from sfumato.search.bare_rows import boxes_for_bare_rows, classes_of_bare_rows
+from sfumato.search.bare_rows import (
+    PublishedPeople,
+    boxes_for_bare_rows,
+    classes_of_bare_rows,
+    share_error,
+)
 from sfumato.search.blind_groups import least_people
 from sfumato.search.plan import Plan, aim_of
 from sfumato.system.coins import Coins
@@ -20,10 +26,16 @@ from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, one_step
 from sfumato.table.base import Base
 from sfumato.table.form_of_source import RowSource
-from sfumato.table.known_rows import KnownRows, chosen_rows, known_rows, people_of_plan
-from sfumato.table.microdata import ROW_NUMBER, Missing
+from sfumato.table.known_rows import (
+    KnownRows,
+    chosen_rows,
+    codes_of_cells,
+    known_rows,
+    mark_of_table,
+    people_of_plan,
+)
+from sfumato.table.microdata import ROW_NUMBER, Missing, Role
 from sfumato.workflows.judgement import view_policy
-from sfumato.workflows.protect import plan_table
 
 Truth = NDArray[np.bool_]
 
@@ -48,6 +60,14 @@ class GrownBase:
         return self.base.shown()
 
 
+class PlanNewcomers(Protocol):
+    """Plans the rows in which newcomers show their values: each is a person, and alike ones stay apart."""
+
+    def __call__(
+        self, source: RowSource, policy: Policy, *, coins: Coins, one_by_one: bool, progress: Progress
+    ) -> Plan: ...
+
+
 def grow(
     source: RowSource,
     policy: Policy,
@@ -55,6 +75,7 @@ def grow(
     base: Base | None,
     coins: Coins,
     *,
+    plan_rows: PlanNewcomers,
     marks: Coins | None = None,
     progress: Progress,
 ) -> GrownBase:
@@ -66,7 +87,8 @@ def grow(
     if base is not None:
         _check_columns(policy, base)
     with one_step(progress, "who is new"):
-        known = known_rows(source, keys, base, coins, person=policy.person, by=rule.by, since=rule.since)
+        by = policy.people.by
+        known = known_rows(source, keys, base, coins, person=policy.person, by=by, since=rule.since)
     least = max(rule.hold, least_people(policy.promises))
     waiting = known.newcomers if known.newcomers < least else 0
     if base is None and waiting:
@@ -79,7 +101,18 @@ def grow(
     plan, added = None, None
     if known.newcomers and not waiting:
         newcomers = chosen_rows(source, known.first)
-        plan = _plan_of_newcomers(newcomers, policy, known, base, coins, progress)
+        try:
+            plan = plan_rows(
+                newcomers, view_policy(policy), coins=coins.of("groups"), one_by_one=True, progress=progress
+            )
+        except Infeasible as refused:
+            if base is None:
+                raise
+            raise Infeasible(
+                f"{pluralize(known.newcomers, 'newcomer')} cannot be put into groups by themselves:"
+                f" {refused.message}",
+                remedy="Wait until more have come, or leave them out: nobody joins an earlier group.",
+            ) from None
         added = people_of_plan(newcomers, plan.recoding, base, known, policy.published)
     if base is None:
         if added is None:
@@ -120,34 +153,6 @@ def _check_columns(policy: Policy, base: Base) -> None:
         )
 
 
-def _plan_of_newcomers(
-    newcomers: RowSource,
-    policy: Policy,
-    known: KnownRows,
-    base: Base | None,
-    coins: Coins,
-    progress: Progress,
-) -> Plan:
-    """Returns the plan of the rows in which newcomers show their values."""
-    try:
-        return plan_table(
-            newcomers, _alone(policy), coins=coins.of("groups"), one_by_one=True, progress=progress
-        )
-    except Infeasible as refused:
-        if base is None:
-            raise
-        raise Infeasible(
-            f"{pluralize(known.newcomers, 'newcomer')} cannot be put into groups by themselves:"
-            f" {refused.message}",
-            remedy="Wait until more have come, or leave them out: nobody joins an earlier group.",
-        ) from None
-
-
-def _alone(policy: Policy) -> Policy:
-    """Returns the policy by which the rows of newcomers are grouped: each row is a person."""
-    return replace(policy, person=None, knows=None, chain=None)
-
-
 def _with_bare_rows(
     source: RowSource, policy: Policy, known: KnownRows, base: Base, *, new: bool, progress: Progress
 ) -> Base:
@@ -170,7 +175,7 @@ def _with_bare_rows(
     shown = {name: [boxes.texts[name][box] for box in chosen[covered].tolist()] for name in names}
     grown = base.with_bare_rows(*known.hashes_of(where[covered]), boxes.groups[chosen[covered]], shown)
     left = np.flatnonzero((chosen < 0) & (homes >= 0))
-    people, aim = least_people(policy.promises), aim_of(_alone(policy))
+    people, aim = least_people(policy.promises), aim_of(policy)
     whose = known.numbers_of(where[left])
     own = classes_of_bare_rows(table, left, whose, people, aim, progress=progress)
     if own is None or own.table.person is None:
@@ -183,3 +188,41 @@ def _with_bare_rows(
         shown[column.name] = [labels[place] for place in np.asarray(which)[classes].tolist()]
     placed = where[own.table.person[here]]
     return grown.with_bare_rows(*known.hashes_of(placed), classes + grown.groups, shown)
+
+
+# A table that is published once, in which people have several rows: the first release of a chain, alone.
+
+
+def plan_of_people(
+    source: RowSource, policy: Policy, coins: Coins, *, plan_rows: PlanNewcomers, progress: Progress
+) -> Plan:
+    """Returns the plan of a table in which people have several rows, with every row that is published."""
+    grown = grow(source, policy, ChainRule(), None, coins, plan_rows=plan_rows, progress=progress)
+    if grown.plan is None:
+        raise AssertionError
+    with one_step(progress, "what is not shown"):
+        return replace(grown.plan, policy=policy, people=_published_people(source, policy, grown))
+
+
+def _published_people(source: RowSource, policy: Policy, grown: GrownBase) -> PublishedPeople:
+    base, known = grown.base, grown.known
+    rows = len(known.first)
+    every = known.numbers_of(np.arange(rows))
+    several = np.bincount(every)[every] > 1
+    shown = base.shows_values_of(known.rows)
+    errors = {}
+    for name, rule in policy.columns.items():
+        if rule.role is Role.SENSITIVE:
+            codes = codes_of_cells(source.reader, name)
+            theirs = share_error(codes[several], codes[several & shown])
+            errors[name] = share_error(codes, codes[shown]), theirs
+    bare = int(base.is_bare.sum())
+    return PublishedPeople(
+        base,
+        rows,
+        len(np.unique(every[several])),
+        bare,
+        rows - len(base.rows),
+        errors,
+        mark_of_table(source, list(policy.columns)),
+    )

@@ -17,6 +17,8 @@ from sfumato.draft.draft import (
     intended,
 )
 from sfumato.inputs import bind_earlier, count_table
+from sfumato.policy.compatibility import against_several_rows
+from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.search.plan import make_plan
@@ -102,7 +104,7 @@ def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None =
     policy, warnings = tried(wanted, source, evidence.survey, progress=show)
     if any(warning.name == REFUSED for warning in warnings):
         policy, warnings = _planned_in_full(wanted, source, show), []
-    policy = replace(policy, person=answered.person, chain=answered.chain)
+    policy = replace(policy, person=answered.person, people=answered.people, chain=answered.chain)
     if intent.recipients > 1:
         policy = _for_recipients(policy, evidence, intent, show)
     repeated = several_rows(policy, evidence.survey) if evidence.draft().person else ()
@@ -113,10 +115,10 @@ def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None =
 def _first_release(policy: Policy, evidence: DraftEvidence) -> tuple[Source, Policy]:
     """Returns the rows that a policy is tried on, and by which policy.
 
-    In a chain of groups these are the rows in which people show values: each is a person then.
+    Where a column tells people apart, these are the rows in which they show values: each is a person then.
     """
     source, rule = evidence.source, policy.chain
-    if rule is None:
+    if rule is None and (policy.person is None or against_several_rows(policy) is not None):
         return source, policy
     if not isinstance(source, RowSource):
         raise UsageError(
@@ -124,8 +126,9 @@ def _first_release(policy: Policy, evidence: DraftEvidence) -> tuple[Source, Pol
             remedy="Write it to Parquet first.",
         )
     keys = [name for name, column in policy.columns.items() if column.role.is_key]
-    known = known_rows(source, keys, None, SAME_COINS, person=policy.person, by=rule.by, since=rule.since)
-    return chosen_rows(source, known.first), replace(policy, person=None, chain=None)
+    by, since = policy.people.by, None if rule is None else rule.since
+    known = known_rows(source, keys, None, SAME_COINS, person=policy.person, by=by, since=since)
+    return chosen_rows(source, known.first), replace(policy, person=None, people=PersonRule(), chain=None)
 
 
 SAME_COINS = Coins(b"sfumato init")

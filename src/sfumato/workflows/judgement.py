@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.policy.content import ColumnRule
+from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
 from sfumato.system.errors import BadData, BrokenPromise
@@ -116,4 +117,30 @@ def witness_path(policy: Policy, staged: Path, private: Path) -> Path | None:
 def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
     """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
     columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
-    return replace(policy, columns=columns, person=None, knows=None, chain=None)
+    return replace(policy, columns=columns, person=None, people=PersonRule(), chain=None)
+
+
+def judged_view(
+    path: Path,
+    rules: Mapping[str, Any],
+    numbered: Path | None,
+    *,
+    form: WrittenForm = PLAIN,
+    memory: Memory,
+    progress: Progress,
+) -> tuple[Verdict, ...]:
+    """What a second implementation says of a written view: its rows are of different people, bare ones aside.
+
+    `numbered` has the same rows, with numbers of people, groups and classes, in a private folder.
+    """
+    from sfumato.verify.groups import check_members
+
+    verdicts = agreed(recheck(path, rules, form=form, memory=memory, progress=progress))
+    if numbered is not None:
+        agreed((check_members(path, numbered, form=form, memory=memory),))
+    return verdicts
+
+
+def view_rules(policy: Policy, *, marked: bool) -> Mapping[str, Any]:
+    """Returns what the judge of a view is told: `marked` says whether a column tells bare rows."""
+    return judge_data(view_policy(policy, marked=marked)) | {"bare": BARE if marked else None}

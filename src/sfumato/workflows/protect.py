@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sfumato.inputs import (
@@ -22,6 +23,7 @@ from sfumato.inputs import (
     with_preset_check,
     with_warnings,
 )
+from sfumato.policy.compatibility import against_several_rows
 from sfumato.policy.policy import Names, Policy, RoleNames, changed_columns, changed_promises
 from sfumato.search.best import Foretell
 from sfumato.search.plan import Plan, check_need, make_plan, may_be_blind
@@ -30,6 +32,8 @@ from sfumato.system.coins import Coins
 from sfumato.system.errors import BadData
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
+from sfumato.table.form_of_source import RowSource
+from sfumato.table.known_rows import people_with_several_rows
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import SPARK, AnyTable, Source
 from sfumato.workflows.history import EarlierReleases
@@ -157,18 +161,18 @@ def plan_table(
     groups are drawn from; with `one_by_one` equal rows stay apart, each a person.
     """
     bound = bind_earlier(policy, earlier)
+    if bound.person is not None and isinstance(source, RowSource):
+        many = people_with_several_rows(source, bound.person)
+        if many:
+            return _plan_of_people(
+                source, bound, many, coins=coins, reuse_plan=reuse_plan, foretell=foretell, progress=progress
+            )
     asked = coins is None and bound.protect.grouping == "blind"
     drawn = Coins.fresh() if asked else coins
     if reuse_plan is not None or not may_be_blind(bound):
         drawn = None
     one_by_one = one_by_one or (drawn is not None and source.kind != SPARK)
     table = count_table(source, bound, one_by_one=one_by_one, progress=progress)
-    if bound.chain is not None and table.people_with_several_rows:
-        raise BadData(
-            f"{pluralize(table.people_with_several_rows, 'person has', 'people have')} several rows, and a"
-            " policy with `chain` shows the values of one of them",
-            remedy="Use `sfumato release`; with --dry-run it only plans.",
-        )
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
@@ -181,3 +185,27 @@ def plan_table(
         foretell=foretell,
         progress=progress,
     )
+
+
+def _plan_of_people(
+    source: RowSource,
+    policy: Policy,
+    many: int,
+    *,
+    coins: Coins | None,
+    reuse_plan: Transformation | None,
+    foretell: Foretell | None,
+    progress: Progress,
+) -> Plan:
+    """Returns the plan of a table in which so many people have several rows."""
+    from sfumato.workflows.grown_base import plan_of_people  # noqa: PLC0415  # for such tables alone
+
+    reason = against_several_rows(policy)
+    if reason is not None:
+        raise BadData(
+            f"{pluralize(many, 'person has', 'people have')} several rows, and {reason}",
+            remedy="Bring each person's rows together in one.",
+        )
+    plan_rows = partial(plan_table, reuse_plan=reuse_plan, foretell=foretell)
+    drawn = Coins.fresh() if coins is None else coins
+    return plan_of_people(source, policy, drawn, plan_rows=plan_rows, progress=progress)

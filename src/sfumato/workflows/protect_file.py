@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.dictionary import beside
 from sfumato.releases.files import check_not_needed, check_target, kept_on_success, publish
+from sfumato.search.bare_rows import PublishedPeople
 from sfumato.search.best import Foretell
 from sfumato.search.plan import Plan
 from sfumato.system.disk import Address, is_address, private_folder
@@ -37,11 +39,19 @@ from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of, version_writer
+from sfumato.table.form_of_source import RowSource
 from sfumato.table.release_summary import Imprint
-from sfumato.table.source import SPARK, AnyTable
+from sfumato.table.source import SPARK, AnyTable, Source
 from sfumato.table.writing import check_ending
 from sfumato.workflows.history import EarlierReleases
-from sfumato.workflows.judgement import WrittenForm, judged, numbered_columns, witness_path
+from sfumato.workflows.judgement import (
+    WrittenForm,
+    judged,
+    judged_view,
+    numbered_columns,
+    view_rules,
+    witness_path,
+)
 from sfumato.workflows.protect import plan_table
 
 if TYPE_CHECKING:
@@ -92,28 +102,72 @@ def protect_file(
         source, rules, earlier=imprints, noted=noted, reuse_plan=taken, foretell=foretell, progress=show
     )
     shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
-    table, numbered = plan.recoding.table, numbered_columns(rules)
-    writer = version_writer(source, table, count=1, drop=rules.dropped, numbered=numbered, progress=show)
-    with (
-        kept_on_success(reference_path(target)) as keep,
-        private_folder(shared or source.memory.spill, hidden=shared is not None) as private,
-        writer as write_version,
-    ):
+    private_files = private_folder(shared or source.memory.spill, hidden=shared is not None)
+    with kept_on_success(reference_path(target)) as keep, private_files as private, ExitStack() as rows:
         if plan.reference is not None:
             keep(plan.reference.to_json())
+        write, judge = _rows_of_plan(plan, rules, source, form, private, rows, show)
 
-        def write(staged: Path) -> None:
-            write_version(plan.recoding, staged, witness_path(rules, staged, private))
-
-        def judge(staged: Path) -> tuple[Verdict, ...]:
-            witness = witness_path(rules, staged, private)
-            verdicts = judged(
-                staged, plan, rules, witness=witness, form=form, memory=source.memory, progress=show
-            )
+        def judge_all(staged: Path) -> tuple[Verdict, ...]:
+            verdicts = judge(staged)
             return _beside_earlier(verdicts, staged, plan, imprints, rules, form) if imprints else verdicts
 
         described = None if describe is None else partial(describe, form=form)
-        return plan, publish(target, write, judge, describe=described, overwrite=overwrite)
+        return plan, publish(target, write, judge_all, describe=described, overwrite=overwrite)
+
+
+def _rows_of_plan(
+    plan: Plan,
+    rules: Policy,
+    source: Source,
+    form: WrittenForm,
+    private: Path,
+    rows: ExitStack,
+    progress: Progress,
+) -> tuple[Callable[[Path], None], Callable[[Path], tuple[Verdict, ...]]]:
+    """Returns what writes the rows of a plan, read until `rows` is closed, and what judges their bytes."""
+    if plan.people is not None and isinstance(source, RowSource):
+        return _rows_of_people(plan.people, rules, source, form, private, progress)
+    table, numbered = plan.recoding.table, numbered_columns(rules)
+    write_version = rows.enter_context(
+        version_writer(source, table, count=1, drop=rules.dropped, numbered=numbered, progress=progress)
+    )
+
+    def write(staged: Path) -> None:
+        write_version(plan.recoding, staged, witness_path(rules, staged, private))
+
+    def judge(staged: Path) -> tuple[Verdict, ...]:
+        witness = witness_path(rules, staged, private)
+        memory = source.memory
+        return judged(staged, plan, rules, witness=witness, form=form, memory=memory, progress=progress)
+
+    return write, judge
+
+
+def _rows_of_people(
+    people: PublishedPeople,
+    rules: Policy,
+    source: RowSource,
+    form: WrittenForm,
+    private: Path,
+    progress: Progress,
+) -> tuple[Callable[[Path], None], Callable[[Path], tuple[Verdict, ...]]]:
+    """The same, where people have several rows: what is published is a view of a base."""
+    from sfumato.table.base import write_rows
+
+    base, shown, marked = people.base, people.base.shown(), people.bare > 0
+
+    def write(staged: Path) -> None:
+        write_rows(base.view(shown), staged, source.reader, source.memory, progress)
+
+    def judge(staged: Path) -> tuple[Verdict, ...]:
+        numbered = private / f"numbered{staged.suffix}"
+        rows = base.view(shown, marked=marked, numbered=True)
+        write_rows(rows, numbered, source.reader, source.memory, progress)
+        told = view_rules(rules, marked=marked)
+        return judged_view(staged, told, numbered, form=form, memory=source.memory, progress=progress)
+
+    return write, judge
 
 
 def _describer(

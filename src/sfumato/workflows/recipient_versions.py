@@ -177,7 +177,7 @@ class RecipientVersions:
         chain: str,
         progress: Progress,
     ) -> None:
-        check_people(table, policy.promises)
+        check_people(table)
         self.table, self.chain, self._progress = table, chain, progress
         self.policy = with_original(with_recipients(policy), table)
         self.history = tuple(history)

@@ -19,6 +19,7 @@ from sfumato.inputs import (
     with_preset_check,
     with_warnings,
 )
+from sfumato.policy.compatibility import against_several_rows
 from sfumato.policy.content import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
@@ -138,7 +139,7 @@ def release(
     opened = _opened(ledger, key, dry_run=dry_run)
     baseline = baseline_check(overrides, rules, opened, chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
-    if rules.chain is None:
+    if rules.chain is None and (rules.person is None or against_several_rows(rules) is not None):
         new_delivery: Delivery | ChainDelivery = Delivery(
             *read,
             rules,

@@ -15,7 +15,7 @@ from sfumato.models.attack_contract import Criterion, PublishedTable, format_peo
 from sfumato.system.errors import BadTaxonomy
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.verdict import VALUES, AttackLimits, Finding
-from sfumato.table.classes import histogram, positions
+from sfumato.table.classes import histogram
 from sfumato.table.microdata import Packing, sort_and_count
 from sfumato.table.published_texts import RANGE
 from sfumato.table.taxonomy import Label, Taxonomy, TaxonomyRule
@@ -167,7 +167,7 @@ def values_left(published: PublishedTable, column: str) -> tuple[Longs, Longs]:
     table, person = published.table, published.table.person
     if person is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    where, class_of = positions(table, published.class_of), published.class_of
+    where, class_of = person, published.class_of
     classes = int(class_of.max(initial=-1)) + 1
     tallies = histogram(table.column(column).taxonomy, class_of, table.codes(column), table.counts, classes)
     whose, place, often = _profiles(where, class_of, person, table.counts)

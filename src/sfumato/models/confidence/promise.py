@@ -60,7 +60,6 @@ class ConfidenceBounding(ParametrizedPromise, ClassPromise):
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
     known_alone: ClassVar[bool] = True
-    several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),
@@ -113,7 +112,6 @@ class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
     known_alone: ClassVar[bool] = True
-    several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "linkage")
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),
