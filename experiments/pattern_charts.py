@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from experiments.drawing import Diagram, Mark, Scatter, Spot
 from sfumato.recipients.pattern_quality import PatternTable, quality_classes
 from sfumato.search.loss import Reals
 from sfumato.system.presentation.cards import format_number, pluralize
-from sfumato.system.presentation.charts import Chart, Diagram, Grid, Mark, Scatter, Spot, Tone
+from sfumato.system.presentation.charts import Chart, Grid, Tone
 from sfumato.table.microdata import Column
 from sfumato.table.taxonomy import Label
 

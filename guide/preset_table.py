@@ -14,7 +14,7 @@ def presets_table() -> str:
             str(one.k),
             one.meaning,
             f"{one.source} ({one.dated})",
-            one.provenance.value,
+            one.provenance,
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

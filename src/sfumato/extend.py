@@ -3,7 +3,7 @@ engine of another package needs.
 
     from sfumato.extend import ClassPromise, IntegerParam, ParametrizedPromise, check_promise
 
-Names here stay where modules move; each is loaded when it is first used. `docs/architecture.md` shows the
+Names here stay where modules move; each is loaded when it is first used. `docs/reference/seams.md` shows the
 minimal shape of every part, and runs it.
 """
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+from experiments.drawing import Diagram
 from experiments.pattern_charts import (
     MOST_LEAVES,
     MOST_PATTERNS_DRAWN,
@@ -23,7 +24,7 @@ from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.recipients.patterns import classify
 from sfumato.search.contract import Aim
 from sfumato.system.errors import UsageError
-from sfumato.system.presentation.charts import Chart, Diagram, draw
+from sfumato.system.presentation.charts import Chart, draw
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,36 +18,9 @@ from sfumato.system.disk import DAMAGED
 from sfumato.system.errors import BadInput, BadTaxonomy
 from sfumato.table.published_texts import PLAIN_NUMBER
 
-ARX, ANJANA, SDCMICRO = "ARX", "anjana and pyCANON", "sdcMicro"
-
-_PROMISE = "promises: [{{{}}}]"
+_TABLE = tomllib.loads(files("sfumato.policy").joinpath("lexicon/other_tools.toml").read_text("utf-8"))
 WORDS: dict[str, tuple[str, str]] = {
-    "kanonymity": (ARX, _PROMISE.format("k-anonymity: {k: 5}")),
-    "distinctldiversity": (ARX, _PROMISE.format("l-diversity: {of: COLUMN, l: 2, kind: distinct}")),
-    "entropyldiversity": (ARX, _PROMISE.format("l-diversity: {of: COLUMN, l: 2, kind: entropy}")),
-    "recursivecldiversity": (ARX, _PROMISE.format("l-diversity: {of: COLUMN, l: 2, c: 3, kind: recursive}")),
-    "suppressionlimit": (ARX, "protect: {suppress: 5%}"),
-    "maxsup": (ARX, "protect: {suppress: 5%}"),
-    "maxoutliers": (ARX, "protect: {suppress: 5%}"),
-    "hierarchy": (ARX, "taxonomy: {file: FILE} below the column"),
-    "hierarchies": (ANJANA, "taxonomy: {file: FILE} below each column"),
-    "generalization": (ARX, "taxonomy: {file: FILE} below the column"),
-    "attributeweight": (ARX, "weight: 2 below the column"),
-    "qualitymodel": (ARX, "protect: {loss: loss}"),
-    "identifying": (ARX, "role: identifier"),
-    "quasiidentifying": (ARX, "role: quasi"),
-    "quasiidentifier": (ARX, "role: quasi"),
-    "quasiident": (ANJANA, "role: quasi below each column"),
-    "ident": (ANJANA, "role: identifier below each column"),
-    "sensatt": (ANJANA, "role: sensitive below the column"),
-    "ldiv": (ANJANA, _PROMISE.format("l-diversity: {of: COLUMN, l: 2}")),
-    "supplevel": (ANJANA, "protect: {suppress: 5%}, where anjana writes 5"),
-    "keyvars": (SDCMICRO, "role: quasi below each column"),
-    "numvars": (SDCMICRO, "role: quasi and taxonomy: {intervals: [10]} below each column"),
-    "sensiblevar": (SDCMICRO, "role: sensitive below the column"),
-    "ghostvars": (SDCMICRO, "protect: {together: [[ONE, OTHER]]}"),
-    "hhid": (SDCMICRO, "person: COLUMN"),
-    "householdid": (SDCMICRO, "person: COLUMN"),
+    word: (tool, instead) for tool, words in _TABLE.items() for word, instead in words.items()
 }
 """By the word without case and marks: the tool that uses it, and what to write."""
 

@@ -12,7 +12,7 @@ RENAMED = {
     "`--despite`, `despite`": "`--ignore-chain`, `ignore_chains`; in a certificate and with `--json` it is still `despite`",
     "`Exact`": "`FractionParam`",
     "`Flag`": "`FlagParam`",
-    "`Grade` of presets": "`Provenance`",
+    "`Grade` of presets": "the text `Preset.provenance`",
     "`HeldBack`": "`DeferredRelease`",
     "`issue_all`": "`begin`, `judge_folders` and `issue`",
     "`--like`, `like` of `protect` and `release`": "`--reuse-plan`, `reuse_plan`",

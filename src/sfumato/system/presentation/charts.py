@@ -1,4 +1,4 @@
-"""Figures as data: charts, scatters, diagrams and grids, without a word on how they are drawn."""
+"""Figures as data: charts, lines and grids; then how they are drawn."""
 
 from __future__ import annotations
 
@@ -103,71 +103,6 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A point of a scatter, for `weight` things that share the place."""
-
-    x: float
-    y: float
-    kind: str
-    weight: int = 1
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Scatter:
-    """Points over two numeric axes, in kinds; `floor` is a line across, with its words."""
-
-    name: str
-    title: str
-    axes: tuple[str, str]
-    marks: Sequence[Mark]
-    kinds: Mapping[str, Tone]
-    floor: tuple[float, str] | None = None
-
-    def rows(self) -> Rows:
-        across, up = self.axes
-        lines = []
-        for kind in self.kinds:
-            marks = [m for m in self.marks if m.kind == kind]
-            if marks:
-                wide = f"{min(m.x for m in marks):,.4g} to {max(m.x for m in marks):,.4g}"
-                high = f"{min(m.y for m in marks):,.4g} to {max(m.y for m in marks):,.4g}"
-                lines.append((kind, f"{sum(m.weight for m in marks):,}", wide, high))
-        return [("kind", "number", across, up), *lines]
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A place of a diagram, in steps from its lower left corner; `text` may have several lines."""
-
-    x: float
-    y: float
-    text: str
-    kind: str
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Diagram:
-    """Spots and links between them. Words stand below a spot, or, as in a tree that lies, to its right.
-
-    `step` is how many pixels a unit of x and of y takes.
-    """
-
-    name: str
-    title: str
-    spots: Sequence[Spot]
-    links: Sequence[tuple[int, int]]
-    kinds: Mapping[str, Tone]
-    words: Literal["below", "right"] = "below"
-    step: tuple[int, int] = (110, 90)
-
-    def rows(self) -> Rows:
-        heads = ("what", "kind", "more")
-        return [heads, *((s.text.replace("\n", ", "), s.kind, s.detail) for s in self.spots)]
-
-
-@dataclass(frozen=True)
 class Grid:
     """Lines of cells below heads; each cell has a text and a kind."""
 
@@ -182,7 +117,7 @@ class Grid:
         return [heads, *((label, *(text for text, _ in cells)) for label, cells in self.lines)]
 
 
-# Scatters, diagrams and grids as Altair charts.
+# Lines and grids as Altair charts.
 
 # `Any`: Altair and its converter are optional packages, so there is no type to name where they are absent.
 AltairModule = Any
@@ -200,51 +135,6 @@ COLOURS: Mapping[Tone, str] = {
 QUIET = "#8a929b"
 
 
-def scatter(altair: AltairModule, chart: Scatter) -> AltairChart:
-    """Points over two axes, the upright one logarithmic; larger where several things share a place."""
-    across, up = chart.axes
-    rows = [
-        {"x": m.x, "y": m.y, "kind": m.kind, "weight": m.weight, "detail": m.detail}
-        for m in sorted(chart.marks, key=lambda m: list(chart.kinds).index(m.kind), reverse=True)
-    ]
-    heaviest, small = max((m.weight for m in chart.marks), default=1), 110 if len(chart.marks) <= 100 else 40
-    around = {"nice": False, "padding": 14}
-    points = (
-        altair.Chart(_data(altair, rows))
-        .mark_circle(opacity=0.85)
-        .encode(
-            x=altair.X(
-                field="x", type="quantitative", title=across, scale=altair.Scale(zero=False, **around)
-            ),
-            y=altair.Y(
-                field="y",
-                type="quantitative",
-                scale=altair.Scale(type="log", **around),
-                axis=altair.Axis(title=up, tickCount=6, format=",d"),
-            ),
-            size=altair.Size(
-                field="weight",
-                type="quantitative",
-                scale=altair.Scale(domain=[1, max(2, heaviest)], range=[small, 3 * small]),
-                legend=None,
-            ),
-            color=_colour(altair, chart.kinds, (m.kind for m in chart.marks)),
-            tooltip=[altair.Tooltip(field=name, type="nominal") for name in ("kind", "detail")],
-        )
-    )
-    if chart.floor is None:
-        return points.properties(title=chart.title, width=560, height=340)
-    level, words = chart.floor
-    line = altair.Chart(_data(altair, [{"y": level, "words": words}]))
-    y = altair.Y(field="y", type="quantitative", title=up)
-    rule = line.mark_rule(color=QUIET, strokeDash=[5, 4]).encode(y=y)
-    label = line.mark_text(align="right", dy=-7, color=QUIET).encode(
-        y=y, x=altair.value(556), text=altair.Text(field="words", type="nominal")
-    )
-    layers = altair.layer(rule, points, label)
-    return layers.properties(title=chart.title, width=560, height=340)
-
-
 def lines(altair: AltairModule, chart: Lines) -> AltairChart:
     """One line per series with its points marked; the boundary is broken and grey."""
     across, up = chart.axes
@@ -255,7 +145,7 @@ def lines(altair: AltairModule, chart: Lines) -> AltairChart:
     x = altair.X(field="x", type="quantitative", title=across, scale=altair.Scale(zero=False, nice=False))
     y = altair.Y(field="y", type="quantitative", title=up)
     drawn = (
-        altair.Chart(_data(altair, rows))
+        altair.Chart(inline(altair, rows))
         .mark_line(point=True)
         .encode(
             x=x, y=y, color=altair.Color(field="kind", type="nominal", scale=colours, title=None, sort=kinds)
@@ -265,52 +155,13 @@ def lines(altair: AltairModule, chart: Lines) -> AltairChart:
     if chart.boundary is None:
         return drawn.properties(**size)
     words, points = chart.boundary
-    edge = altair.Chart(_data(altair, [{"x": x, "y": y} for x, y in points]))
+    edge = altair.Chart(inline(altair, [{"x": x, "y": y} for x, y in points]))
     broken = edge.mark_line(color=QUIET, strokeDash=[5, 4]).encode(x=x, y=y)
-    last = altair.Chart(_data(altair, [{"x": points[-1][0], "y": points[-1][1], "words": words}]))
+    last = altair.Chart(inline(altair, [{"x": points[-1][0], "y": points[-1][1], "words": words}]))
     label = last.mark_text(align="right", dy=-7, color=QUIET).encode(
         x=x, y=y, text=altair.Text(field="words", type="nominal")
     )
     return altair.layer(broken, drawn, label).properties(**size)
-
-
-def diagram(altair: AltairModule, chart: Diagram) -> AltairChart:
-    """Spots where they are said to be, links below them, words beside them."""
-    across, up = chart.step
-    right, top = max((s.x for s in chart.spots), default=0), max((s.y for s in chart.spots), default=0)
-    lying = chart.words == "right"
-    span = {
-        "x": altair.Scale(domain=[-0.35, right + (1.6 if lying else 0.5)], nice=False),
-        "y": altair.Scale(domain=[-0.6, top + 0.6], nice=False),
-    }
-
-    def place(name: str, field: str) -> AltairChart:
-        kind = altair.X if name == "x" else altair.Y
-        return kind(field=field, type="quantitative", axis=None, scale=span[name])
-
-    spots = [
-        {"x": s.x, "y": s.y, "text": s.text.split("\n"), "kind": s.kind, "detail": s.detail}
-        for s in chart.spots
-    ]
-    ends = [(chart.spots[a], chart.spots[b]) for a, b in chart.links]
-    links = [{"x": a.x, "y": a.y, "x2": b.x, "y2": b.y} for a, b in ends]
-    lines = (
-        altair.Chart(_data(altair, links))
-        .mark_rule(color=COLOURS["faint"], strokeWidth=1.3)
-        .encode(x=place("x", "x"), y=place("y", "y"), x2=altair.X2(field="x2"), y2=altair.Y2(field="y2"))
-    )
-    base = altair.Chart(_data(altair, spots)).encode(x=place("x", "x"), y=place("y", "y"))
-    dots = base.mark_circle(size=90 if lying else 210, opacity=1).encode(
-        color=_colour(altair, chart.kinds, (s.kind for s in chart.spots)),
-        tooltip=[altair.Tooltip(field=name, type="nominal") for name in ("text", "detail")],
-    )
-    side = {"align": "left", "baseline": "middle", "dx": 9} if lying else {"baseline": "top", "dy": 11}
-    text = altair.Text(field="text", type="nominal")
-    halo = base.mark_text(fontSize=11, lineHeight=13, stroke="white", strokeWidth=4, **side).encode(text=text)
-    words = base.mark_text(fontSize=11, lineHeight=13, **side).encode(text=text)
-    size = {"width": int((right + (1.95 if lying else 0.85)) * across), "height": int((top + 1.2) * up)}
-    layers = altair.layer(lines, halo, dots, words).properties(title=chart.title, **size)
-    return layers.configure_view(stroke=None)
 
 
 def grid(altair: AltairModule, chart: Grid) -> AltairChart:
@@ -321,7 +172,7 @@ def grid(altair: AltairModule, chart: Grid) -> AltairChart:
         for label, cells in chart.lines
         for head, (text, kind) in zip(heads, cells, strict=True)
     ]
-    base = altair.Chart(_data(altair, rows)).encode(
+    base = altair.Chart(inline(altair, rows)).encode(
         x=altair.X(
             field="head",
             type="nominal",
@@ -338,7 +189,7 @@ def grid(altair: AltairModule, chart: Grid) -> AltairChart:
         ),
     )
     boxes = base.mark_rect(stroke="white", strokeWidth=3, cornerRadius=4).encode(
-        color=_colour(altair, chart.kinds, (row["kind"] for row in rows))
+        color=colour_by_kind(altair, chart.kinds, (row["kind"] for row in rows))
     )
     dark = [kind for kind, tone in chart.kinds.items() if tone not in ("faint", "sand")]
     words = base.mark_text(fontSize=11).encode(
@@ -352,11 +203,12 @@ def grid(altair: AltairModule, chart: Grid) -> AltairChart:
     return altair.layer(boxes, words).properties(title=chart.title, **size).configure_view(stroke=None)
 
 
-def _data(altair: AltairModule, rows: list[JsonObject]) -> AltairChart:
+def inline(altair: AltairModule, rows: list[JsonObject]) -> AltairChart:
+    """Rows as data that stand in the chart itself."""
     return altair.InlineData(values=rows, format=altair.DataFormat(type="json"))
 
 
-def _colour(altair: AltairModule, kinds: Mapping[str, Tone], used: Iterable[str]) -> AltairChart:
+def colour_by_kind(altair: AltairModule, kinds: Mapping[str, Tone], used: Iterable[str]) -> AltairChart:
     """Colours by kind; the legend names those that occur, if there are several."""
     here = set(used)
     present = [kind for kind in kinds if kind in here]
@@ -394,7 +246,7 @@ def _bars_or_line(altair: AltairModule, chart: Chart) -> AltairChart:
     value = {"field": "value", "type": "quantitative", "axis": amount, "scale": scale}
     tips = [altair.Tooltip(field=name, type="nominal") for name in ("label", "detail")]
     tips.append(altair.Tooltip(field="value", type="quantitative", format=".1%" if chart.percent else ""))
-    base = altair.Chart(_data(altair, rows), title=chart.title)
+    base = altair.Chart(inline(altair, rows), title=chart.title)
     if chart.kind == "bars":
         x, y = altair.X(**value), altair.Y(field="label", type="nominal", sort=labels, title=across)
         return base.mark_bar(color=INK).encode(x=x, y=y, tooltip=tips).properties(width=480)
@@ -413,7 +265,7 @@ def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
     tones = altair.Scale(domain=list(chart.kinds), range=[COLOURS["faint"], INK])
     labels = [label for label, _, _ in chart.points]
     return (
-        altair.Chart(_data(altair, rows), title=chart.title)
+        altair.Chart(inline(altair, rows), title=chart.title)
         .mark_bar()
         .encode(
             x=altair.X(field="label", type="nominal", sort=labels, title=across),
@@ -426,15 +278,13 @@ def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
     )
 
 
-DRAWN_BY: Mapping[type, Callable[[AltairModule, Any], AltairChart]] = {
+DRAWN_BY: dict[type, Callable[[AltairModule, Any], AltairChart]] = {
     Chart: _bars_or_line,
     PairedBars: _paired_bars,
-    Scatter: scatter,
     Lines: lines,
-    Diagram: diagram,
     Grid: grid,
 }
-"""How each kind of figure is drawn."""
+"""How each kind of figure is drawn; whoever has a figure of another kind adds to it."""
 
 
 def svg(chart: Figure, *, titled: bool = True) -> str:
