@@ -127,14 +127,12 @@ def test_biases_are_fair_for_two_and_those_of_a_code_for_more():
 
 
 def test_the_next_wider_text_is_the_lowest_above_within_the_ceiling():
-    assert next_wider(TOWNS, 0, 1, ranges=True) == (0, 2)
-    assert next_wider(TOWNS, 0, 2, ranges=True) == (0, 4)
-    assert next_wider(TOWNS, 0, 4, ranges=True) is None
-    assert next_wider(never_above(TOWNS, 1), 0, 2, ranges=True) is None
-    assert next_wider(AGES, 3, 4, ranges=True) == (2, 4), "no range ends at a value"
-    assert next_wider(AGES, 2, 4, ranges=True) == (0, 4)
-    assert next_wider(AGES, 2, 4, ranges=False) == (0, 12)
-    assert next_wider(AGES, 0, 10, ranges=True) == (0, 12)
+    assert next_wider(TOWNS, 0, 1) == (0, 2)
+    assert next_wider(TOWNS, 0, 2) == (0, 4)
+    assert next_wider(TOWNS, 0, 4) is None
+    assert next_wider(never_above(TOWNS, 1), 0, 2) is None
+    assert next_wider(AGES, 3, 4) == (2, 4)
+    assert next_wider(AGES, 2, 8) == (0, 12)
 
 
 def boxes(count, ages, towns, zips=()):

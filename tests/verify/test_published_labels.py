@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.policy.taxonomies import rule_from
+from sfumato.recipients.marks import next_wider
 from sfumato.system.errors import BadPolicy, BadTaxonomy
 from sfumato.verify.policy_data import JudgedColumn, label_reader
 
@@ -181,3 +182,36 @@ def test_the_level_of_a_column_is_one_that_its_texts_allow(spec, values, data):
 def test_a_column_without_groups_is_coarser_where_it_tells_nothing(spec):
     assert JudgedColumn("quasi", spec, at_most=0).too_coarse(["a", "*", None]) == 1
     assert JudgedColumn("quasi", spec, at_most=1).too_coarse(["a", "*", None]) == 0
+
+
+@given(st.data())
+@pytest.mark.parametrize(
+    ("spec", "values"), SPECS, ids=lambda x: str(next(iter(x))) if isinstance(x, dict) else ""
+)
+def test_what_is_raised_says_less_and_nothing_else_does(spec, values, data):
+    """A version for a recipient shows wider texts; the judge reads what each covers by itself."""
+    tree = rule_from(spec).build(data.draw(st.lists(values, min_size=2, max_size=6, unique=True)))
+    column = JudgedColumn("quasi", spec)
+    spans = [(int(tree.low[v]), int(tree.high[v])) for v in range(len(tree.labels))]
+    if tree.ordered:
+        cells = sorted(set(zip(*(ends.tolist() for ends in tree.range_cells()), strict=True)))
+        spans += [(a[0], b[1]) for a, b in combinations(cells, 2)]
+    low, high = data.draw(st.sampled_from(spans))
+    wider = next_wider(tree, low, high)
+    text = tree.describe(low, high)
+    if wider is not None:
+        raised = tree.describe(*wider)
+        assert not column.not_covered([(raised, text), (raised, raised), (text, text)])
+        assert raised == text or column.not_covered([(text, raised)])
+    begin, end = data.draw(st.sampled_from(spans))
+    if not (begin <= low and high <= end):
+        assert column.not_covered([(tree.describe(begin, end), text)])
+
+
+def test_an_empty_cell_is_covered_by_what_covers_everything():
+    listed = JudgedColumn("quasi", {"tree": {"all": {"north": ["a"], "south": ["b"]}}})
+    flat = JudgedColumn("quasi", None)
+    assert not listed.not_covered([("all", None), ("all", "a"), ("all", "north")])
+    for column in (listed, flat):
+        pairs = [("*", None), (None, None), (None, "a"), ("a", None), ("a", "*")]
+        assert column.not_covered(pairs) == pairs[2:]

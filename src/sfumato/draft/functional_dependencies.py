@@ -89,6 +89,14 @@ def telling_columns(
     return dependencies
 
 
+def told_by(numbers: Mapping[str, NDArray[np.int64]]) -> dict[str, tuple[str, ...]]:
+    """Returns the columns that others tell, each with those; cells are numbers, 0 where one is missing."""
+    tellings = {
+        key: [name for name in numbers if name != key and _telling(name, key, numbers)] for key in numbers
+    }
+    return {key: tuple(others) for key, others in tellings.items() if others}
+
+
 def told_rows(cells: NDArray[np.int64], keys: NDArray[np.int64]) -> int:
     """Returns how many rows are told by the others with the same cell.
 

@@ -30,7 +30,7 @@ from sfumato.policy.chain import KEY as CHAIN
 from sfumato.policy.columns import forms_of
 from sfumato.policy.content import PolicyContent, ProtectRule, with_places
 from sfumato.policy.person import KEY as PERSON
-from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.recipients import By, RecipientRule
 from sfumato.policy.searches import BEST, COMPARED, GLOBAL_SEARCHES, LOSSES, Ability
 from sfumato.policy.taxonomies.texts import LISTING, Flat, lists_values
 from sfumato.system.errors import Place, Problem, UsageError, did_you_mean, short
@@ -118,7 +118,7 @@ def never_suppressed(policy: PolicyContent) -> Iterator[Problem]:
                 "rows with an empty key cell are suppressed, whatever else they hold (missing: suppress).",
                 "Use missing: own-value.",
             )
-        if policy.recipients is not None and policy.protect.suppress > 0:
+        if policy.by_patterns and policy.protect.suppress > 0:
             yield Problem(
                 place,
                 "versions for recipients are chosen by how many rows they suppress, not by which.",
@@ -283,7 +283,7 @@ def _promises(policy: PolicyContent, search: str, ability: Ability) -> Iterator[
 
 
 def _recipients(policy: PolicyContent, search: str) -> Iterator[Problem]:
-    if policy.recipients is not None and search not in GLOBAL_SEARCHES:
+    if policy.by_patterns and search not in GLOBAL_SEARCHES:
         yield Problem(
             ("protect", "search"),
             f"{search} recodes every class by itself: versions have no pattern to be told apart by.",
@@ -343,6 +343,9 @@ def several_tables_for_recipients(policy: PolicyContent) -> Iterator[Problem]:
     rule = policy.recipients
     if rule is None:
         return
+    yield from _kind_of_versions(rule, policy)
+    if rule.by is By.MARKS:
+        return
     if policy.protect.terms.margin:
         yield Problem(
             ("protect", "terms", "margin"),
@@ -350,10 +353,59 @@ def several_tables_for_recipients(policy: PolicyContent) -> Iterator[Problem]:
             " those who come later.",
             "Leave the margin out.",
         )
-    if not rule.tolerance <= 10:
-        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
     if len(set(rule.overriders)) < len(rule.overriders):
         yield Problem(("recipients", "overriders"), "a key is named twice")
+
+
+ONLY_PATTERNS = {
+    "quality": "versions by marks are alike in the loss that releases print.",
+    "frame_proof": "who builds the version of another has to know a coin for every group.",
+    "patterns": "versions by marks have no levels of columns.",
+}
+"""Keys that are of patterns alone, and why marks do without."""
+
+
+def _kind_of_versions(rule: RecipientRule, policy: PolicyContent) -> Iterator[Problem]:
+    """Yields why versions cannot differ by what is asked for, and keys of the other kind."""
+    if not 0 < rule.error < 1:
+        yield Problem(("recipients", "error"), "must be a chance, such as 1/1000")
+    if not 0 <= rule.tolerance <= 10:
+        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
+    if rule.by is By.PATTERNS:
+        if policy.chain is not None:
+            yield Problem(
+                ("recipients", "by"),
+                "in a chain of groups versions differ by marks.",
+                "Leave `by` out, or use the promise continuous instead of chain.",
+            )
+        if rule.collusion != RecipientRule().collusion:
+            yield Problem(("recipients", "collusion"), "it is of versions by marks.", "Use frame-proof.")
+        return
+    if policy.chain is None:
+        yield Problem(
+            ("recipients", "by"),
+            "versions differ by marks in a chain of groups.",
+            "Add `chain: {}`, or say by: patterns.",
+        )
+    for name, reason in ONLY_PATTERNS.items():
+        if getattr(rule, name) != getattr(RecipientRule(), name):
+            key = name.replace("_", "-")
+            yield Problem(("recipients", key), reason, f"Leave {key} out, or say by: patterns.")
+
+
+def followed_columns(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields columns of `follows` that are not there, or no quasi-identifiers."""
+    for name, others in policy.follows.items():
+        for column in (name, *others):
+            place: Place = ("follows", name)
+            rule = policy.columns.get(column)
+            if rule is None:
+                near = did_you_mean(column, list(policy.columns))
+                yield Problem(place, f"there is no column {short(column)}.", near)
+            elif not rule.role.is_key:
+                yield Problem(place, f"only quasi-identifiers follow; {short(column)} is {rule.role}")
+        if name in others:
+            yield Problem(place, "a column does not follow from itself")
 
 
 def versions_of_one_table(policy: PolicyContent) -> Iterator[Problem]:
@@ -768,12 +820,6 @@ def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
             "a batch tells who came when where no column tells people apart; `person` does.",
             "Drop since, or person.",
         )
-    if policy.recipients is not None:
-        yield Problem(
-            (CHAIN,),
-            "versions for recipients are not made of groups yet.",
-            "Drop recipients: everybody gets the same table.",
-        )
     for place, promise in with_places(policy):
         if isinstance(promise, TablePromise):
             yield Problem(
@@ -825,6 +871,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     one_knowledge,
     joint_knowledge,
     several_tables_for_recipients,
+    followed_columns,
     versions_of_one_table,
     beside_earlier,
     safe_harbor.objections,

@@ -19,7 +19,7 @@ from sfumato.policy.chain import ChainRule
 from sfumato.policy.columns import ColumnControls, TermRule, forms_of
 from sfumato.policy.person import KEY as PERSON_KEY
 from sfumato.policy.person import PersonRule
-from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.recipients import By, RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.taxonomies.intervals import check_range_ceiling, check_range_ends
 from sfumato.policy.taxonomies.texts import Flat, in_one_spelling
@@ -160,11 +160,18 @@ class PolicyContent:
     """The preset whose rules for columns are kept, where the policy bears its name."""
     chain: ChainRule | None = None
     """How later releases go on from this one, where they are releases of groups."""
+    follows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Quasi-identifiers whose values follow from those of others, as a town does from a postal code."""
 
     @property
     def form_of_data(self) -> SourceForm:
         """How the data are read, with paths that hold here: a policy names files relative to its folder."""
         return self.source.beside(self.folder)
+
+    @property
+    def by_patterns(self) -> bool:
+        """Whether there are versions for recipients that differ by the levels of columns."""
+        return self.recipients is not None and self.recipients.by is By.PATTERNS
 
     @property
     def weights(self) -> dict[str, Fraction]:
@@ -176,7 +183,7 @@ class PolicyContent:
     def codings(self) -> tuple[Coding, ...]:
         """The codings of the columns that promises read, in the order of the policy."""
         read = {name for promise in self.promises for name in (*promise.sensitive, *promise.reads)}
-        if self.recipients is not None:  # colluders match rows by all that is published unchanged
+        if self.by_patterns:  # colluders match rows by all that is published unchanged
             read.update(name for name, rule in self.columns.items() if rule.role is Role.INSENSITIVE)
         plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
@@ -235,6 +242,10 @@ class PolicyContent:
             "preset": self.preset,
             CHAIN_KEY: None if self.chain is None else self.chain.words,
             "recipients": None if self.recipients is None else self.recipients.words,
+            "follows": {
+                name: others[0] if len(others) == 1 else list(others) for name, others in self.follows.items()
+            }
+            or None,
         }
         return {
             "columns": {name: _column(rule) for name, rule in self.columns.items()},

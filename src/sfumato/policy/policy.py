@@ -29,6 +29,7 @@ from sfumato.policy.content import (
     unknown_columns,
 )
 from sfumato.policy.person import PersonRule
+from sfumato.policy.recipients import By
 from sfumato.policy.taxonomies import rule_from
 from sfumato.system.disk import read_start
 from sfumato.system.errors import (
@@ -328,7 +329,7 @@ def read_content(words: object, origin: Origin, *, folder: Path | None = None) -
         refuse(problems, origin)
     reader = _Reader(cast("Words", words), folder, problems)
     columns, promises, given_to = reader.columns(), reader.promises(), reader.recipients()
-    every_row = given_to is not None or bool(promises.of_table)
+    every_row = bool(promises.of_table) or (given_to is not None and given_to.by is By.PATTERNS)
     protect = reader.protect(every_row=every_row)
     named, people = reader.person()
     source = reader.source()
@@ -349,6 +350,7 @@ def read_content(words: object, origin: Origin, *, folder: Path | None = None) -
         formulas=Formulas(str(reader.words.get("formulas", Formulas.REFUSE))),
         preset=cast("str | None", reader.words.get("preset")),
         chain=reader.chain(),
+        follows=reader.follows(),
     )
 
 
@@ -419,8 +421,19 @@ class _Reader:
             return rule
         if section is None:
             return None
-        tolerance = self._fraction(section.get("tolerance", 0), ("recipients", "tolerance"))
-        return recipients.read(section, tolerance)
+        tolerance, error = (
+            self._fraction(section[key], ("recipients", key)) if key in section else None
+            for key in ("tolerance", "error")
+        )
+        return recipients.read(section, chain=chain.KEY in self.words, tolerance=tolerance, error=error)
+
+    def follows(self) -> dict[str, tuple[str, ...]]:
+        """Returns by which other columns a column can be told."""
+        section = self._section("follows") or {}
+        return {
+            str(name): (others,) if isinstance(others, str) else tuple(map(str, others))
+            for name, others in section.items()
+        }
 
     def source(self) -> SourceForm:
         """Returns how the data are read."""

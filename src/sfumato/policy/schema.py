@@ -115,6 +115,7 @@ def top() -> JsonObject:
             person.KEY: person.schema(),
             "recipients": recipients(),
             chain.KEY: chain.schema(),
+            "follows": _follows(),
             "confirm": confirm_schema(),
             KEY: source_schema(),
             "preset": choice_schema(
@@ -130,6 +131,16 @@ def top() -> JsonObject:
         },
         "required": ["columns", "promises"],
         "additionalProperties": False,
+    }
+
+
+def _follows() -> JsonObject:
+    column = {"type": "string", "minLength": 1}
+    return {
+        "type": "object",
+        "additionalProperties": {"oneOf": [column, {"type": "array", "minItems": 1, "items": column}]},
+        "description": "Quasi-identifiers that others tell: `{town: zip}` says that the town follows from the"
+        " postal code. Versions for recipients differ last in what other columns give away.",
     }
 
 

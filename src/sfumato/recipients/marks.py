@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.draft.functional_dependencies import FEWEST_TOLD, told_by
 from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import By, RecipientRule
 from sfumato.system.coins import Coins
 from sfumato.system.errors import UsageError
 from sfumato.table.base import Base
+from sfumato.table.microdata import Microdata
 from sfumato.table.recoding import Recoding
 from sfumato.table.taxonomy import ROOT, Label, Taxonomy
 
@@ -130,21 +133,39 @@ class MarkRule:
     """How groups are marked: `tolerance` bounds the loss, `collusion` says how many leak together.
 
     `follows` names for a column those that determine it: raising it tells little, since its value can be
-    read off the others, so it is taken last. `barred` columns are never raised; with `ranges` ordered columns
-    publish ranges.
+    read off the others, so it is taken last. `barred` columns are never raised.
     """
 
     tolerance: Fraction = USUAL_TOLERANCE
     collusion: int = 2
     follows: Mapping[str, Collection[str]] = field(default_factory=dict)
     barred: Collection[str] = ()
-    ranges: bool = True
 
 
-def mark_rule(policy: Policy) -> MarkRule:
+def mark_rule(policy: Policy, table: Microdata) -> MarkRule:
     """Returns how a policy marks groups of a table."""
+    asked = policy.recipients or RecipientRule.usual(By.MARKS)
     together = {name for group in policy.protect.together for name in group}
-    return MarkRule(barred=together, ranges=policy.publishes_ranges)
+    follows = {name: set(others) for name, others in policy.follows.items()}
+    for name, others in dependencies(table).items():
+        follows.setdefault(name, set()).update(others)
+    return MarkRule(asked.tolerance, asked.collusion, follows, together)
+
+
+MOST_COMPARED = 50_000
+"""So many distinct rows are looked at for dependencies."""
+
+
+def dependencies(table: Microdata) -> dict[str, tuple[str, ...]]:
+    """Returns for quasi-identifiers by which others they can be told, as far as rows show."""
+    step = -(-table.distinct // MOST_COMPARED) or 1
+    counts = np.minimum(table.counts[::step], FEWEST_TOLD)
+    numbers = {}
+    for column in table.keys:
+        missing = np.array([label is None for label in column.taxonomy.leaf_labels])
+        codes = table.codes(column.name)[::step].astype(np.int64)
+        numbers[column.name] = np.repeat(np.where(missing[codes], 0, codes + 1), counts)
+    return told_by(numbers)
 
 
 def with_marks(base: Base, recoding: Recoding, first_group: int, rule: MarkRule) -> Base:
@@ -169,22 +190,22 @@ class RaisedBoxes:
 
     @classmethod
     def of(cls, recoding: Recoding, rule: MarkRule) -> RaisedBoxes:
-        """Returns the raised boxes of the classes of a recoding."""
+        """Returns the boxes of the classes of a recoding, each column raised by a step."""
         keys = recoding.table.keys
         texts: list[list[Label]] = []
         which = np.zeros((recoding.count, len(keys)), np.intp)
         cost = np.full((recoding.count, len(keys)), np.inf)
         for j, column in enumerate(keys):
             tree, low, high = column.taxonomy, recoding.low[:, j].astype(np.int64), recoding.high[:, j]
-            spans, which[:, j] = np.unique((low << 32) | high, return_inverse=True)
-            ranges = rule.ranges and recoding.cuts is None
-            wider = [
-                next_wider(tree, span >> 32, span & 0xFFFFFFFF, ranges=ranges) for span in spans.tolist()
-            ]
+            spans, one, which[:, j] = np.unique((low << 32) | high, return_index=True, return_inverse=True)
+            wider = [next_wider(tree, span >> 32, span & 0xFFFFFFFF) for span in spans.tolist()]
             texts.append([None if span is None else tree.describe(*span) for span in wider])
             if column.name in rule.barred:
                 continue
-            widths = np.array([np.inf if span is None else span[1] - span[0] for span in wider])
+            shown, place = recoding.texts(j)
+            same = [shown[text] == raised for text, raised in zip(place[one].tolist(), texts[j], strict=True)]
+            widths = np.array([np.inf if span is None else span[1] - span[0] for span in wider], np.float64)
+            widths[same] = np.inf
             whole = max(1, len(tree.leaves) - 1) * len(keys)
             cost[:, j] = (widths[which[:, j]] - (high - low)) / whole
         leaves = np.array([len(column.taxonomy.leaves) for column in keys])
@@ -195,34 +216,21 @@ class RaisedBoxes:
         return [self.texts[column][place] for place in self.which[classes, column].tolist()]
 
 
-def next_wider(tree: Taxonomy, low: int, high: int, *, ranges: bool) -> tuple[int, int] | None:
-    """Returns the next coarser interval that may be published over leaf ranks low .. high - 1.
+def next_wider(tree: Taxonomy, low: int, high: int) -> tuple[int, int] | None:
+    """Returns the lowest node that covers more than leaf ranks low .. high - 1, as an interval of ranks.
 
-    It is the lowest node above or, with `ranges` and of an ordered tree, the interval longer by one node of
-    the range level, at the end where that node is smaller. `None` where nothing wider is below the ceiling.
+    `None` where it is above the ceiling, or there is none. A range that is longer by one value would do, too,
+    and cost less; but then it would also cost less to hide which one was raised.
 
-    >>> tree = Taxonomy.grow(["*", "0-1", "0", "1", "2-3", "2", "3"], [-1, 0, 1, 1, 0, 4, 4], ordered=True)
-    >>> next_wider(tree, 0, 1, ranges=False), next_wider(tree, 0, 4, ranges=False)
+    >>> tree = Taxonomy.grow(["*", "0-1", "0", "1", "2-3", "2", "3"], [-1, 0, 1, 1, 0, 4, 4])
+    >>> next_wider(tree, 0, 1), next_wider(tree, 0, 4)
     ((0, 2), None)
     """
     node = tree.lowest_cover(low, high)
-    while node != ROOT and tree.high[node] - tree.low[node] == high - low:
+    while node != ROOT and tree.leaf_count[node] == high - low:
         node = int(tree.parent[node])
-    wider = [(int(tree.low[node]), int(tree.high[node]))]
-    if ranges and tree.ordered:
-        first, last = tree.range_cells()
-        if first[low] < low or last[high - 1] > high:
-            wider.append((int(first[low]), int(last[high - 1])))
-        else:
-            wider += [(int(first[low - 1]), high)] if low > 0 else []
-            wider += [(low, int(last[high]))] if high < len(tree.leaves) else []
-    top = tree.levels[tree.ceiling]
-    allowed = [
-        (begin, end)
-        for begin, end in wider
-        if end - begin > high - low and tree.low[top[begin]] <= begin and end <= tree.high[top[begin]]
-    ]
-    return min(allowed, key=lambda span: (span[1] - span[0], span), default=None)
+    wider = tree.leaf_count[node] > high - low and tree.levels[tree.ceiling][low] <= node
+    return (int(tree.low[node]), int(tree.high[node])) if wider else None
 
 
 @dataclass(frozen=True, eq=False)

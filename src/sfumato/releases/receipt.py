@@ -146,7 +146,13 @@ def alone_lines(figures: JsonMapping) -> list[str]:
     return [f"{how}: no release may follow in this chain"]
 
 
+UNMARKED = "without marks"
+"""The figure of a release that nobody is named for, where the policy speaks of recipients."""
 CHAIN_FIGURES = (
+    "loss of the base",
+    "marked groups",
+    "marked rows",
+    UNMARKED,
     "newcomers",
     "grouping",
     "waiting",
@@ -170,12 +176,23 @@ def chain_lines(figures: JsonMapping) -> list[str]:
     if "newcomers" not in figures:
         return []
     counts = {name: int(figures.get(name, 0)) for name in CHAIN_FIGURES if name != "grouping"}
+    marks = (
+        [
+            f"{counts['marked rows']:,} rows, in {pluralize(counts['marked groups'], 'group')}, carry a mark;"
+            f" without any the loss were {_figure(figures['loss of the base'])}"
+        ]
+        if "marked groups" in figures
+        else []
+    )
+    if counts[UNMARKED]:
+        marks.append("no recipient is named: whoever has this table has one without marks")
     how = {
         "blind": ", in groups that no sensitive value had a say in",
         "informed": ", in groups for which sensitive values were looked at",
     }.get(str(figures.get("grouping")), "")
     new, left, bare = counts["newcomers"], counts["left"], counts["bare rows"]
     lines = [f"{pluralize(new, 'person is', 'people are')} new{how}" if new else "nobody is new"]
+    lines += marks
     if waiting := counts["waiting"]:
         lines.append(f"{pluralize(waiting, 'person waits', 'people wait')} for more newcomers")
     if withheld := counts["groups withheld"]:
@@ -350,7 +367,7 @@ class Event(Printable):
         if not self.published:
             title = "nothing was released" if self.capacity is None else str(self.capacity["sentence"])
         lines = [_line(receipt) for receipt in self.receipts]
-        notes = remarks_on(first.weaker, first.ignore_chains)
+        notes = [*remarks_on(first.weaker, first.ignore_chains), *chain_lines(first.figures)]
         if self.folder is not None:
             notes.append(
                 f"in {self.named or self.folder.name}, entries {first.number}–{last.number} of the ledger"

@@ -48,8 +48,7 @@ def check_growth(
         union = " UNION ALL ".join(
             f"({_as_text(db, part, names, read)})" for part in (earlier, added) if part is not None
         )
-        either = f"(({whole}) EXCEPT ALL ({union})) UNION ALL (({union}) EXCEPT ALL ({whole}))"
-        return number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
+        return _differing(db, whole, union)
 
     differing = strictly(path.name, ask, memory or Memory())
     reason = "" if not differing else f"{differing} rows differ"
@@ -78,8 +77,7 @@ def check_members(
     def ask(db: duckdb.DuckDBPyConnection) -> int:
         rows = Relation.of_file(db, numbered, header(numbered, form=read), read)
         ours, theirs = _as_text(db, path, names, read), rows.as_text(names)
-        either = f"(({ours}) EXCEPT ALL ({theirs})) UNION ALL (({theirs}) EXCEPT ALL ({ours}))"
-        differing = number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
+        differing = _differing(db, ours, theirs)
         who, group, own = (rows.place(name) for name in (PERSON_NUMBER, GROUP_NUMBER, CLASS_NUMBER))
         bare = f"{rows.place(BARE)} = 'yes'" if BARE in rows.names else "FALSE"
         people = f"(SELECT * FROM {rows.query} WHERE NOT ({bare}))"  # noqa: S608
@@ -100,6 +98,55 @@ def check_members(
     broken = strictly(path.name, ask, memory or Memory())
     reason = "" if not broken else f"{broken} faults"
     return Verdict(MEMBERS, holds=broken == 0, measured=broken, limit=0, reason=reason)
+
+
+VERSION = "every group shows what the base shows, or less"
+"""The sentence that versions for recipients are judged by."""
+
+
+def check_version(
+    version: Path,
+    base: Path,
+    policies: Sequence[Mapping[str, Any]],
+    *,
+    form: Mapping[str, str] | None = None,
+    memory: Memory | None = None,
+) -> Verdict:
+    """Returns whether a version shows the rows of a base, every class in one box that covers the base's.
+
+    Both are private files with numbers of people, groups and classes. What rows show unchanged is the same;
+    which text covers which, the trees of one of the `policies` say that groups were made by.
+    """
+    read, rules = FileForm.of(form), [JudgedPolicy.of(policy) for policy in policies]
+    names = header(version, form=read)
+    keys = [name for name in names if name in rules[0].columns and rules[0].columns[name].role in KEY_ROLES]
+    unchanged = [name for name in names if name not in keys]
+
+    def ask(db: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
+        ours, theirs = (Relation.of_file(db, file, header(file, form=read), read) for file in (version, base))
+        rows = _differing(db, ours.as_text(unchanged), theirs.as_text(unchanged))
+        boxes = [f"SELECT DISTINCT * FROM ({part.as_text([CLASS_NUMBER, *keys])})" for part in (ours, theirs)]  # noqa: S608
+        cells = ", ".join(f"c{i}" for i in range(len(keys) + 1))
+        torn = number(db, f"SELECT count(*) - count(DISTINCT c0) FROM ({boxes[0]}) AS ours({cells})")  # noqa: S608
+        both = f"({boxes[0]}) AS ours({cells}) JOIN ({boxes[1]}) AS theirs({cells}) USING (c0)"
+        wrong = 0
+        for i, name in enumerate(keys, start=1):
+            pairs = db.execute(f"SELECT DISTINCT ours.c{i}, theirs.c{i} FROM {both}").fetchall()  # noqa: S608
+            for policy in rules:
+                pairs = policy.columns[name].not_covered(pairs)
+            wrong += len(pairs)
+        return rows, torn, wrong
+
+    rows, torn, wrong = strictly(version.name, ask, memory or Memory())
+    faults = {"rows differ": rows, "boxes too many": torn, "texts say more or something else": wrong}
+    reason = ", ".join(f"{count} {what}" for what, count in faults.items() if count)
+    return Verdict(VERSION, holds=not reason, measured=rows + torn + wrong, limit=0, reason=reason)
+
+
+def _differing(db: duckdb.DuckDBPyConnection, here: str, there: str) -> int:
+    """Returns how many rows are in one of two queries alone, counting how often they occur."""
+    either = f"(({here}) EXCEPT ALL ({there})) UNION ALL (({there}) EXCEPT ALL ({here}))"
+    return number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
 
 
 def judge_step(

@@ -15,6 +15,8 @@ from hashlib import sha256
 from math import ceil, floor, inf
 from typing import Any, Protocol
 
+import numpy as np
+
 from sfumato.system.errors import BadPolicy
 from sfumato.system.verdict import Evidence
 from sfumato.verify.cells import UNKNOWN, one_value_each
@@ -28,6 +30,7 @@ from sfumato.verify.trees import (
     Text,
     ValueTree,
     character_counts,
+    in_order,
     is_moment,
     listed_words,
     number,
@@ -60,6 +63,9 @@ class LabelReader(Protocol):
 
     def height(self, texts: Sequence[str], /) -> int:
         """Returns the number of the last level, at which nothing is told; of masks, as far as texts tell."""
+
+    def covers(self, wide: str, text: str, /) -> bool:
+        """Tells whether every value that a text may stand for is one that `wide` may stand for."""
 
 
 def label_reader(spec: Spec, content: bytes | None = None) -> LabelReader:
@@ -97,6 +103,14 @@ class ValueOrNothing:
     def height(self, _texts: Sequence[str]) -> int:
         return 1
 
+    def covers(self, wide: str, text: str) -> bool:
+        halves = [[*_halves(label), (label, label)] for label in (wide, text)]
+        return any(
+            in_order([low, first, last, high]) == [low, first, last, high]
+            for low, high in halves[0]
+            for first, last in halves[1]
+        )
+
 
 @dataclass(frozen=True)
 class MaskedLabels:
@@ -133,6 +147,9 @@ class MaskedLabels:
             return len(character_counts(self.spec["prefix"])) + 1
         steps = character_counts(self.spec.get("steps", ()))
         return len(steps) + 1 if steps else max(map(len, texts), default=1)
+
+    def covers(self, wide: str, text: str) -> bool:
+        return len(wide) == len(text) and all(a in (ANY, b) for a, b in zip(wide, text, strict=True))
 
 
 @dataclass(frozen=True)
@@ -178,6 +195,16 @@ class IntervalLabels:
 
     def height(self, _texts: Sequence[str]) -> int:
         return len(self.scale.widths) + 1
+
+    def covers(self, wide: str, text: str) -> bool:
+        size, outer, inner = number(text), self._outer_ends(wide), self._outer_ends(text)
+        if outer is None or inner is None or number(wide) is not None:
+            return False
+        (low, high), (first, last) = outer, inner
+        if self.scale.decimal and size is not None:
+            return (low is None or low <= size) and (high is None or size < high)
+        begins = low is None or (first is not None and low <= first)
+        return begins and (high is None or (last is not None and last <= high))
 
     def _is_end(self, end: Fraction, width: Fraction | None) -> bool:
         """Tells whether an interval of this width may begin or end here."""
@@ -246,10 +273,16 @@ class DateLabels:
     def height(self, _texts: Sequence[str]) -> int:
         return len(self.units) + 1
 
+    def covers(self, wide: str, text: str) -> bool:
+        (low, high), (first, last) = self._days(wide), self._days(text)
+        if low is None or high is None or first is None or last is None:
+            return False
+        return low <= first and last <= high
+
     def _days(self, text: str) -> tuple[date | None, date | None]:
         """Returns the first and the last day of a label, `None` where it names none."""
         first, _, last = text.partition(DASH)
-        return span(first)[0], span(last or first)[1]
+        return span(first, self.written)[0], span(last or first, self.written)[1]
 
 
 @dataclass(frozen=True)
@@ -302,6 +335,22 @@ class ListedLabels:
     def height(self, _texts: Sequence[str]) -> int:
         return self.tree.height
 
+    def covers(self, wide: str, text: str) -> bool:
+        return wide == self.tree.labels[-1][0] or any(
+            low <= first and last <= high
+            for low, high in self._spans(wide)
+            for first, last in self._spans(text)
+        )
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Returns the places of the values that a label may stand for: from the first to the one after."""
+        if text in self._level:
+            node, nodes = self.tree.nodes.named(text), self.tree.nodes
+            return [(int(nodes.low[node]), int(nodes.high[node]))]
+        group, (begins, ends) = self.tree.groups[self._range_level], self._ends
+        ranges = [(group[begins[a]], group[ends[b]]) for a, b in _halves(text) if a in begins and b in ends]
+        return [(int(first), int(np.searchsorted(group, last, "right"))) for first, last in ranges]
+
 
 @dataclass(frozen=True)
 class SpelledLabels:
@@ -318,6 +367,9 @@ class SpelledLabels:
 
     def height(self, texts: Sequence[str]) -> int:
         return self.labels.height(texts)
+
+    def covers(self, wide: str, text: str) -> bool:
+        return self.labels.covers(self.spelled.get(wide, wide), self.spelled.get(text, text))
 
 
 def _ends_of_label(label: str) -> tuple[str, str]:
@@ -456,6 +508,16 @@ class JudgedColumn:
             return 0
         numbers = [number for number in one_value_each(texts, self.spelling).tolist() if number != UNKNOWN]
         return len(numbers) - len(set(numbers))
+
+    def not_covered(self, pairs: Sequence[tuple[Text, Text]]) -> list[tuple[Text, Text]]:
+        """Returns the pairs of texts in which the first does not say the same as the second, or less."""
+        reader = label_reader(self.taxonomy or UNSAID, self.content)
+        different = [(wide, text) for wide, text in pairs if wide not in (text, ANY)]
+        return [
+            (wide, text)
+            for wide, text in different
+            if wide is None or not reader.covers(wide, ANY if text is None else text)
+        ]
 
     def levels(self, texts: Sequence[Text]) -> tuple[frozenset[int], int]:
         """Returns the levels that a key column may be at where it shows these texts, and the last level."""

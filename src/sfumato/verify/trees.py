@@ -331,13 +331,15 @@ def is_moment(text: str, form: str | None = None) -> bool:
 
 
 @lru_cache(REMEMBERED)
-def span(label: str) -> tuple[date | None, date | None]:
+def span(label: str, form: str | None = None) -> tuple[date | None, date | None]:
     """Returns the first and the last day of a calendar unit, a day or a moment; `None` where it is none.
+
+    Days are written in this form, or as year, month and day.
 
     >>> [str(day) for day in span("2024-02")], [str(day) for day in span("1950-1959")]
     (['2024-02-01', '2024-02-29'], ['1950-01-01', '1959-12-31'])
     """
-    if (day := _day(label)) is not None:
+    if (day := _day(label, form)) is not None:
         return day, day
     match = _UNIT.fullmatch(label)
     if match is None:
@@ -918,6 +920,16 @@ class CodeLabels:
 
     def height(self, _texts: Sequence[str]) -> int:
         return 1 + max(self.listed.groups.values())
+
+    def covers(self, wide: str, text: str) -> bool:
+        value = self.listed.value_of(text)
+        if value is not None:
+            return wide in self.listed.path_of(value)
+        return any(wide in path[path.index(text) :] for path in self._paths if text in path)
+
+    @property
+    def _paths(self) -> Iterator[tuple[str, ...]]:
+        return map(self.listed.path_of, self.listed.paths)
 
     def _level(self, text: str) -> int | None:
         if text == ANY:

@@ -16,7 +16,9 @@ from sfumato.models.registry import make
 from sfumato.policy.chain import ChainRule, Leavers, Shows
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.reference import judge_column, judge_data_of
+from sfumato.recipients.marks import MarkedChain
 from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_bases
 from sfumato.releases.dictionary import dictionary_files, rows_are
 from sfumato.releases.files import StageText, discard
@@ -25,8 +27,10 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
+from sfumato.releases.receipt import UNMARKED
 from sfumato.system.coins import Coins
 from sfumato.system.errors import (
+    BadLedger,
     Infeasible,
     LedgerConflict,
     RefusedByHistory,
@@ -39,13 +43,21 @@ from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
-from sfumato.table.base import CLASS_NUMBER, GROUP_NUMBER, PERSON_NUMBER, RELEASE, Base, write_rows
+from sfumato.table.base import (
+    CLASS_NUMBER,
+    GROUP,
+    GROUP_NUMBER,
+    PERSON_NUMBER,
+    RELEASE,
+    Base,
+    write_rows,
+)
 from sfumato.table.form_of_source import RowSource
-from sfumato.table.microdata import BARE, Role
+from sfumato.table.microdata import Role
 from sfumato.table.observers import TableFingerprint
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
-from sfumato.verify.groups import check_growth
+from sfumato.verify.groups import check_growth, check_version
 from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.grown_base import GrownBase, grow
 from sfumato.workflows.judgement import agreed, judged_view, view_policy, view_rules
@@ -66,7 +78,7 @@ class ChainDelivery:
         source: Source,
         fingerprint: TableFingerprint,
         policy: Policy,
-        names: Sequence[str],
+        places: Mapping[str, str],
         *,
         baseline: BaselineCheck,
         ledger: Ledger | None,
@@ -78,7 +90,7 @@ class ChainDelivery:
                 f"a chain of groups is not released from a {source.kind} table",
                 remedy="Write it to Parquet first.",
             )
-        self.policy, self.source, self.names = policy, source, tuple(names)
+        self.policy, self.source, self.names, self._places = policy, source, tuple(places), places
         self.chain, self.versions = baseline.chain, None
         self.identifying_rows: dict[str, JsonObject] = {}
         self.keep: StageText = discard
@@ -106,12 +118,7 @@ class ChainDelivery:
                 BaseStore.of(ledger).forget(memory)
 
     def plan(self, history: Sequence[ReleaseRecord]) -> list[PlannedRelease]:
-        """Returns the release, planned beside the base of its chain."""
-        if len(self.names) > 1:
-            raise UsageError(
-                "several recipients of a chain of groups get the same table: release it once for all of them",
-                remedy="Leave --to out, or name one recipient.",
-            )
+        """Returns the release, planned beside the base of its chain: a version for everybody who is named."""
         compared = self._baseline.hold(history)
         store = None if self._ledger is None else BaseStore.of(self._ledger)
         before = self._base_before(store, history)
@@ -130,42 +137,25 @@ class ChainDelivery:
             shown = shown & grown.base.is_new
         if not shown.any():
             raise Infeasible("the release would show nothing", remedy=_remedy_for_nothing(self._rule, grown))
-        view = grown.base.view(shown)
-        rules = view_policy(self.policy, marked=BARE in view.column_names)
         sealed = BaseFile.of(grown.base)
         record = ReleaseRecord(
             release="",
             chain=self.chain,
             policy=self.policy.digest,
-            recipient=self.names[0] if self.names else None,
             verdicts=[] if grown.plan is None else list(map(verdict_document, grown.plan.verdicts)),
             versions={"sfumato": version("sfumato")},
             weaker=compared.weaker,
             ignore_chains=self._ignore_chains,
             statement=compared.statement,
-            states=[rows_are(rules, groups=True)],
             table=self._fingerprint.digest,
             figures=_figures(grown, shown, before, self._rule),
             memory=memory_bytes(sealed.notes),
             people=mark_bytes(self._fingerprint.people),
+            marks=_commitment(grown.base, history),
         )
-
-        def judge(path: Path, private: Path) -> tuple[Verdict, ...]:
-            verdicts = self._judge(path, private, before, grown.base, shown)
-            if store is not None:
-                self._sealed = sealed
-                store.keep(sealed)
-            return verdicts
-
-        return [
-            PlannedRelease(
-                record,
-                write=lambda path: self._write(view, path),
-                judge=judge,
-                describe=lambda path: dictionary_files(path, rules, self._form, groups=True),
-                form=self._form,
-            )
-        ]
+        event = _Event(self, grown.base, before, shown, sealed, record)
+        served = {earlier.recipient for earlier in history}
+        return [event.version(name, again=name in served) for name in self.names or (None,)]
 
     def check(
         self, history: Sequence[ReleaseRecord], record: ReleaseRecord
@@ -197,31 +187,98 @@ class ChainDelivery:
             return Coins.fresh()
         return Coins(Key.load(ledger.key_path).derived(purpose.encode()))
 
+    def _keep(self, sealed: BaseFile) -> None:
+        """Writes the base of the release to disk, once."""
+        if self._ledger is not None and self._sealed is None:
+            self._sealed = sealed
+            BaseStore.of(self._ledger).keep(sealed)
+
     def _write(self, rows: Any, path: Path) -> None:
         write_rows(rows, path, self.source.reader, self.source.memory, self._progress)
 
-    def _judge(
-        self, path: Path, private: Path, before: Base | None, base: Base, shown: Truth
-    ) -> tuple[Verdict, ...]:
-        """Has the written file judged: by itself, and beside what was published before."""
-        judge = _FileJudge(self, private, path.suffix)
-        marked = bool((shown & base.is_bare).any())
-        rules = view_rules(self.policy, marked=marked)
-        if len(base.policies) > 1:  # promises are those of the policy that made a group
-            rules = {**rules, "promises": [make("k-anonymity", {"k": 1}).judge_data()]}
-        numbered = judge.written("numbered", base, shown, marked=marked, numbered=True)
-        memory, form = self.source.memory, self._form
-        verdicts = [*judged_view(path, rules, numbered, form=form, memory=memory, progress=self._progress)]
-        if len(base.policies) > 1:
-            verdicts = []
-        for number in range(len(base.policies)):
-            verdicts += judge.policy(base, number, shown & base.made_under(number))
-        if before is not None and self._rule.shows is Shows.EVERYBODY:
-            lasting = replace(before, withheld=base.withheld)
-            earlier = judge.written("earlier", lasting, lasting.shown(), marked=marked)
-            added = judge.written("added", base, shown & base.is_new, marked=marked)
+
+@dataclass
+class _Event:
+    """A release to everybody who is named: one base, of which each of them has a version."""
+
+    delivery: ChainDelivery
+    base: Base
+    before: Base | None
+    shown: Truth
+    sealed: BaseFile
+    record: ReleaseRecord
+    verdicts: tuple[Verdict, ...] | None = None
+    """Those on the base, after they were asked for once."""
+
+    def version(self, recipient: str | None, *, again: bool) -> PlannedRelease:
+        """Returns what somebody gets; `again` says that an earlier release was for them."""
+        delivery, base, shown = self.delivery, _seen_by(recipient, self.base), self.shown
+        bare = bool((shown & base.is_bare).any())
+        rules, form = view_policy(delivery.policy, marked=bare), delivery._form
+        figures: JsonObject = {**self.record.figures, "loss": base.loss(shown)}
+        figures |= _figures_of_marks(self.base, shown, recipient, rule=delivery.policy.recipients)
+        record = replace(
+            self.record,
+            recipient=recipient,
+            place="" if recipient is None else delivery._places[recipient],
+            states=[rows_are(rules, groups=True), *([MARKED] if recipient is not None else [])],
+            figures=figures,
+        )
+        return PlannedRelease(
+            record,
+            write=lambda path: delivery._write(_seen_by(recipient, self.base).view(shown), path),
+            judge=lambda path, private: self._judge(recipient, path, private, again=again),
+            describe=lambda path: dictionary_files(path, rules, form, groups=True),
+            form=form,
+        )
+
+    def _judge(self, recipient: str | None, path: Path, private: Path, *, again: bool) -> tuple[Verdict, ...]:
+        """Has a written file judged: by itself, beside the base, and beside what was published before."""
+        delivery, base, shown, before = self.delivery, self.base, self.shown, self.before
+        judge, own = _FileJudge(delivery, private, path.suffix), _seen_by(recipient, base)
+        bare = bool((shown & base.is_bare).any())
+        numbered = judge.written("numbered", own, shown, marked=bare, numbered=True)
+        verdicts = [*judge.view(path, numbered, base, marked=bare)]
+        if recipient is not None:
+            whole = judge.written("base", base, shown, marked=bare, numbered=True)
+            verdicts = [*self._on_base(judge, whole, marked=bare), judge.version(numbered, whole, base)]
+        else:
+            verdicts += judge.policies(base, shown)
+        if before is not None and again and delivery._rule.shows is Shows.EVERYBODY:
+            lasting = _seen_by(recipient, replace(before, withheld=base.withheld))
+            earlier = judge.written("earlier", lasting, lasting.shown(), marked=bare)
+            added = judge.written("added", own, shown & base.is_new, marked=bare)
             verdicts += agreed((judge.growth(path, earlier, added),))
+        delivery._keep(self.sealed)
         return tuple(verdicts)
+
+    def _on_base(self, judge: _FileJudge, numbered: Path | None, *, marked: bool) -> tuple[Verdict, ...]:
+        """Returns what is said of the base, asked once for all recipients: together they may know it."""
+        if self.verdicts is None:
+            plain = judge.written("plain", self.base, self.shown, marked=marked)
+            on_view = () if plain is None else judge.view(plain, numbered, self.base, marked=marked)
+            self.verdicts = (*on_view, *judge.policies(self.base, self.shown))
+        return self.verdicts
+
+
+MARKED = "This is a version for one recipient: in some groups a column is coarser than others may have it."
+"""What a certificate says of it."""
+
+
+def _seen_by(recipient: str | None, base: Base) -> Base:
+    """Returns the base as somebody sees it: whoever is not named sees it as it is."""
+    return base if recipient is None else MarkedChain.of(base).version(recipient)
+
+
+def _commitment(base: Base, history: Sequence[ReleaseRecord]) -> str:
+    """Returns the digest that binds the key of marks; raises where the first release had another."""
+    digest = MarkedChain.of(base).commitment
+    if history and history[0].marks != digest:
+        raise BadLedger(
+            "the key of the marks is not the one that the first release of the chain committed to",
+            remedy="Restore the ledger and its bases from a backup.",
+        )
+    return digest
 
 
 @dataclass(frozen=True)
@@ -241,6 +298,11 @@ class _FileJudge:
         path = self.private / f"{name}{self.suffix}"
         self.delivery._write(base.view(rows, marked=marked, numbered=numbered), path)
         return path
+
+    def policies(self, base: Base, rows: Truth) -> list[Verdict]:
+        """Returns the verdicts on the groups of each of several policies; raises where a class breaks one."""
+        numbers = range(len(base.policies))
+        return [v for number in numbers for v in self.policy(base, number, rows & base.made_under(number))]
 
     def policy(self, base: Base, number: int, rows: Truth) -> tuple[Verdict, ...]:
         """Returns the verdicts on the groups that were made by one policy of a base, where there are several.
@@ -264,6 +326,24 @@ class _FileJudge:
         releases = np.unique(base.numbers(RELEASE)[rows]).tolist()
         named = f"(people who came in {_named_releases(releases)})"
         return tuple(replace(verdict, promise=f"{verdict.promise} {named}") for verdict in verdicts)
+
+    def view(self, path: Path, numbered: Path | None, base: Base, *, marked: bool) -> tuple[Verdict, ...]:
+        """Returns the verdicts on a view; none where several policies made groups: each is judged alone."""
+        rules = view_rules(self.delivery.policy, marked=marked)
+        if len(base.policies) > 1:
+            rules = {**rules, "promises": [make("k-anonymity", {"k": 1}).judge_data()]}
+        memory, form = self.delivery.source.memory, self.delivery._form
+        progress = self.delivery._progress
+        verdicts = judged_view(path, rules, numbered, form=form, memory=memory, progress=progress)
+        return verdicts if len(base.policies) == 1 else ()
+
+    def version(self, numbered: Path | None, whole: Path | None, base: Base) -> Verdict:
+        """Returns whether a version shows the base, or less."""
+        if numbered is None or whole is None:
+            raise AssertionError
+        policies = list(map(judge_data_of, base.policies))
+        form, memory = self.delivery._form, self.delivery.source.memory
+        return agreed((check_version(numbered, whole, policies, form=form, memory=memory),))[0]
 
     def growth(self, path: Path, earlier: Path | None, added: Path | None) -> Verdict:
         """Returns whether earlier rows stay as they were published."""
@@ -323,6 +403,21 @@ def _figures(grown: GrownBase, shown: Truth, before: Base | None, rule: ChainRul
     if plan is not None and plan.grouped is not None:
         figures["grouping"] = "blind" if plan.grouped.blind else "informed"
     return figures
+
+
+def _figures_of_marks(
+    base: Base, shown: Truth, recipient: str | None, *, rule: RecipientRule | None
+) -> JsonObject:
+    """Returns what is told of the marks of a version; of the base alone, that it has none."""
+    if recipient is None:
+        return {} if rule is None else {UNMARKED: True}
+    groups = base.numbers(GROUP)[shown & ~base.is_bare]
+    marked = np.isin(groups, base.marks.column("group").to_numpy())
+    return {
+        "loss of the base": base.loss(shown),
+        "marked groups": len(np.unique(groups[marked])),
+        "marked rows": int(marked.sum()),
+    }
 
 
 def _base_before(store: BaseStore | None, history: Sequence[ReleaseRecord]) -> Base | None:

@@ -117,10 +117,8 @@ def grow(
     if base is None:
         if added is None:
             raise AssertionError
-        shown_keys, key = (
-            tuple(n for n in policy.published if n in keys),
-            "" if marks is None else marks.key.hex(),
-        )
+        shown_keys = tuple(name for name in policy.published if name in keys)
+        key = "" if marks is None else marks.key.hex()
         base = Base(added.slice(0, 0), tuple(policy.published), shown_keys, marks_key=key)
     grown = base.after_release(
         base.rows.slice(0, 0) if added is None else added,
@@ -129,7 +127,7 @@ def grow(
         leaving=known.left_groups if rule.leavers is Leavers.WITHHELD else (),
     )
     if plan is not None and grown.marks_key:
-        grown = with_marks(grown, plan.recoding, base.groups, mark_rule(policy))
+        grown = with_marks(grown, plan.recoding, base.groups, mark_rule(policy, plan.recoding.table))
     before, where = len(grown.rows), np.flatnonzero(known.further)
     theirs = int((grown.homes_of(known.people_of(where)) >= 0).sum())
     if theirs and rule.again is Again.BARE:

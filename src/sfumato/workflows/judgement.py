@@ -117,7 +117,7 @@ def witness_path(policy: Policy, staged: Path, private: Path) -> Path | None:
 def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
     """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
     columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
-    return replace(policy, columns=columns, person=None, people=PersonRule(), chain=None)
+    return replace(policy, columns=columns, person=None, people=PersonRule(), chain=None, recipients=None)
 
 
 def judged_view(

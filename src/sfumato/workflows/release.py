@@ -158,7 +158,7 @@ def release(
                 remedy="Leave `reuse_plan` out.",
             )
         new_delivery = ChainDelivery(
-            *read, rules, list(places), baseline=baseline, ledger=opened, ignore_chains=apart, progress=show
+            *read, rules, places, baseline=baseline, ledger=opened, ignore_chains=apart, progress=show
         )
     with new_delivery as delivery:
         every = (delivery.check, *checks)

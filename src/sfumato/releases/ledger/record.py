@@ -48,7 +48,8 @@ class ReleaseRecord:
     people in it, while the release is being made; `ignore_chains` names chains with the same people that it
     was not held against. `imported` says that the version was handed out without the ledger and entered
     later: nothing was judged, and nothing is promised of it. `states` are sentences on what the rows of the
-    table are.
+    table are. `marks` is the digest of the key by which versions for recipients are drawn, in a chain of
+    groups.
     """
 
     release: str
@@ -65,6 +66,7 @@ class ReleaseRecord:
     weaker: JsonMapping | None = None
     ignore_chains: Sequence[str] = ()
     imported: bool = False
+    marks: str = ""
     states: Sequence[str] = ()
     statement: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
@@ -135,7 +137,13 @@ class ReleaseRecord:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-REMARKS = {"weaker": "weaker", "ignore_chains": "despite", "imported": "imported", "states": "states"}
+REMARKS = {
+    "weaker": "weaker",
+    "ignore_chains": "despite",
+    "imported": "imported",
+    "marks": "marks",
+    "states": "states",
+}
 """Fields that are in a certificate where they say something, and what they are called in it."""
 KEPT = ("taxonomies", "cuts", "trees", "statement", "table", "event", "place", "figures")
 """Fields that stay in the ledger."""
