@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.recipients.capacity import MarkedVersions
+from sfumato.recipients.charging import charge
 from sfumato.recipients.marks import (
     MarkedChain,
     MarkRule,
@@ -202,11 +205,15 @@ def test_marks_are_kept_with_the_base():
     assert base.marks_key not in repr(base)
 
 
+def hospital_policy():
+    words = sf.demo.policy().to_dict()
+    promises = [promise for promise in words["promises"] if "t-closeness" not in promise]
+    return {**words, "promises": promises, "person": "patient_id", "chain": {}}
+
+
 def test_a_ledger_gives_the_marks_of_a_chain(tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.db"
-    words = sf.demo.policy().to_dict()
-    promises = [p for p in words["promises"] if "t-closeness" not in p]
-    policy = {**words, "promises": promises, "person": "patient_id", "chain": {}}
+    policy = hospital_policy()
     people = sf.demo.hospital(400)
     for part, name in ((people.head(200), "1"), (people, "2")):
         sf.release(part, policy, ledger=url, into=tmp_path / name)
@@ -228,3 +235,38 @@ def test_a_ledger_gives_the_marks_of_a_chain(tmp_path):
     shown = version.shown()
     assert chain.base.loss(shown) < version.loss(shown) <= 1.1 * chain.base.loss(shown)
     assert isinstance(chain, MarkedChain)
+
+
+def test_capacity_says_how_large_a_leak_names_whom(tmp_path):
+    with Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        sf.release(sf.demo.hospital(1200), hospital_policy(), ledger=ledger, into=tmp_path / "1")
+        chain = marks_of_chain(ledger, "main")
+    capacity = MarkedVersions(chain, chain.base.shown(), 3, Fraction(1, 1000)).capacity()
+    one, two, three = capacity.leaks
+    assert (one.groups, two.groups, three.groups) == (12, 82, 192)
+    assert 12 <= one.random < one.contiguous < capacity.all_rows
+    assert one.random < two.random
+    assert three.random is None, "more groups than carry a mark"
+    assert capacity.loss < capacity.hidden <= 1.3 * capacity.loss
+    assert 0 < capacity.left < capacity.marked
+    assert str(one).startswith("one leaker: about 12 marked groups, ")
+    assert str(three) == "3 who mix their versions: about 192 marked groups, more than there are"
+    again = MarkedVersions(chain, chain.base.shown(), 3, Fraction(1, 1000)).capacity()
+    assert again == capacity, "a key draws the same leaks"
+    whole, fair = charge_all(chain, one.random)
+    assert whole > 0.8 and fair == 0
+
+
+def charge_all(chain, rows):
+    """The share of leaks of so many rows that charge their maker, and somebody else."""
+    names = [f"recipient {number}" for number in range(3)]
+    versions = np.array([chain.symbols(name) for name in names], np.int8)
+    groups, bias = chain.base.marks["group"].to_numpy(), chain.base.marks["bias"].to_numpy()
+    rng, right, wrong = np.random.default_rng(3), 0, 0
+    for _ in range(100):
+        seen = np.isin(groups, rng.choice(chain.base.numbers(GROUP), rows, replace=False))
+        shown = np.where(seen, versions[0], -1).astype(np.int8)
+        charged = charge(shown, bias, versions).charged
+        right += 0 in charged
+        wrong += any(who in charged for who in (1, 2))
+    return right / 100, wrong

@@ -101,6 +101,7 @@ def test_who_is_not_named_gets_the_base_and_is_told_so(release):
 def test_a_rehearsal_draws_the_versions_of_the_release(release):
     release(PEOPLE.head(300), policy(), to=TO)
     rehearsed = sf.release(PEOPLE, policy(), ledger=release.url, to=TO, dry_run=True)
+    assert rehearsed.capacity["marked"] == rehearsed["alpha"].record.figures["marked groups"]
     event = release(PEOPLE, policy(), to=TO)
     for name in TO:
         assert rehearsed[name].record.figures == event[name].record.figures

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from math import comb, exp, lgamma
+from math import ceil, comb, exp, lgamma, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.contract import Cuts
 from sfumato.policy.recipients import RecipientRule
+from sfumato.recipients.marks import MarkedChain
 from sfumato.recipients.versions import AvailableVersions
 from sfumato.system.json_object import JsonObject
-from sfumato.system.presentation.cards import Card, json_ready, pluralize
+from sfumato.system.presentation.cards import Card, format_number, json_ready, pluralize
+from sfumato.table.base import CLASS_NUMBER, GROUP
 from sfumato.table.recoding import SUPPRESSED, Recoding
 
 TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
@@ -231,3 +235,156 @@ def _missed(rows: int, telling: int, drawn: int) -> float:
         return 0.0
     plain = rows - telling
     return exp(lgamma(plain + 1) - lgamma(plain - drawn + 1) - lgamma(rows + 1) + lgamma(rows - drawn + 1))
+
+
+# Marks: any number of recipients; what is counted is how much of a leak names those who made it.
+
+SURE = 0.9
+"""Leakers are named with this probability, and in this share of leaks as large."""
+MOST_LEAKERS = 3
+DRAWN_LEAKS = 50
+
+
+@dataclass(frozen=True)
+class NamedLeakers:
+    """How large a leak is that names so many leakers: in groups, in rows drawn at random, in rows one after
+    the other; `None` where even the whole version does not."""
+
+    leakers: int
+    groups: int
+    random: int | None
+    contiguous: int | None
+
+    def __str__(self) -> str:
+        who = "one leaker" if self.leakers == 1 else f"{self.leakers} who mix their versions"
+        if self.random is None:
+            return f"{who}: about {self.groups} marked groups, more than there are"
+        rows = f"{self.random:,} rows drawn at random"
+        if self.contiguous is not None:
+            rows += f", or {self.contiguous:,} in a row"
+        return f"{who}: about {self.groups} marked groups, {rows}"
+
+
+@dataclass(frozen=True)
+class MarkCapacity:
+    """What the marks of a release tell of leakers, and what hides them.
+
+    `marked` are groups with a mark, `rows` how many of `all_rows` they have. `loss` is that of the base,
+    `hidden` that of a version with both columns of every mark raised. Without the columns in `dropped`
+    there would be `left` marks.
+    """
+
+    recipients: int
+    error: Fraction
+    marked: int
+    rows: int
+    all_rows: int
+    loss: float
+    hidden: float
+    dropped: tuple[str, ...]
+    left: int
+    leaks: tuple[NamedLeakers, ...]
+
+    @property
+    def sentence(self) -> str:
+        """One line: how much of a version carries a mark."""
+        share = format_number(self.rows / max(1, self.all_rows))
+        return f"any number of recipients: {share} of the rows carry a mark, in {self.marked:,} groups"
+
+    @property
+    def notes(self) -> list[str]:
+        """How much of a leak names whom, and what whoever knows the program can do about it."""
+        hidden = f"loss {format_number(self.hidden)}, where the base has {format_number(self.loss)}"
+        return [
+            f"{pluralize(self.recipients, 'recipient')}; an innocent one is charged in at most {self.error}"
+            " of all traces",
+            *map(str, self.leaks),
+            f"raising both columns of every mark leaves no evidence: {hidden}",
+            f"dropping {' and '.join(self.dropped)} leaves {pluralize(self.left, 'marked group')}",
+        ]
+
+    def as_dict(self) -> JsonObject:
+        """Returns the capacity as JSON."""
+        words = {**vars(self), "leaks": [vars(leak) for leak in self.leaks]}
+        document: JsonObject = json_ready({"sentence": self.sentence, **words, "notes": self.notes})
+        return document
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedVersions:
+    """The versions of a release of a chain of groups to so many recipients, of the rows that are `shown`."""
+
+    chain: MarkedChain
+    shown: NDArray[np.bool_]
+    recipients: int
+    error: Fraction
+
+    def capacity(self) -> MarkCapacity:
+        """Returns what its marks tell of leakers."""
+        base, marks = self.chain.base, self.chain.base.marks
+        mark_of = np.full(base.groups, -1, np.int64)
+        mark_of[marks.column("group").to_numpy()] = np.arange(len(marks))
+        own = mark_of[base.numbers(GROUP)[self.shown & ~base.is_bare]]
+        here, rows = np.unique(own[own >= 0], return_counts=True)
+        both = sum(marks.column(f"{side}_cost").to_numpy()[here] for side in ("first", "second"))
+        loss, people = base.loss(self.shown), max(1, len(own))
+        names = [marks.column(f"{side}_column").to_pylist() for side in ("first", "second")]
+        used = Counter(tuple(sorted(side[mark] for side in names)) for mark in here.tolist())
+        dropped, most = max(used.items(), key=lambda item: (item[1], item[0]), default=(("nothing",), 0))
+        bias = marks.column("bias").to_numpy()[here]
+        return MarkCapacity(
+            self.recipients,
+            self.error,
+            len(here),
+            int(rows.sum()),
+            len(own),
+            loss,
+            loss + float((both * rows).sum()) / people if len(here) else loss,
+            dropped,
+            len(here) - most,
+            tuple(self._named(leakers, bias, mark_of) for leakers in range(1, MOST_LEAKERS + 1)),
+        )
+
+    def _named(self, leakers: int, bias: NDArray[np.float64], mark_of: NDArray[np.int64]) -> NamedLeakers:
+        groups = groups_needed(leakers, self.recipients, float(self.error), bias)
+        coins = self.chain.coins.of("capacity")
+        published = self._in_order(mark_of)
+        count = len(published)
+        starts = coins.draw("starts", DRAWN_LEAKS) % np.uint64(max(1, count))
+        drawn = [published[coins.order(f"rows {leak}", count)] for leak in range(DRAWN_LEAKS)]
+        rolled = [np.roll(published, -int(start)) for start in starts.tolist()]
+        return NamedLeakers(leakers, groups, _usual(drawn, groups), _usual(rolled, groups))
+
+    def _in_order(self, mark_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Returns the mark of every row, -1 for none, in the order in which the table is published."""
+        base = self.chain.base
+        view = base.view(self.shown & ~base.is_bare, marked=False, numbered=True)
+        ordered = view.sort_by([(name, "ascending") for name in base.published])
+        return np.asarray(mark_of[ordered.column(CLASS_NUMBER).to_numpy().astype(np.int64)], np.int64)
+
+
+def groups_needed(leakers: int, recipients: int, error: float, bias: NDArray[np.float64]) -> int:
+    """Returns how many marked groups a leak shows, about, that names everybody who mixed their versions.
+
+    Each symbol is that of one of them, as often. An innocent scores 0 on average, with a deviation of 1 a
+    group; a leaker, more by 2 sqrt(p (1 - p)) / `leakers`.
+
+    >>> [groups_needed(leakers, 3, 0.001, np.full(9, 0.5)) for leakers in (1, 2, 3)]
+    [12, 82, 192]
+    """
+    gain = float(np.mean(2 * np.sqrt(bias * (1 - bias)))) / leakers if len(bias) else 1 / leakers
+    innocent = NormalDist().inv_cdf(1 - error / max(1, recipients))
+    found = NormalDist().inv_cdf(SURE) * sqrt(1 - gain**2)
+    return ceil(((innocent + found) / gain) ** 2)
+
+
+def _usual(leaks: Sequence[NDArray[np.int64]], groups: int) -> int | None:
+    """Returns how many rows a leak has in most cases that shows so many marks; `leaks` are marks of rows."""
+    rows = []
+    for marks in leaks:
+        places = np.flatnonzero(marks >= 0)
+        _, first = np.unique(marks[places], return_index=True)
+        if len(first) < groups:
+            return None
+        rows.append(int(places[np.sort(first)[groups - 1]]) + 1)
+    return int(np.quantile(rows, SURE, method="higher"))

@@ -21,7 +21,7 @@ from sfumato.recipients.marks import MarkedChain
 from sfumato.recipients.trace import MARKS, LeakColumns, Trace, digest_of, found_by
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress, silent
-from sfumato.table.base import GROUP, GROUP_NUMBER, RELEASE, Base
+from sfumato.table.base import CLASS_NUMBER, GROUP, RELEASE, Base
 from sfumato.table.microdata import Codes, Coding, Counts, Microdata, Role
 from sfumato.table.release_summary import folded
 from sfumato.table.source import Source, open_source
@@ -133,13 +133,13 @@ class GroupsOfBase:
     def of(cls, base: Base, *, progress: Progress = silent) -> GroupsOfBase:
         everything = np.ones(len(base.rows), dtype=bool)
         shown = open_source(base.view(everything, marked=False, numbered=True))
-        return cls(base, _count(shown, [*base.published, GROUP_NUMBER], progress))
+        return cls(base, _count(shown, [*base.published, CLASS_NUMBER], progress))
 
     @cached_property
     def row_group(self) -> Numbers:
         """The group of every distinct row of the base."""
-        labels = self.table.column(GROUP_NUMBER).taxonomy.leaf_labels
-        return np.array([int(str(label)) for label in labels], np.int64)[self.table.codes(GROUP_NUMBER)]
+        labels = self.table.column(CLASS_NUMBER).taxonomy.leaf_labels
+        return np.array([int(str(label)) for label in labels], np.int64)[self.table.codes(CLASS_NUMBER)]
 
     @cached_property
     def release(self) -> Numbers:

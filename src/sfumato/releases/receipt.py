@@ -179,7 +179,7 @@ def chain_lines(figures: JsonMapping) -> list[str]:
     marks = (
         [
             f"{counts['marked rows']:,} rows, in {pluralize(counts['marked groups'], 'group')}, carry a mark;"
-            f" without any the loss were {_figure(figures['loss of the base'])}"
+            f" without marks the loss would be {_figure(figures['loss of the base'])}"
         ]
         if "marked groups" in figures
         else []
@@ -368,6 +368,7 @@ class Event(Printable):
             title = "nothing was released" if self.capacity is None else str(self.capacity["sentence"])
         lines = [_line(receipt) for receipt in self.receipts]
         notes = [*remarks_on(first.weaker, first.ignore_chains), *chain_lines(first.figures)]
+        notes += () if self.capacity is None else self.capacity.get("notes", ())
         if self.folder is not None:
             notes.append(
                 f"in {self.named or self.folder.name}, entries {first.number}–{last.number} of the ledger"

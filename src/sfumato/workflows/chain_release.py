@@ -18,6 +18,7 @@ from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.reference import judge_column, judge_data_of
+from sfumato.recipients.capacity import MarkedVersions
 from sfumato.recipients.marks import MarkedChain
 from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_bases
 from sfumato.releases.dictionary import dictionary_files, rows_are
@@ -91,7 +92,8 @@ class ChainDelivery:
                 remedy="Write it to Parquet first.",
             )
         self.policy, self.source, self.names, self._places = policy, source, tuple(places), places
-        self.chain, self.versions = baseline.chain, None
+        self.chain = baseline.chain
+        self.versions: MarkedVersions | None = None
         self.identifying_rows: dict[str, JsonObject] = {}
         self.keep: StageText = discard
         self._sealed: BaseFile | None = None
@@ -155,6 +157,9 @@ class ChainDelivery:
         )
         event = _Event(self, grown.base, before, shown, sealed, record)
         served = {earlier.recipient for earlier in history}
+        named = {*self.names, *served} - {None}
+        error = (self.policy.recipients or RecipientRule()).error
+        self.versions = MarkedVersions(MarkedChain.of(grown.base), shown, len(named), error)
         return [event.version(name, again=name in served) for name in self.names or (None,)]
 
     def check(
