@@ -1,8 +1,8 @@
-"""Chains of groups and people with several rows, beside what was done without groups; `benchmarks.groups` runs it.
+"""Chains of groups and people with several rows, beside what was done before; `benchmarks.groups` runs it.
 
-Every row says how many rows, which seed, which grouping, what is lost, and the share of rows whose values are
-not shown. `ours` is the loss, `theirs` that of the same table with every row a person, which is not safe, or of
-columns recoded as a whole (`continuous`); `ratio` is what the goal is about where it is a ratio.
+Every line says how many rows, which seed, which grouping, and the share of rows whose values are not shown.
+`ours` is the loss; `theirs` that of the same rows as if each were a person, which is not safe, or of columns
+that are recoded as a whole.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.adult import COLUMNS, SENSITIVE
 from sfumato.inputs import open_original
 from sfumato.policy.chain import ChainRule
 from sfumato.policy.content import ColumnRule
+from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
 from sfumato.system.coins import Coins
 from sfumato.system.progress import silent
@@ -48,7 +49,7 @@ def chain(frames: Sequence[pl.DataFrame], policy: Policy) -> list[GrownBase]:
         source = open_original(frame, None, policy)
         base = grown[-1].base if grown else None
         coins = Coins(f"benchmark {SEED}".encode()).of(str(len(grown)))
-        grown.append(grow(source, policy, policy.chain, base, coins, progress=silent))
+        grown.append(grow(source, policy, policy.chain, base, coins, plan_rows=plan_table, progress=silent))
     return grown
 
 
@@ -63,7 +64,7 @@ def row(name: str, ours: float, theirs: float, goal: str, *, ok: bool) -> dict[s
     }
 
 
-# Adult, month by month -----------------------------------------------------------------------------------------
+# Adult, month by month ------------------------------------------------------------------------------------
 
 
 def adult_policy(data: Path, **more: object) -> Policy:
@@ -103,7 +104,7 @@ def a_year(data: Path) -> Iterator[dict[str, object]]:
     yield row(name, ours, theirs, "<= 0.065", ok=ours <= 0.065)
 
 
-# A clinic, and four quarters -----------------------------------------------------------------------------------
+# A clinic, and four quarters ------------------------------------------------------------------------------
 
 
 def clinic_policy(grouping: str = "informed", columns: Mapping[str, object] | None = None) -> Policy:
@@ -117,7 +118,8 @@ def clinic_policy(grouping: str = "informed", columns: Mapping[str, object] | No
         promises=promises,
         protect=replace(demo.protect, suppress=Fraction(0), grouping=grouping),
         person="patient_id",
-        chain=ChainRule(by="admitted"),
+        people=PersonRule(by="admitted"),
+        chain=ChainRule(),
     )
 
 
@@ -172,7 +174,9 @@ def four_quarters() -> Iterator[dict[str, object]]:
         came = people[len(before) : len(before) + newcomers]
         quarters.append(pl.concat([came, again(before, RETURNING, rng)]))
     visits = [
-        quarter.with_columns(pl.Series("admitted", [f"2025-{3 * number + n:02}" for n in rng.integers(1, 4, QUARTER)]))
+        quarter.with_columns(
+            pl.Series("admitted", [f"2025-{3 * number + n:02}" for n in rng.integers(1, 4, QUARTER)])
+        )
         for number, quarter in enumerate(quarters)
     ]
     every = as_people(pl.concat(visits))

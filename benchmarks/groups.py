@@ -1,4 +1,4 @@
-"""What blind grouping loses beside informed grouping and beside k-anonymity alone, and what it takes.
+"""What groups lose and take: chains and people with several rows, then blind grouping beside informed one.
 
     python -m benchmarks.groups [DATA]
 
@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import sfumato as sf
+from benchmarks import group_chains
 from benchmarks.adult import DATA, table_of
 from sfumato.inputs import open_original
 from sfumato.models.contract import Promises
@@ -80,6 +81,7 @@ GOALS = {
 
 
 def main(data: Path = DATA) -> Iterator[dict[str, object]]:
+    yield from group_chains.main(data)
     adult = one_by_one(table_of(data, sensitive=True))
     yield from losses("Adult", [adult])
     yield from losses("Adult in batches", batches_of(adult))

@@ -23,6 +23,7 @@ import pyarrow.csv as pa_csv
 
 from oracles.program_tales import Tale, tale_of
 from sfumato.inputs import open_table
+from sfumato.recipients.marks import MarkedChain
 from sfumato.search import blind_groups
 from sfumato.system.coins import Coins
 from sfumato.system.errors import Infeasible, SfumatoError
@@ -30,6 +31,7 @@ from sfumato.system.progress import silent
 from sfumato.table.base import BARE_ROW, GROUP, PERSON, RELEASE, write_rows
 from sfumato.table.known_rows import hashes_of_people
 from sfumato.workflows.grown_base import grow
+from sfumato.workflows.protect import plan_table
 
 # Coins that are carried along -----------------------------------------------------------------------------
 
@@ -121,7 +123,16 @@ def told(tale: Tale, coins: list[Coins], folder: Path | None = None) -> list[Tol
         joinings: list[Joining] = []
         try:
             with _watched(joinings):
-                grown = grow(source, tale.policy, tale.policy.chain, base, coins[release], progress=silent)
+                grown = grow(
+                    source,
+                    tale.policy,
+                    tale.policy.chain,
+                    base,
+                    coins[release],
+                    plan_rows=plan_table,
+                    marks=Coins(b"marks"),
+                    progress=silent,
+                )
         except Waits:
             results.append(WAITS)
             continue
@@ -144,6 +155,7 @@ def _told(tale, release, grown, joinings, source, folder):
         shown = shown & base.is_new
     views = [base.view(shown), base.view(shown & (base.numbers(GROUP) % 2 == 0))]
     views.append(views[0].select([name for name in views[0].column_names if name != "nights"]))
+    views += [MarkedChain.of(base).version(name).view(shown) for name in ("alpha", "beta")]
     written = [_written(view, source, folder) for view in views]
     plan = grown.plan
     blind = plan is not None and plan.grouped is not None and plan.grouped.blind

@@ -82,7 +82,6 @@ def policy_of(draw: random.Random, promises: list) -> Policy:
         "shows": draw.choice(["everybody", "everybody", "newcomers"]),
         "leavers": draw.choice(["linger", "withheld"]),
         "again": draw.choice(["bare", "bare", "withheld"]),
-        **({"by": "day"} if draw.random() < 0.7 else {}),
         **({"hold": 9} if draw.random() < 0.2 else {}),
     }
     return Policy.from_dict(
@@ -95,7 +94,7 @@ def policy_of(draw: random.Random, promises: list) -> Policy:
                 "grouping": draw.choice(["blind", "blind", "default"]),
             },
             "missing": "own-value",
-            "person": "person",
+            "person": {"column": "person", **({"by": "day"} if draw.random() < 0.7 else {})},
             "chain": chain,
         }
     )
