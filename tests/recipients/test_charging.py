@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.recipients.charging import NOTHING, Charges, charge, charge_drawn
+from sfumato.recipients.charging import ERROR, NOTHING, Charges, charge, charge_drawn
 
 DRAWS = 100_000
 
@@ -123,3 +123,13 @@ def test_versions_drawn_from_a_pool_charge_no_innocent_more_often_than_stated(da
         len(guilty) in charge_drawn(scores[[*guilty, mine]], scores, error=error).charged for mine in left
     ]
     assert Fraction(sum(charged), len(left)) <= error / (len(guilty) + 1)
+
+
+def test_o_whoever_rebuilds_another_version_from_a_dependency_charges_nobody_else():
+    """Town follows zip: alpha shows in every group whichever symbol they like, and hopes it is beta's."""
+    groups = 12
+    every = (np.arange(2**groups)[:, None] >> np.arange(groups) & 1).astype(np.int8)
+    alpha, bias = every[1365], np.full(groups, 0.5)
+    for leak in (every[0], every[-1], 1 - alpha):
+        charged = [1 in charge(leak, bias, np.stack([alpha, beta])).charged for beta in every]
+        assert 0 < sum(charged) <= len(every) * ERROR / 2

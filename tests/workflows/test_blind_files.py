@@ -68,8 +68,11 @@ def protected(people, folder, policy, name):
 def released(people, folder, policy, name):
     people.write_csv(folder / f"{name}.csv")
     ledger = f"sqlite:///{folder / name}.db"
-    sf.release(folder / f"{name}.csv", policy, ledger=ledger, into=folder / name)
-    return (folder / name / "data.csv").read_bytes()
+    receipt = sf.release(folder / f"{name}.csv", policy, ledger=ledger, into=folder / name)
+    files = [
+        (folder / name / file).read_bytes() for file in ("data.csv", "dictionary.json", "dictionary.html")
+    ]
+    return files, receipt.record.verdicts, receipt.record.states, receipt.record.figures
 
 
 @pytest.mark.usefixtures("fixed_coins")
