@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from benchmarks import trace
 from benchmarks.chances import upper_limit
 from numpy.typing import NDArray
 
 import sfumato as sf
 from experiments.drawing import draw_figure
-from sfumato.recipients.charging import ERROR, NOTHING, Symbols, charge, charge_drawn
+from experiments.fingerprint_leaks import issued_of, traced
+from sfumato.recipients.charging import NOTHING, Symbols, charge
 from sfumato.recipients.marks import biases, marks_of_chain
 from sfumato.recipients.trace_marks import GroupsOfBase, MarkedLeak
 from sfumato.releases.ledger.ledger import Ledger
@@ -77,7 +79,7 @@ class House:
     @cached_property
     def order(self) -> Numbers:
         """The rows as they stand in a file: by their own cells."""
-        columns = [list(map(str, cells)) for cells in cells_of(self.base).values()]
+        columns = [list(map(str, cells)) for cells in self.truth.values()]
         return np.lexsort([np.unique(column, return_inverse=True)[1] for column in columns[::-1]])
 
     def with_bias(self, coins: Coins, collusion: int) -> House:
@@ -93,9 +95,23 @@ class House:
         drawn: Symbols = (rng.random((count, len(bias))) < bias).astype(np.int8)
         return drawn
 
+    @cached_property
+    def truth(self) -> Cells:
+        """What the base shows."""
+        return cells_of(self.base)
+
+    @cached_property
+    def raised(self) -> tuple[Cells, Cells]:
+        """What whoever has only symbols 0 is shown, and only symbols 1."""
+        marks = len(self.base.marks)
+        zeros, ones = (cells_of(self.base.raised(np.full(marks, symbol))) for symbol in (False, True))
+        return zeros, ones
+
     def cells(self, symbols: Symbols) -> Cells:
         """Returns the version of whoever has these symbols."""
-        return cells_of(self.base.raised(symbols == 1))
+        has_one = np.append(symbols, 0)[self.mark_of] == 1
+        zeros, ones = self.raised
+        return {name: np.where(has_one, ones[name], zeros[name]) for name in zeros}
 
     def shown(self, leak: pl.DataFrame) -> Symbols:
         """Returns the symbols that a leak shows."""
@@ -196,7 +212,7 @@ def dropped(those: Leakers) -> Cells:
 
 def joined(those: Leakers) -> Cells:
     """Two columns are put right by a public list."""
-    leak, truth = those.mixed(), cells_of(those.house.base)
+    leak, truth = those.mixed(), those.house.truth
     for name in those.rng.choice(those.house.base.keys, 2, replace=False).tolist():
         leak[name] = truth[name][those.rows]
     return leak
@@ -216,7 +232,7 @@ def guessed(those: Leakers) -> Cells:
 def all_raised(those: Leakers) -> Cells:
     """Both columns of every mark are raised: nothing is left to be seen."""
     one, other = those.as_if(those.symbols[0]), those.as_if(1 - those.symbols[0])
-    truth = {name: column[those.rows] for name, column in cells_of(those.house.base).items()}
+    truth = {name: column[those.rows] for name, column in those.house.truth.items()}
     return {name: np.where(one[name] == truth[name], other[name], one[name]) for name in truth}
 
 
@@ -265,12 +281,18 @@ def outcome(house: House, kind: str, leakers: int, size: int, rng: np.random.Gen
 
 
 def judged(
-    house: House, kind: str, leakers: int, shown: Symbols, symbols: Symbols, rng: np.random.Generator
+    house: House,
+    kind: str,
+    leakers: int,
+    shown: Symbols,
+    symbols: Symbols,
+    rng: np.random.Generator,
+    fresh_versions: int = FRESH,
 ) -> Outcome:
     """Returns what the symbols of a leak come to."""
     bias = house.base.marks.column("bias").to_numpy()
     charged = charge(shown, bias, symbols).charged
-    fresh = charge(shown, bias, house.symbols(rng, FRESH))
+    fresh = charge(shown, bias, house.symbols(rng, fresh_versions))
     tails = np.array([float(tail) for tail in fresh.tails])
     innocent = any(i >= leakers for i in charged)
     groups = int((shown != NOTHING).sum())
@@ -308,7 +330,8 @@ def power(house: House, trials: int, seed: int = 2) -> Iterator[Row]:
             chosen = rng.choice(marks, min(groups, marks), replace=False)
             rows = np.flatnonzero(np.isin(house.mark_of, chosen))
             leak = KINDS[kind][0](Leakers(house, rng, symbols[:leakers], rows))
-            seen = judged(house, kind, leakers, house.shown(pl.DataFrame(leak, strict=False)), symbols, rng)
+            shown = house.shown(pl.DataFrame(leak, strict=False))
+            seen = judged(house, kind, leakers, shown, symbols, rng, fresh_versions=1)
             found, innocent = found + seen.guilty, innocent + seen.innocent
         yield {
             "leakers": name,
@@ -334,17 +357,36 @@ def told(outcomes: Sequence[Outcome]) -> Iterator[Row]:
 
 
 def pattern_tails(trials: int, pool: int = 200, seed: int = 3) -> NDArray[np.float64]:
-    """Returns the tails of innocents whose patterns were drawn from a pool, and whom leakers frame at random.
+    """Returns the tails of innocents whose patterns were drawn from a pool of one height.
 
-    A leak scores every pattern somehow, whatever leakers do: here those near the ones that they hold more.
+    One to five leakers mix their rows, put together all that they know, raise some columns, or make up the
+    version of a pattern that they hold no part of.
     """
-    rng, tails = np.random.default_rng(seed), []
-    for _ in range(trials):
+    drawn, rng, tails = trace.House(1_500, pool), np.random.default_rng(seed), list[float]()
+    names = [f"R{i}" for i in range(RECIPIENTS)]
+    every = issued_of(drawn.table, dict(enumerate(drawn.patterns)))
+    cuts = tuple(version.cuts for version in every.versions if version.cuts is not None)
+    for trial in range(trials):
         held = rng.choice(pool, RECIPIENTS, replace=False)
-        leakers = held[: int(rng.integers(1, 6))]
-        scores = np.abs(np.arange(pool)[:, None] - leakers).min(axis=1) * -1 + rng.integers(0, 6, pool)
-        found = charge_drawn(scores[held], scores, error=ERROR)
-        tails += [float(tail) for tail in found.tails[len(leakers) :]]
+        versions = [
+            replace(every.versions[i], recipient=name, release=name, pool=cuts)
+            for name, i in zip(names, held.tolist(), strict=True)
+        ]
+        leakers = held[: 1 + trial % 5].tolist()
+        levels = np.array([drawn.patterns[i] for i in leakers])
+        rows = rng.integers(drawn.table.distinct, size=int(np.exp(rng.uniform(*np.log(SIZES)))))
+        tops = np.array([column.taxonomy.height for column in drawn.keys])
+        patterns = {
+            0: levels[rng.integers(len(leakers), size=len(rows))],
+            1: levels.min(axis=0)[None].repeat(len(rows), axis=0),
+            2: np.minimum(levels[:1] + rng.integers(0, 2, levels.shape[1]), tops).repeat(len(rows), axis=0),
+            3: np.array([drawn.patterns[int(rng.integers(pool))]]).repeat(len(rows), axis=0),
+        }[trial // 5 % 4]
+        codes = np.stack([drawn.table.codes(column.name)[rows] for column in drawn.keys], axis=1)
+        nodes = [c.taxonomy.levels[patterns[:, j], codes[:, j]] for j, c in enumerate(drawn.keys)]
+        told = traced(drawn.table, replace(every, versions=tuple(versions)), np.stack(nodes, axis=1))
+        innocent = set(names[len(leakers) :])
+        tails += [float(suspect.tail) for suspect in told.suspects if suspect.recipient in innocent]
     return np.array(tails)
 
 
@@ -369,5 +411,5 @@ def main(data: Path, out: Path, rounds: int = 36, trials: int = 300) -> list[Row
     for row in rows:
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     marks = np.concatenate([one.tails for one in outcomes])
-    draw_figure(calibration({"marks": marks, "patterns": pattern_tails(20_000)}), out)
+    draw_figure(calibration({"marks": marks, "patterns": pattern_tails(2_000)}), out)
     return rows

@@ -49,7 +49,7 @@ def nodes_of(table: Microdata, codes: Rows, levels: Levels) -> Rows:
     return np.stack([c.taxonomy.levels[i][codes[:, j]] for j, (c, i) in columns], axis=1)
 
 
-def issued_of(table: Microdata, held: Mapping[str, Levels]) -> IssuedVersions:
+def issued_of(table: Microdata, held: Mapping[Any, Levels]) -> IssuedVersions:
     """Versions of a table as a ledger tells of them."""
     names = tuple(c.name for c in table.keys)
     digests = tuple(c.taxonomy.digest for c in table.keys)
@@ -57,7 +57,7 @@ def issued_of(table: Microdata, held: Mapping[str, Levels]) -> IssuedVersions:
     for who, levels in held.items():
         cuts = [Cut.level(c.taxonomy, i) for c, i in zip(table.keys, levels, strict=True)]
         nodes = tuple(tuple(cut.nodes.tolist()) for cut in cuts)
-        versions.append(HeldVersion(who, who, "event", False, names, digests, nodes))
+        versions.append(HeldVersion(str(who), str(who), "event", False, names, digests, nodes))
     trees = {(c.name, c.taxonomy.digest): ReadingTree.of(c.name, c.taxonomy) for c in table.keys}
     return IssuedVersions(tuple(versions), trees)
 

@@ -76,10 +76,12 @@ def charge(shown: Symbols, bias: Chances, versions: Symbols, *, error: Fraction 
     own = gains[np.arange(len(shown)), np.where(counts, versions, 0)]
     scores = np.where(counts, own, 0).sum(axis=1)
     tails = np.full(len(versions), Fraction(1), dtype=object)
-    received, which = np.unique(counts, axis=0, return_inverse=True)
-    for kind, groups in enumerate(received):
-        alike = which.ravel() == kind
-        tails[alike] = exact_tails(gains[groups], bias[groups], scores[alike])
+    alike: dict[bytes, list[int]] = {}
+    for i, received in enumerate(counts):
+        alike.setdefault(received.tobytes(), []).append(i)
+    for those in alike.values():
+        groups = counts[those[0]]
+        tails[those] = exact_tails(gains[groups], bias[groups], scores[those])
     agree = (counts & (versions == shown)).sum(axis=1)
     return Charges(tuple(counts.sum(axis=1).tolist()), tuple(agree.tolist()), tuple(tails), error)
 

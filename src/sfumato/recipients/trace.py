@@ -161,6 +161,8 @@ class Trace(Printable):
     def _title(self) -> str:
         if not self.ours:
             return "not ours: no row of the leak fits what was published"
+        if not self.suspects:
+            return "ours, and handed to nobody by name"
         if not self.charged:
             return "ours, but nobody is charged: the recipients cannot be told apart"
         bound = f"{self.error.numerator} of {self.error.denominator:,} traces"

@@ -385,10 +385,11 @@ class MarkedRecipients:
     received: Numbers
 
     @classmethod
-    def of(cls, chain: MarkedChain, received: Mapping[str, int]) -> MarkedRecipients:
+    def of(cls, base: Base, received: Mapping[str, int]) -> MarkedRecipients:
         """Returns the recipients of a chain, by the number of the last release that each received."""
-        symbols = [chain.symbols(name) for name in received]
-        lines = np.array(symbols, dtype=bool).reshape(len(received), len(chain.base.marks))
+        marked = len(base.marks) > 0
+        symbols = [MarkedChain.of(base).symbols(name) for name in received] if marked else []
+        lines = np.array(symbols, dtype=bool).reshape(len(received), len(base.marks))
         return cls(tuple(received), lines, np.array(list(received.values()), np.int64))
 
     def versions(self, release: Numbers) -> Symbols:

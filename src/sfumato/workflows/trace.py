@@ -11,7 +11,6 @@ from os import PathLike
 from pathlib import Path
 
 from sfumato.recipients.charging import ERROR
-from sfumato.recipients.marks import MarkedChain
 from sfumato.recipients.trace import Trace
 from sfumato.recipients.trace_marks import MarkedRecipients, trace_marks
 from sfumato.recipients.trace_patterns import trace_patterns
@@ -82,11 +81,11 @@ def trace(
     found, unread = None, None
     for name, memory in chains.items():
         try:
-            marked = MarkedChain.of(BaseStore.of(opened).open(memory))
-            known = MarkedRecipients.of(marked, _received(records, name))
+            base = BaseStore.of(opened).open(memory)
+            known = MarkedRecipients.of(base, _received(records, name))
             told = trace_marks(
                 source,
-                marked.base,
+                base,
                 known,
                 reported=earlier,
                 error=share,
