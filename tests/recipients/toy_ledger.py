@@ -64,6 +64,7 @@ class ToyLedger:
         """Enter a version of `table`, drawn from a `pool` of patterns if there is one."""
         recoding = recoding_of(table, cuts)
         release = uuid.uuid4().hex
+        of_pool = {POOL: dict(zip(cuts, zip(*pool, strict=True), strict=True))} if pool else {}
         self.memories[release] = Imprint.of(recoding, ()) if content else None
         self.records.append(
             ReleaseRecord(
@@ -73,9 +74,8 @@ class ToyLedger:
                 recipient=recipient,
                 taxonomies={c.name: c.taxonomy.digest for c in table.keys},
                 cuts={name: cut.nodes.tolist() for name, cut in cuts.items()},
-                trees=reading_trees(recoding) if trees else {},
+                trees={**(reading_trees(recoding) if trees else {}), **of_pool},
                 event=event,
-                figures={POOL: dict(zip(cuts, zip(*pool, strict=True), strict=True))} if pool else {},
                 sequence=sum(r.chain == chain for r in self.records) + 1,
             )
         )

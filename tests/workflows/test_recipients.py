@@ -1,6 +1,7 @@
 """A release in several versions, from the call to the folders."""
 
 import json
+import shutil
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.inputs import count_table
+from sfumato.recipients.traced_versions import POOL
 from sfumato.recipients.versions import ShownDetail
 from sfumato.releases.certificate import examine
 from sfumato.system.errors import BadTaxonomy, Infeasible, RefusedByHistory, UsageError
@@ -118,6 +120,7 @@ def test_the_same_call_gives_the_same_versions_whatever_the_order(go, tmp_path):
     one = {r.recipient: r.cuts for r in ledger(tmp_path).history("main")}
     other = tmp_path / "other"
     other.mkdir()
+    shutil.copy(tmp_path / "ledger.db.key", other / "ledger.db.key")
     event = sf.release(
         people().sample(fraction=1, shuffle=True, seed=1),
         policy(),
@@ -126,6 +129,18 @@ def test_the_same_call_gives_the_same_versions_whatever_the_order(go, tmp_path):
         to=NAMES[::-1],
     )
     assert {r.record.recipient: r.record.cuts for r in event.receipts} == one
+
+
+def test_who_gets_which_version_is_drawn_by_the_key_of_the_ledger(tmp_path):
+    """Every version may be anybody's: with as many keys, everybody gets several, all of one pool."""
+    drawn, pools = {name: set() for name in NAMES}, set()
+    for i in range(8):
+        url = f"sqlite:///{tmp_path}/l{i}.db"
+        event = sf.release(people(), policy(), ledger=url, to=NAMES, into=tmp_path / f"out{i}")
+        for receipt in event.receipts:
+            drawn[receipt.record.recipient].add(json.dumps(receipt.record.cuts, sort_keys=True))
+            pools.add(json.dumps(receipt.record.trees[POOL], sort_keys=True))
+    assert all(len(versions) > 1 for versions in drawn.values()) and len(pools) == 1
 
 
 def test_whoever_comes_later_leaves_the_others_as_they_are(go, tmp_path):

@@ -49,31 +49,31 @@ def test_a_leak_names_its_source(handed, released, sfumato, tmp_path, name):
     found = sfumato("trace", leak, "--ledger", released, "--json").document
     assert found["ours"]
     assert found["rows"]["ours"] == found["rows"]["all"]
-    assert found["explanations"]["coalitions"][0] == [name]
-    assert sum(len(c) == 1 for c in found["explanations"]["coalitions"]) == 1
-    assert set(found["certain"]) <= {name}
-    assert found["suspects"][0]["rows"] == found["rows"]["all"]
-    if found["certain"]:
-        assert found["false_charge"]["probability"] <= 0.01
+    assert found["alone"] == [name] and found["suspects"][0]["recipient"] == name
+    assert found["by"] == "patterns" and found["charged"] == [] and found["groups"] >= len(NAMES)
+    patterns = found["groups"] - len(NAMES) + 1
+    share = f"{len(NAMES)}/{patterns + 1}"
+    charged = sfumato("trace", leak, "--ledger", released, "--json", "--error", share).document["charged"]
+    assert charged in ([], [name])
+    assert found["suspects"][0]["tail"] == pytest.approx(1 / patterns)
 
 
-def test_a_mixture_of_two_needs_two(handed, released, sfumato, tmp_path):
+def test_a_mixture_of_two_fits_these_two_best(handed, released, sfumato, tmp_path):
     leak = tmp_path / "leak.csv"
     with leak.open("w", encoding="utf-8", newline="") as file:
-        mixed = rows(handed, "registry")[:40] + rows(handed, "insurer")[:40]
+        mixed = rows(handed, "registry")[:80] + rows(handed, "insurer")[:80]
         writer = csv.DictWriter(file, list(mixed[0]), delimiter=";")
         writer.writeheader()
         writer.writerows(mixed)
     found = sfumato("trace", leak, "--ledger", released, "--json").document
-    assert ["registry", "insurer"] in found["explanations"]["coalitions"]
-    assert all(len(c) > 1 for c in found["explanations"]["coalitions"])
-    assert set(found["certain"]) <= {"registry", "insurer"}
+    assert found["alone"] == []
+    assert {suspect["recipient"] for suspect in found["suspects"][:2]} == {"registry", "insurer"}
 
 
 def test_the_original_is_nobodys_version(handed, released, sfumato):
     said = sfumato("trace", handed / "hospital.csv", "--ledger", released)
     assert said.code == 0
-    assert said.out.startswith("no recipient's")
+    assert said.out.startswith("not ours")
 
 
 def test_tracing_leaves_the_ledger_as_it_was(released, sfumato):

@@ -18,7 +18,7 @@ Cuts = tuple[tuple[int, ...], ...]
 UNNAMED = "(unnamed)"
 """Whoever received a release that names no recipient: anybody, perhaps."""
 POOL = "drawn_from"
-"""The figure of a release that says, column by column, the levels of all patterns it was drawn from."""
+"""Beside the trees of a release: column by column, the levels of all patterns that it was drawn from."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _version(record: ReleaseRecord, trees: Mapping[tuple[str, str], ReadingTree]
     pool: tuple[Cuts, ...] = ()
     if record.cuts is not None and columns and set(record.cuts) == set(columns) and len(known) == len(own):
         cuts = tuple(tuple(record.cuts[name]) for name in columns)
-        pool = _pool(record.figures.get(POOL), known)
+        pool = _pool(record.trees.get(POOL), known)
     recipient, event = record.recipient or UNNAMED, record.event or record.release
     whole = not record.figures.get("suppressed")
     return HeldVersion(recipient, record.release, event, whole, columns, digests, cuts, pool)

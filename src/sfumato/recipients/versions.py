@@ -6,8 +6,8 @@ no few members build another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from sfumato.recipients.pattern_quality import best_class, largest_antichain
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.search.plan import aim_of, key_promises, limits_of
 from sfumato.search.term_removal import TermReport, suppress_terms
+from sfumato.system.coins import Coins
 from sfumato.system.progress import Progress, silent
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Microdata
@@ -329,11 +330,15 @@ TOLERANCE_STEPS = tuple(
 
 @dataclass(frozen=True, eq=False)
 class PlannedVersion:
-    """A version that a recipient may get; `index` is the number of the pattern, where it is one."""
+    """A version that a recipient may get; `index` is the number of the pattern, where it is one.
+
+    `pool` has, column by column, the levels of all patterns that it was drawn from, if it was drawn.
+    """
 
     cuts: Cuts
     quality: Fraction | float
     index: int | None = None
+    pool: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 class AvailableVersions:
@@ -362,9 +367,18 @@ class AvailableVersions:
         )
         return self._best_first(self.families.largest(self._window(largest), narrower))
 
-    def choose(self, count: int) -> list[PlannedVersion]:
-        """Returns versions for so many new recipients, or as many as there are."""
-        return [self._version(i) for i in self.family()[:count].tolist()]
+    def choose(self, count: int, coins: Coins | None = None) -> list[PlannedVersion]:
+        """Returns versions for so many new recipients, or as many as there are: drawn by coins, or the best.
+
+        Each that was drawn knows the levels of all that could have been.
+        """
+        family = self.family()
+        if coins is None:
+            return [self._version(i) for i in family[:count].tolist()]
+        levels = np.array([self.patterns.levels(i) for i in family.tolist()]).T.tolist()
+        pool = dict(zip(self.patterns.names, levels, strict=True)) if len(family) else {}
+        drawn = family[coins.order("patterns", len(family))[:count]]
+        return [replace(self._version(i), pool=pool) for i in drawn.tolist()]
 
     def is_fitting(self, owner: str, cuts: Cuts) -> bool:
         """Whether a version can stand beside all that is held: nobody is framed."""

@@ -16,9 +16,11 @@ from sfumato.policy.compatibility import recodes_columns
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import BEST, GLOBAL_SEARCHES
+from sfumato.recipients.traced_versions import POOL
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PRIVATE_FOLDER, PlannedRelease
+from sfumato.releases.ledger.ledger import Ledger, ledger_coins
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
 from sfumato.releases.receipt import ALONE
@@ -69,11 +71,12 @@ class Delivery:
         places: Mapping[str, str],
         *,
         baseline: BaselineCheck,
+        ledger: Ledger | None = None,
         ignore_chains: Sequence[str] = (),
         reuse_plan: Transformation | None = None,
         progress: Progress,
     ) -> None:
-        self.policy = policy
+        self.policy, self._ledger = policy, ledger
         self.source, self._fingerprint = source, fingerprint
         self.names, self._places, self._form = tuple(places), places, form_of(source)
         self.chain, self._progress = baseline.chain, progress
@@ -117,6 +120,7 @@ class Delivery:
                 tree_digests,
                 compared_baseline,
                 place=self._places[assigned.recipient],
+                pool=assigned.pool,
             )
             versions.append(version)
             tree_digests |= set(_tree_digests([version.record.trees]))
@@ -152,7 +156,10 @@ class Delivery:
     ) -> list[AssignedVersion]:
         from sfumato.workflows.recipient_versions import RecipientVersions
 
-        self.versions = RecipientVersions(table, rules, history, chain=self.chain, progress=self._progress)
+        coins = ledger_coins(self._ledger, f"patterns of chain {self.chain}, release {len(history) + 1}")
+        self.versions = RecipientVersions(
+            table, rules, history, chain=self.chain, coins=coins, progress=self._progress
+        )
         return self.versions.assign(self.names)
 
     def check(
@@ -219,9 +226,13 @@ class Delivery:
         compared_baseline: BaselineComparison,
         *,
         place: str = "",
+        pool: Mapping[str, Sequence[int]] | None = None,
     ) -> PlannedRelease:
         """Makes the record of a version, by its plan; `tree_digests` are of trees that the ledger has."""
         recoding, cuts = plan.recoding, plan.recoding.cuts
+        trees: JsonObject = {}
+        if cuts is not None and recipient is not None:
+            trees = {**reading_trees(recoding, stored=tree_digests), **({POOL: dict(pool)} if pool else {})}
         if plan.reference is not None:
             self.keep(plan.reference.to_json())
 
@@ -240,7 +251,7 @@ class Delivery:
             versions={"sfumato": version("sfumato")},
             taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
-            trees={} if cuts is None or recipient is None else reading_trees(recoding, stored=tree_digests),
+            trees=trees,
             weaker=compared_baseline.weaker,
             ignore_chains=self._ignore_chains,
             statement=compared_baseline.statement,

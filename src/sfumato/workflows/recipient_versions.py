@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -28,6 +28,7 @@ from sfumato.recipients.versions import AvailableVersions, EarlierVersion, Plann
 from sfumato.releases.names import same_name
 from sfumato.search.plan import Plan, aim_of, check_people, is_kept_by_terms, plan_of_cuts, with_original
 from sfumato.search.suppression import recoded
+from sfumato.system.coins import Coins
 from sfumato.system.errors import BadData, Infeasible, RefusedByHistory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
@@ -154,10 +155,11 @@ AS_NEW_RELEASE = "It is a new release for everybody: start a new chain, or use `
 
 @dataclass(frozen=True, eq=False)
 class AssignedVersion:
-    """The version of one recipient, and its plan."""
+    """The version of one recipient, and its plan; `pool` has the levels of the patterns it was drawn from."""
 
     recipient: str
     plan: Plan
+    pool: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 def with_recipients(policy: Policy) -> Policy:
@@ -166,7 +168,7 @@ def with_recipients(policy: Policy) -> Policy:
 
 
 class RecipientVersions:
-    """The versions of one table, chosen beside those that recipients hold already."""
+    """The versions of one table, drawn by coins beside those that recipients hold already."""
 
     def __init__(
         self,
@@ -175,9 +177,11 @@ class RecipientVersions:
         history: Sequence[ReleaseRecord],
         *,
         chain: str,
+        coins: Coins | None = None,
         progress: Progress,
     ) -> None:
         check_people(table)
+        self._coins = coins
         self.table, self.chain, self._progress = table, chain, progress
         self.policy = with_original(with_recipients(policy), table)
         self.history = tuple(history)
@@ -287,7 +291,7 @@ class RecipientVersions:
                 if _has_terms(self.policy)
                 else "Ask for less, or allow more suppressed rows.",
             )
-        chosen = self._versions().choose(count)
+        chosen = self._versions().choose(count, self._coins)
         if len(chosen) < count:
             capacity = self.capacity()
             raise Infeasible(
@@ -330,7 +334,7 @@ class RecipientVersions:
     def _assigned(self, name: str, version: PlannedVersion) -> AssignedVersion:
         levels = None if version.index is None else self.patterns.named(version.index)
         cuts: Mapping[str, Cut] = version.cuts
-        return AssignedVersion(name, plan_of_cuts(self.table, self.policy, cuts, levels=levels))
+        return AssignedVersion(name, plan_of_cuts(self.table, self.policy, cuts, levels=levels), version.pool)
 
 
 def _remedy(enough: Fraction | None) -> str:

@@ -145,6 +145,7 @@ def release(
             rules,
             places,
             baseline=baseline,
+            ledger=opened,
             ignore_chains=apart,
             reuse_plan=taken,
             progress=show,

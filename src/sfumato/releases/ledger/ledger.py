@@ -26,6 +26,7 @@ from sfumato.releases.ledger.record import ReleaseRecord, check_links, check_rel
 from sfumato.releases.ledger.records import ERASURE, KEY, WITHDRAWAL, Entry
 from sfumato.releases.ledger.tables import ENTRIES, HEAD, STAGED
 from sfumato.releases.ledger.vault import Vault, unsigned_entries, unsigned_marks, unsigned_secrets, vault_of
+from sfumato.system.coins import Coins
 from sfumato.system.disk import Address, replace_file
 from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject
@@ -711,3 +712,14 @@ class Ledger:
         self.write(
             lambda connection: connection.execute(STAGED.delete().where(STAGED.c.release == release)) and None
         )
+
+
+def ledger_coins(ledger: Ledger | None, purpose: str) -> Coins:
+    """Returns coins of the ledger's key: a rehearsal draws the same ones, where the key is there."""
+    if ledger is None:
+        return Coins.fresh()
+    if not ledger.readonly:
+        return Coins(ledger.signing_key.derived(purpose.encode()))
+    if ledger.key_path is None or not ledger.key_path.exists():
+        return Coins.fresh()
+    return Coins(Key.load(ledger.key_path).derived(purpose.encode()))
