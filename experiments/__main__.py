@@ -31,6 +31,7 @@ SHOWN = (
     "fingerprint-robustness-*.svg",
     "quasi-sensitive-drawn-*.svg",
     "continuous-*.svg",
+    "charging-*.svg",
 )
 """The figures that the page of reproductions shows."""
 

@@ -48,9 +48,11 @@ def hospital(people: int = PEOPLE, seed: int = 1) -> Base:
     with tempfile.TemporaryDirectory() as folder:
         words = sf.demo.policy().to_dict()
         promises = [promise for promise in words["promises"] if "t-closeness" not in promise]
-        policy = {**words, "promises": promises, "person": "patient_id", "chain": {"by": "admitted"}}
+        policy = {**words, "promises": promises, "person": "patient_id", "chain": {}}
         url = f"sqlite:///{folder}/ledger.db"
-        sf.release(sf.demo.hospital(people, seed=seed), policy, ledger=url, into=f"{folder}/first")
+        sf.release(
+            sf.demo.hospital(people, seed=seed), policy, ledger=url, into=f"{folder}/first", to="north"
+        )
         return marks_of_chain(Ledger(url), "main").base
 
 
