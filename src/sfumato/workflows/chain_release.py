@@ -24,12 +24,10 @@ from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_b
 from sfumato.releases.dictionary import dictionary_files, rows_are
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PlannedRelease
-from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger, ledger_coins
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
 from sfumato.releases.receipt import UNMARKED
-from sfumato.system.coins import Coins
 from sfumato.system.errors import (
     BadLedger,
     Infeasible,
@@ -129,8 +127,8 @@ class ChainDelivery:
             self.policy,
             self._rule,
             before,
-            self._coins(f"coins of chain {self.chain}, release {len(history) + 1}"),
-            marks=self._coins(f"marks of chain {self.chain}"),
+            ledger_coins(self._ledger, f"coins of chain {self.chain}, release {len(history) + 1}"),
+            marks=ledger_coins(self._ledger, f"marks of chain {self.chain}"),
             plan_rows=plan_table,
             progress=self._progress,
         )
@@ -180,17 +178,6 @@ class ChainDelivery:
                     f"chain {self.chain} went on while this release was planned", remedy="Release again."
                 ) from None
             raise
-
-    def _coins(self, purpose: str) -> Coins:
-        """Returns coins of the ledger's key: a rehearsal draws the same ones, where the key is there."""
-        ledger = self._ledger
-        if ledger is None:
-            return Coins.fresh()
-        if not ledger.readonly:
-            return Coins(ledger.signing_key.derived(purpose.encode()))
-        if ledger.key_path is None or not ledger.key_path.exists():
-            return Coins.fresh()
-        return Coins(Key.load(ledger.key_path).derived(purpose.encode()))
 
     def _keep(self, sealed: BaseFile) -> None:
         """Writes the base of the release to disk, once."""
