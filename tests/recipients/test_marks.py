@@ -157,6 +157,14 @@ def test_columns_that_must_stay_and_those_that_follow_from_others():
     assert {j for pair in planned.pairs.tolist() for j in pair} == {0, 1}, "a zip of * determines nothing"
 
 
+@pytest.mark.parametrize("trees", [(), (AGES,)])
+def test_tables_of_fewer_than_two_columns_have_no_marks(trees):
+    low = np.zeros((4, len(trees)), np.int32)
+    recoding = recoded(trees, np.arange(4), low, low + 2)
+    marks = PlannedMarks.of(recoding, MarkRule()).table(COINS, 0, MarkRule())
+    assert all(len(cells) == 0 for cells in marks.values())
+
+
 def test_columns_share_the_marks():
     rng = np.random.default_rng(5)
     count = 600

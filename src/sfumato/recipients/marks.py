@@ -254,9 +254,11 @@ class PlannedMarks:
         rows = recoding.rows.astype(np.float64)
         losses = _losses(recoding)
         late = _undone(names, boxes.informs, rule.follows)
+        if len(names) < 2:  # a mark takes two columns
+            return cls(
+                np.zeros(0, np.intp), np.zeros((0, 2), np.intp), np.zeros((0, 2)), boxes, names, losses
+            )
         pairs = _cheapest_pairs(boxes.cost, late)
-        if len(names) < 2:
-            return cls(np.zeros(0, np.intp), pairs[:0], np.zeros((0, 2)), boxes, names, losses)
         costs: Floats = np.take_along_axis(boxes.cost, pairs, axis=1)
         undone = np.take_along_axis(late, pairs, axis=1).sum(axis=1)
         budget = float(rule.tolerance) * float(rows @ losses)
@@ -282,7 +284,8 @@ class PlannedMarks:
 def _losses(recoding: Recoding) -> Floats:
     """Returns the mean share of values that the box of each class stands for."""
     leaves = np.array([max(2, len(column.taxonomy.leaves)) for column in recoding.table.keys])
-    return np.asarray(((recoding.high - recoding.low - 1) / (leaves - 1)).mean(axis=1), np.float64)
+    lost = (recoding.high - recoding.low - 1) / (leaves - 1)
+    return np.asarray(lost.sum(axis=1) / max(1, len(leaves)), np.float64)
 
 
 def _undone(names: tuple[str, ...], informs: Truth, follows: Mapping[str, Collection[str]]) -> Truth:
