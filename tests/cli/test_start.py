@@ -13,6 +13,7 @@ import sfumato as sf
 pytestmark = pytest.mark.slow
 
 HEAVY = ["numba", "polars", "pyarrow", "pandas", "duckdb", "pydantic", "numpy", "narwhals", "rich"]
+HEAVY += ["hashlib", "tempfile", "zipfile", "sfumato.system.renamed"]  # a tenth of the time together
 
 
 def python(code, *arguments, cwd=None):

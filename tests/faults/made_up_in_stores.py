@@ -10,7 +10,7 @@ from sfumato.releases.downloads import local_copy
 from sfumato.releases.issue import recover
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.targets import Store
-from sfumato.system.disk import Address
+from sfumato.system.address import Address
 
 FILES = ("certificate.json", "data.csv", "manifest.json")
 

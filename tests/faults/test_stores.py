@@ -16,7 +16,7 @@ from sfumato.releases import targets as store
 from sfumato.releases.issue import recover
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.targets import Store
-from sfumato.system.disk import Address
+from sfumato.system.address import Address
 from sfumato.system.errors import (
     BadData,
     LedgerConflict,

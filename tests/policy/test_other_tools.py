@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.policy.other_tools import WORDS
+from sfumato.policy.other_tools import words_elsewhere
 from sfumato.system.errors import BadPolicy
 
 COLUMNS = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
@@ -87,4 +87,4 @@ def test_no_word_of_a_policy_is_taken_for_one_of_another_tool():
     from sfumato.policy.schema import schema
 
     whole = schema()
-    assert not {key.replace("-", "") for key in whole["properties"]} & set(WORDS)
+    assert not {key.replace("-", "") for key in whole["properties"]} & set(words_elsewhere())

@@ -14,7 +14,7 @@ from sfumato.models.contract import LONGEST, share_of, share_text
 from sfumato.policy.reference import Reference, reference_path
 from sfumato.releases.files import kept_on_success
 from sfumato.releases.targets import Store
-from sfumato.system.disk import Address
+from sfumato.system.address import Address
 from sfumato.system.errors import BadData, BrokenPromise, Unfinished
 from sfumato.workflows.protect_file import protect_file
 

@@ -12,7 +12,7 @@ import sfumato as sf
 from quick_demo import write_quick_demo
 from sfumato.cli.main import run
 from sfumato.releases.targets import Store
-from sfumato.system.disk import Address
+from sfumato.system.address import Address
 from sfumato.system.errors import BadData, StoreUnavailable, UsageError
 from sfumato.workflows.doctor import doctor
 from sfumato.workflows.protect_file import protect_file

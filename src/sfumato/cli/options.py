@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from sfumato.cli.guide_page import complete_chain, complete_policy
 from sfumato.cli.terminal import print_note
-from sfumato.system.disk import is_address, is_database
+from sfumato.system.address import is_address, is_database
 from sfumato.system.errors import UsageError
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm
 

@@ -9,6 +9,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,11 +19,12 @@ from sfumato.system.disk import DAMAGED
 from sfumato.system.errors import BadInput, BadTaxonomy
 from sfumato.table.published_texts import PLAIN_NUMBER
 
-_TABLE = tomllib.loads(files("sfumato.policy").joinpath("lexicon/other_tools.toml").read_text("utf-8"))
-WORDS: dict[str, tuple[str, str]] = {
-    word: (tool, instead) for tool, words in _TABLE.items() for word, instead in words.items()
-}
-"""By the word without case and marks: the tool that uses it, and what to write."""
+
+@cache
+def words_elsewhere() -> dict[str, tuple[str, str]]:
+    """Returns, by the word without case and marks, the tool that uses it, and what to write."""
+    table = tomllib.loads(files("sfumato.policy").joinpath("lexicon/other_tools.toml").read_text("utf-8"))
+    return {word: (tool, instead) for tool, words in table.items() for word, instead in words.items()}
 
 
 def said_elsewhere(word: object) -> str:
@@ -31,7 +33,7 @@ def said_elsewhere(word: object) -> str:
     >>> said_elsewhere("keyVars")
     'That is a word of sdcMicro; write role: quasi below each column.'
     """
-    tool, instead = WORDS.get(re.sub(r"[^a-z]", "", str(word).lower()), ("", ""))
+    tool, instead = words_elsewhere().get(re.sub(r"[^a-z]", "", str(word).lower()), ("", ""))
     return f"That is a word of {tool}; write {instead}." if tool else ""
 
 

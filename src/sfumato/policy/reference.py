@@ -15,7 +15,8 @@ from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies.files import HierarchyFile
 from sfumato.policy.taxonomies.ready.catalogue import ReadyTaxonomy
-from sfumato.system.disk import Address, is_address, is_database, read_document
+from sfumato.system.address import Address, is_address, is_database
+from sfumato.system.disk import read_document
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import JsonMapping, JsonObject, read_json
 

@@ -10,7 +10,8 @@ from typing import TypeVar
 from sfumato.releases import certificate
 from sfumato.releases import certificate as manifest
 from sfumato.releases.targets import NOTE_NAME, Store
-from sfumato.system.disk import Address, is_address, private_folder
+from sfumato.system.address import Address, is_address
+from sfumato.system.disk import private_folder
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import JsonObject
 

@@ -13,14 +13,8 @@ from typing import TypeVar
 
 from sfumato.policy.reference import SUFFIX
 from sfumato.releases.staging import uninterrupted
-from sfumato.system.disk import (
-    NO_LINK,
-    SCHEMES,
-    private_folder,
-    read_start,
-    to_disk,
-    write_to_disk,
-)
+from sfumato.system.address import SCHEMES
+from sfumato.system.disk import NO_LINK, private_folder, read_start, to_disk, write_to_disk
 from sfumato.system.errors import Unfinished, UsageError
 from sfumato.system.progress import stop_request
 

@@ -25,7 +25,8 @@ from sfumato.releases.ledger.records import Entry
 from sfumato.releases.receipt import Receipt
 from sfumato.releases.staging import StepHook, no_hook, stopping_when_asked, uninterrupted
 from sfumato.releases.targets import FolderTarget, Target, target_of
-from sfumato.system.disk import Address, FolderLock, digest_of, is_address, remove_folder, write_to_disk
+from sfumato.system.address import Address, is_address
+from sfumato.system.disk import FolderLock, digest_of, remove_folder, write_to_disk
 from sfumato.system.errors import BadData, BadLedger, SfumatoError, StoreUnavailable, Unfinished, UsageError
 from sfumato.system.json_object import document_bytes
 from sfumato.system.presentation.cards import verdict_document

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from sfumato.releases.ledger.erasure import ErasedEntries
 from sfumato.releases.ledger.record import REMARKS, ReleaseRecord, notes_of_groups
 from sfumato.releases.ledger.records import Entry
-from sfumato.system.disk import Address
+from sfumato.system.address import Address
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
 from sfumato.table.microdata import BARE

@@ -22,15 +22,8 @@ from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.record import ReleaseRecord
 from sfumato.releases.ledger.records import Entry
 from sfumato.releases.staging import StepHook, make_and_lock, no_hook, remove_empty, reserve, staged_in
-from sfumato.system.disk import (
-    Address,
-    FolderLock,
-    digest_of,
-    is_address,
-    remove_folder,
-    to_disk,
-    write_to_disk,
-)
+from sfumato.system.address import Address, is_address
+from sfumato.system.disk import FolderLock, digest_of, remove_folder, to_disk, write_to_disk
 from sfumato.system.errors import BadData, BadLedger, LedgerConflict, StoreUnavailable, Unfinished, UsageError
 from sfumato.system.json_object import JsonObject, document_bytes, read_json
 from sfumato.system.progress import Progress, silent

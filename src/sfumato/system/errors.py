@@ -275,6 +275,8 @@ if not TYPE_CHECKING:  # a type checker would take it that every name is there
 
     def __getattr__(name: str) -> object:
         """Names the new word to whoever asks for an error by its old name."""
+        if name.startswith("__"):  # the import system asks for `__path__` whenever it takes names from here
+            raise AttributeError(name)
         from sfumato.system.renamed import missing_name  # noqa: PLC0415  # asked for only where something is off
 
         raise AttributeError(missing_name(__name__, name))

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from hashlib import sha256
 from math import ceil
 from typing import Self, TypeVar
 
@@ -279,6 +278,8 @@ def fingerprint(value: object) -> str:
     >>> fingerprint({"a": 1, "b": (2, None)}) == fingerprint({"b": [2, None], "a": 1})
     True
     """
+    from hashlib import sha256  # noqa: PLC0415  # no call for help needs it
+
     return sha256(_plain_text(value).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.system.disk import DatabaseAddress
+from sfumato.system.address import DatabaseAddress
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, one_step, silent

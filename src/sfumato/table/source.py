@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
-from sfumato.system.disk import Address, is_address, is_database
+from sfumato.system.address import Address, is_address, is_database
 from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.correspondence import Correspondence, Method, Scope
     from sfumato.models.freeform.attack import FreeformFinding
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.system.disk import Address
+    from sfumato.system.address import Address
     from sfumato.workflows.audit import AnyReference
 
 

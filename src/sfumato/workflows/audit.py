@@ -17,7 +17,7 @@ from sfumato.attacks.published_labels import BYTES
 from sfumato.inputs import AnyMemory, AnyPolicy, Warn, load_policy, open_table, warn_of_policy
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
-from sfumato.system.disk import Address, is_address, is_database
+from sfumato.system.address import Address, is_address, is_database
 from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, one_step, silent

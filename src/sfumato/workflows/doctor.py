@@ -19,7 +19,8 @@ from pathlib import Path
 from sfumato.draft.doctor import UNCONFIRMED, Diagnosis, Severity, diagnosis_lines, examine_path, worst_first
 from sfumato.inputs import check_header, load_policy, open_table
 from sfumato.policy.policy import Policy
-from sfumato.system.disk import Address, private_folder
+from sfumato.system.address import Address
+from sfumato.system.disk import private_folder
 from sfumato.system.errors import BadPolicy, SfumatoError, short
 from sfumato.system.memory import PROGRAM_BYTES, in_words, machine_memory
 from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize

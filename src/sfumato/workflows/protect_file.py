@@ -34,7 +34,8 @@ from sfumato.releases.files import check_not_needed, check_target, kept_on_succe
 from sfumato.search.bare_rows import PublishedPeople
 from sfumato.search.best import Foretell
 from sfumato.search.plan import Plan
-from sfumato.system.disk import Address, is_address, private_folder
+from sfumato.system.address import Address, is_address
+from sfumato.system.disk import private_folder
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict

@@ -33,7 +33,8 @@ from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.overrides import WeakerOverride, folders_of, recipients_of
 from sfumato.releases.receipt import Event, Receipt, with_identifying_rows
 from sfumato.releases.targets import check_first
-from sfumato.system.disk import Address, is_address, require_locks
+from sfumato.system.address import Address, is_address
+from sfumato.system.disk import require_locks
 from sfumato.system.errors import UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent

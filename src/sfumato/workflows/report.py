@@ -41,7 +41,8 @@ from sfumato.reports.report import (
 from sfumato.reports.usefulness import ModelFigures, model_figures
 from sfumato.search.loss import shape_of
 from sfumato.search.plan import Plan
-from sfumato.system.disk import Address, digest_of, is_address, private_folder, read_document
+from sfumato.system.address import Address, is_address
+from sfumato.system.disk import digest_of, private_folder, read_document
 from sfumato.system.errors import BadData, SfumatoError, UsageError
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.presentation.cards import format_number, json_ready, pluralize

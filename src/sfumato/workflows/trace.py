@@ -17,7 +17,8 @@ from sfumato.recipients.trace_patterns import trace_patterns
 from sfumato.releases.base_file import BaseStore
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import ReleaseRecord, notes_of_groups
-from sfumato.system.disk import is_address, replace_file
+from sfumato.system.address import is_address
+from sfumato.system.disk import replace_file
 from sfumato.system.errors import BadData, BadInput, UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.release_summary import Imprint

@@ -13,7 +13,7 @@ from sfumato.cli.main import run
 from sfumato.policy.reference import judge_data
 from sfumato.releases import certificate as manifest
 from sfumato.releases.targets import Store
-from sfumato.system.disk import Address
+from sfumato.system.address import Address
 from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from sfumato.system.memory import Memory
 from sfumato.table.source import open_source

@@ -26,8 +26,9 @@ from sfumato.releases.ledger.record import ReleaseRecord, check_links, check_rel
 from sfumato.releases.ledger.records import ERASURE, KEY, WITHDRAWAL, Entry
 from sfumato.releases.ledger.tables import ENTRIES, HEAD, STAGED
 from sfumato.releases.ledger.vault import Vault, unsigned_entries, unsigned_marks, unsigned_secrets, vault_of
+from sfumato.system.address import Address
 from sfumato.system.coins import Coins
-from sfumato.system.disk import Address, replace_file
+from sfumato.system.disk import replace_file
 from sfumato.system.errors import BadLedger, LedgerConflict, Unfinished, UsageError
 from sfumato.system.json_object import JsonMapping, JsonObject
 from sfumato.system.presentation.cards import Card, pluralize

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyarrow import ipc
 
-from sfumato.system.disk import POSTGRESQL, SQLITE, DatabaseAddress
+from sfumato.system.address import POSTGRESQL, SQLITE, DatabaseAddress
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import read_json
 from sfumato.table.cell_text import canonical, safe_name
