@@ -51,6 +51,8 @@ REHEARSALS = 20
 """How often values are dealt anew before it is decided how to group."""
 REHEARSALS_OF_SIZES = 4
 """How often that is done for each size of units."""
+FEW_PEOPLE = 5_000
+"""Of more people rehearsals lose nearly the same: no size is tried after one that loses more."""
 WORTH_BEING_BLIND = Fraction(5, 4)
 """Blind grouping is the default where it loses at most this many times as much as k-anonymity alone."""
 UNIT_SEARCHES = ("local", "mondrian")
@@ -779,7 +781,7 @@ def blind_groups(
         candidate = BlindGroups(table, aim, units, people, loss, plain, failures)
         if best is None or (failures, loss) < (best.failures, best.loss):
             best = candidate
-        elif loss > best.loss and not failures:
+        elif loss > best.loss and not failures and table.distinct > FEW_PEOPLE:
             break
     if best is None:
         return None
