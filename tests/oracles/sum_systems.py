@@ -3,8 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.verify.chain.proposals import SumSystem
-from sfumato.verify.chain.worlds import WorldEquations, components_of
+from sfumato.verify.chain.worlds import SumSystem, WorldEquations, components_of
 
 
 @st.composite
@@ -21,7 +20,7 @@ def systems(draw):
         )
     sums = [[r for r, row in enumerate(rows) if v in row] for v in range(count)]
     start = np.cumsum([0, *map(len, sums)]).astype(np.int64)
-    return SumSystem(start, np.array([r for some in sums for r in some], np.int64), total)
+    return SumSystem(np.arange(count), start, np.array([r for some in sums for r in some], np.int64), total)
 
 
 def solutions(system, low=None, high=None):
@@ -44,7 +43,7 @@ def solutions(system, low=None, high=None):
 
 
 def equations(system):
-    count = system.columns
+    count = len(system.columns)
     part = components_of(system.start, system.sums, len(system.total))
-    nothing, kind = np.zeros(count, np.int64), np.arange(len(system.total))
-    return WorldEquations(np.arange(count), nothing, system.start, system.sums, system.total, part, kind)
+    nothing = np.zeros(count, np.int64)
+    return WorldEquations(np.arange(count), nothing, system.start, system.sums, system.total, part)

@@ -247,19 +247,19 @@ def chain(tmp_path_factory):
     return ledger, found, home
 
 
-SOLVER = ("worlds.WorldBounds.narrow", "proposals.LinearSolver.propose", "worlds.world")
+CHECKS = ("worlds.WorldBounds.take", "worlds.SumSystem.is_world")
 
 
-def judged_a_chain(found, solver=SOLVER):
-    """The judge of chains and its solver were at work, and nothing else of ours."""
-    asked = ("ruling.judge_chain", "ruling.nodes_of", *solver)
+def judged_a_chain(found, checks=CHECKS):
+    """The judge of chains checked what it was handed, and nothing else of ours was at work."""
+    asked = ("ruling.ChainCase.rule", "ruling.nodes_of", *checks)
     assert {f"sfumato.verify.chain.{name}" for name in asked} <= found.functions
     assert found.foreign == set()
 
 
 def test_in_a_chain_of_three_releases(chain):
-    """The third is judged beside the second alone, which settled the first: two tables need no solver."""
-    judged_a_chain(chain[1], solver=("ruling.candidates_of_two",))
+    """The third is judged beside the second alone, which settled the first: two tables need no evidence."""
+    judged_a_chain(chain[1], checks=("ruling.candidates_of_two",))
 
 
 def test_in_protect_beside_two_earlier_releases(chain, tmp_path):
@@ -281,12 +281,13 @@ def test_in_an_audit_beside_all_releases(chain, kind):
 
 
 def test_a_judge_that_borrowed_from_the_search_would_be_caught(chain, monkeypatch):
-    def borrowed(documents, *more):
-        Chain.of([Imprint.from_dict(document) for document in documents])
-        return honest(documents, *more)
+    class Borrowed(ruling.RememberedRelease):
+        @classmethod
+        def of(cls, document):
+            Chain.of([Imprint.from_dict(document)])
+            return super().of(document)
 
-    honest = ruling.judge_chain
-    monkeypatch.setattr(ruling, "judge_chain", borrowed)
+    monkeypatch.setattr(ruling, "RememberedRelease", Borrowed)
     with recorded() as found:
         sf.audit(chain[2] / "2" / "data.csv", CHAIN, against=chain[0])
     assert {"sfumato.models.continuous.chain", "sfumato.table.release_summary"} <= found.foreign

@@ -270,8 +270,7 @@ def test_what_the_tables_leave_open_is_said(tmp_path, monkeypatch):
     for month in MONTHS[:2]:
         released(month, tmp_path)
     monkeypatch.setattr(chain_check, "proved_releases", lambda history, *_: (None,) * len(history))
-    monkeypatch.setattr("sfumato.verify.chain.worlds.BUDGET", 0)
-    monkeypatch.setattr("sfumato.verify.chain.worlds.WorldBounds._one_sum", lambda _: None)
+    monkeypatch.setattr("sfumato.models.continuous.evidence.WORK", 0)
     record = released(MONTHS[2], tmp_path).record
     [told] = record.verdicts
     assert told["holds"] is True and record.figures["open"] > 0

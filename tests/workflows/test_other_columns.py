@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from oracles.chain_rulings import judge_chain
 from sfumato.system.errors import RefusedByHistory
-from sfumato.verify.chain.ruling import judge_chain
 
 pytestmark = pytest.mark.slow
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sfumato.attacks.adversaries.chain import CorrespondenceAttack
 from sfumato.attacks.adversaries.posterior_belief import sought_columns
@@ -27,6 +28,7 @@ from sfumato.models.attack_contract import (
     strike_all,
     worst_first,
 )
+from sfumato.models.continuous.evidence import evidence_of
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, SfumatoError
 from sfumato.system.progress import Progress, one_step, silent
@@ -34,8 +36,12 @@ from sfumato.system.verdict import UNASKED, Finding, Verdict
 from sfumato.table.microdata import Microdata
 from sfumato.table.release_summary import Imprint, in_order_of_newest
 from sfumato.table.source import Source, open_source
-from sfumato.verify.chain.ruling import chain_verdict
+from sfumato.verify.chain.ruling import ChainCase
 
+if TYPE_CHECKING:
+    from sfumato.models.contract import CrossReleasePromise
+
+NO_JUDGE = "no second judge beside earlier releases"
 NOT_COMPARED = "the table cannot be held against the earlier releases"
 
 
@@ -159,15 +165,30 @@ def _strike(
     return [*joint_findings, *findings], failed
 
 
-def _decided(
-    verdicts: Sequence[Verdict],
-    releases: Sequence[Imprint],
-    policy: Policy,
-) -> tuple[Verdict, ...]:
+def judged_beside(
+    documents: Sequence[Mapping[str, Any]], promise: CrossReleasePromise, settled: Sequence[int | None] = ()
+) -> tuple[Verdict, int]:
+    """Returns the second judge's verdict on a promise beside earlier releases, and how many targets are open.
+
+    `documents` are what is remembered of all releases, oldest first, `settled` the judge's earlier rulings.
+    """
+    data = promise.judge_data()
+    k = dict(data["parameters"]).get("k")  # type: ignore[call-overload]  # plain data
+    if not isinstance(k, int):
+        return Verdict(str(promise), None, None, 0, evidence=promise.evidence, reason=NO_JUDGE), 1
+    case = ChainCase(documents, k, settled)
+    asked = case.question
+    if asked is None:
+        return case.verdict(data)
+    found = evidence_of(asked.start, asked.sums, asked.total, asked.component, asked.target, k)
+    return case.verdict(data, found)
+
+
+def _decided(verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy) -> tuple[Verdict, ...]:
     """Returns the verdicts, those on promises about several tables decided by the second judge."""
-    about_earlier = {str(p): p.judge_data() for p in policy.promises.cross_release}
+    about_earlier = {str(p): p for p in policy.promises.cross_release}
     documents = [release.as_dict() for release in releases] if about_earlier else []
     return tuple(
-        chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
+        judged_beside(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
         for v in verdicts
     )

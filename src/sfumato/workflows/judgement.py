@@ -77,11 +77,11 @@ def judged_in_chain(
     beside each of them, where it was asked then. A promise whose targets are partly open is not
     decided from the published tables.
     """
-    from sfumato.verify.chain.ruling import chain_verdict
+    from sfumato.attacks.chain_history import judged_beside
 
     verdicts, most = [], 0
     for promise in policy.promises.cross_release:
-        verdict, left_open = chain_verdict(documents, promise.judge_data(), settled)
+        verdict, left_open = judged_beside(documents, promise, settled)
         reason = f"beside {pluralize(len(documents) - 1, 'earlier release')}"
         if left_open:
             not_settled = f"{pluralize(left_open, 'target')} not settled from the tables alone"

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from oracles.chain_rulings import judge_chain
 from oracles.tiny_chains import chains, exact, releases, table
 from sfumato.attacks.chain import part_of_release, same_release
 from sfumato.attacks.correspondence import correspondence
@@ -16,7 +17,6 @@ from sfumato.system.errors import SfumatoError
 from sfumato.table.release_summary import in_key_order, in_order_of_newest
 from sfumato.verify.chain.releases import RememberedRelease, on_newest_trees
 from sfumato.verify.chain.releases import in_order_of_newest as in_order
-from sfumato.verify.chain.ruling import judge_chain
 
 pytestmark = pytest.mark.slow
 

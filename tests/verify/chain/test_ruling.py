@@ -10,17 +10,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from oracles.chain_rulings import judge_chain
 from oracles.tiny_chains import BITS, CUBE, chains, cut, exact, imprint, releases, two
+from sfumato.attacks.chain_history import judged_beside
+from sfumato.models.continuous import evidence
 from sfumato.models.continuous.promise import Continuous
-from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.table.cut import Cut
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.verify.chain import ruling as ruling_of
 from sfumato.verify.chain import ruling as two_releases
-from sfumato.verify.chain import worlds as world_bounds
 from sfumato.verify.chain import worlds as world_equations
-from sfumato.verify.chain.ruling import chain_verdict, judge_chain
 
 ANY_LENGTH = st.integers(1, 5).flatmap(lambda n: chains(count=n, rows=7, values=2))
 POLICY = {
@@ -61,29 +61,26 @@ def test_what_was_settled_before_leads_to_the_same_ruling(chain, k, data):
     assert got.least == whole.least or not whole.holds
 
 
-def test_people_whom_nothing_new_is_shown_of_are_not_judged_again(monkeypatch):
+def test_people_whom_nothing_new_is_shown_of_are_not_judged_again():
     trees, people, (one, *_) = CUBE
     both = [Cut.leaves(tree) for tree in trees]
     later = [(*p[:-1], p[-1] + t) for t in range(4) for p in people]
-    found, seen, judge = documents(trees, later, [both, one, one, one]), [], ruling_of._judge_tables
-    monkeypatch.setattr(
-        ruling_of, "_judge_tables", lambda tables, k: seen.append(len(tables)) or judge(tables, k)
-    )
-    for settled in ([None, None, None], [2, None, None], [1, 2, None], [2, 2, 1], [2, 2, 2]):
-        judge_chain(found, 2, settled)
-    assert seen == [4, 4, 3, 3, 2]
-    seen.clear()
-    judge_chain(documents(trees, later, [one, both, one, both]), 2, [2, 2, 2])  # the third shows less
-    assert seen == [3]
+    found = documents(trees, later, [both, one, one, one])
+
+    def judged(found, settled):
+        return len(ruling_of.ChainCase(found, 2, settled)._tables)
+
+    asked = ([None, None, None], [2, None, None], [1, 2, None], [2, 2, 1], [2, 2, 2])
+    assert [judged(found, settled) for settled in asked] == [4, 4, 3, 3, 2]
+    assert judged(documents(trees, later, [one, both, one, both]), [2, 2, 2]) == 3, "the third shows less"
 
 
 @given(st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=2)), st.integers(1, 4), st.data())
 def test_nothing_is_claimed_that_is_not_known(chain, k, data):
-    """However soon the budget is used up."""
+    """However soon the search for evidence gives up."""
     truth = exact(*chain)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(world_bounds, "BUDGET", data.draw(st.sampled_from([0, 1, 300, 1000])))
-        patch.setattr(world_bounds.WorldBounds, "_one_sum", lambda _: None)
+        patch.setattr(evidence, "WORK", data.draw(st.sampled_from([0, 1, 300, 1000])))
         got = judge_chain(documents(*chain), k)
     least = min(truth.values(), default=None)
     assert got.holds in (least is None or least >= k, None)
@@ -212,14 +209,27 @@ def test_without_key_columns_there_is_one_class():
 
 
 def test_the_verdict_of_a_promise():
-    said, left_open = chain_verdict(documents(*CUBE), Continuous(2).judge_data())
-    assert (said.promise, said.holds, said.measured, said.limit) == ("continuous, k = 2", False, 1, 2)
-    assert said.reason == "beside 2 other releases" and left_open == 0
-    pair, _ = chain_verdict(documents(*CUBE)[:2], Continuous(2).judge_data())
+    verdict, left_open = judged_beside(documents(*CUBE), Continuous(2))
+    assert (verdict.promise, verdict.holds, verdict.measured, verdict.limit) == (
+        "continuous, k = 2",
+        False,
+        1,
+        2,
+    )
+    assert verdict.reason == "beside 2 other releases" and left_open == 0
+    pair, _ = judged_beside(documents(*CUBE)[:2], Continuous(2))
     assert pair.reason == "beside 1 other release"
 
 
 def test_a_promise_without_a_number_is_not_decided():
-    told = {**KAnonymity(2).judge_data(), "parameters": {}}
-    said, left_open = chain_verdict(documents(*CUBE), told)
-    assert said.holds is None and "no second judge for k-anonymity" in said.reason and left_open
+    class NoNumber(Continuous):
+        def judge_data(self):
+            return {**super().judge_data(), "parameters": {}}
+
+    verdict, left_open = judged_beside(documents(*CUBE), NoNumber(2))
+    assert verdict.holds is None and "no second judge" in verdict.reason and left_open
+
+
+def test_without_evidence_three_releases_stay_open():
+    got = ruling_of.ChainCase(documents(*CUBE), 2).rule()
+    assert got.holds is None and got.open

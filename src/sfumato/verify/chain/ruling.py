@@ -3,12 +3,13 @@
 Whoever holds all releases knows somebody's classes and when they came. With matching value s, at most as many
 records can be theirs as people of that time, those classes and that value there are in some table of people
 that gives all published counts: a *world*. The sum over all values is how many candidates somebody keeps. One
-release and two are decided by a formula; for more, worlds are looked for (`world_bounds`).
+release and two are decided by a formula; for more, somebody hands over worlds and bounds, which are checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -30,9 +31,8 @@ from sfumato.verify.chain.releases import (
     text_marks,
     tuple_marks,
 )
-from sfumato.verify.chain.worlds import Chosen, TooLarge, WorldBounds, WorldEquations, blocks, no_world
+from sfumato.verify.chain.worlds import Evidence, TooLarge, WorldBounds, WorldEquations, blocks, no_world
 from sfumato.verify.policy_data import PromiseData
-from sfumato.verify.registry import undecided
 from sfumato.verify.tables import (
     NO_LIMIT,
     FileForm,
@@ -123,40 +123,62 @@ class ChainRuling:
     open: int
 
 
-def judge_chain(
-    documents: Sequence[Mapping[str, Any]], k: int, settled: Sequence[int | None] = ()
-) -> ChainRuling:
-    """Returns what releases, oldest first, leave to everybody; each is given as what is remembered of it.
+class ChainCase:
+    """Releases of a chain, oldest first, before the judge; each is given as what is remembered of it.
 
     `settled` are earlier rulings of this judge: the fewest candidates of anybody beside a release and all
     before it; `None` where that was not known. No release shows anything new of people who are in one that
     shows at least as much: from the last settled one on after which no other shows more, only people who came
-    later are looked at. Whether the fewest of an earlier ruling was exact, or a bound, is not known any more:
-    the number is not `certain` then.
+    later are looked at.
 
-    Raises `BadData` where a document is damaged, or no table of people gives the counts of all releases.
+    `question` is what has to be known of worlds; `None` where a formula decides, or it is too large.
+    Raises `BadData` where a document is damaged, or where one release contradicts another.
     """
-    tables = on_newest_trees([RememberedRelease.of(document) for document in documents])
-    start = _last_closing(tables, settled, k)
-    earlier = None if start is None else settled[start]
-    ruling = _judge_tables(tables[start or 0 :], k)
-    if earlier is None or ruling.least is None:
-        return ruling
-    return replace(ruling, least=min(earlier, ruling.least), certain=False)
 
+    def __init__(
+        self, documents: Sequence[Mapping[str, Any]], k: int, settled: Sequence[int | None] = ()
+    ) -> None:
+        tables = on_newest_trees([RememberedRelease.of(document) for document in documents])
+        start = _last_closing(tables, settled, k)
+        self.k, self._others = k, len(documents) - 1
+        self._earlier = None if start is None else settled[start]
+        self._tables = tables[start or 0 :]
+        self.question: WorldEquations | None = None
+        if len(self._tables) > 2:
+            with suppress(TooLarge):
+                self.question = WorldEquations.of(self._tables)
 
-def _judge_tables(tables: Sequence[ReleaseTable], k: int) -> ChainRuling:
-    """Returns what these releases leave to everybody, as if there were no others."""
-    if len(tables) <= 2:
-        exact = candidates_of_two(tables)
-        return _ruled(exact, exact, k)
-    try:
-        bounds = WorldBounds(WorldEquations.of(tables))
-    except TooLarge:
-        return ChainRuling(None, None, False, 0, 1)
-    bounds.narrow(lambda: doubtful(*bounds.between(), k)[bounds.equations.target])
-    bounds.narrow(lambda: _perhaps_lowest(*bounds.between())[bounds.equations.target])
-    return _ruled(*bounds.between(), k)
+    def rule(self, evidence: Evidence | None = None) -> ChainRuling:
+        """Returns what the releases leave to everybody, as far as the evidence shows.
+
+        Whether the fewest of an earlier ruling was exact, or a bound, is not known any more: the number is
+        not `certain` then. Raises `BadData` where no table of people gives the counts of all releases.
+        """
+        ruling = self._rule(evidence)
+        if self._earlier is None or ruling.least is None:
+            return ruling
+        return replace(ruling, least=min(self._earlier, ruling.least), certain=False)
+
+    def _rule(self, evidence: Evidence | None) -> ChainRuling:
+        if len(self._tables) <= 2:
+            exact = candidates_of_two(self._tables)
+            return _ruled(exact, exact, self.k)
+        if self.question is None:
+            return ChainRuling(None, None, False, 0, 1)
+        bounds = WorldBounds(self.question)
+        if evidence is not None:
+            bounds.take(evidence)
+        return _ruled(*bounds.between(), self.k)
+
+    def verdict(self, promise: Mapping[str, object], evidence: Evidence | None = None) -> tuple[Verdict, int]:
+        """Returns the verdict on a promise, given as its plain data, and how many targets stay open."""
+        judged, ruling = PromiseData(promise), self.rule(evidence)
+        bound = "" if ruling.certain else "; a bound, not the exact number"
+        reason = f"beside {self._others} other {'release' if self._others == 1 else 'releases'}{bound}"
+        verdict = Verdict(
+            str(judged), ruling.holds, ruling.least, self.k, evidence=judged.evidence, reason=reason
+        )
+        return verdict, ruling.open
 
 
 def _last_closing(tables: Sequence[ReleaseTable], settled: Sequence[int | None], k: int) -> int | None:
@@ -177,39 +199,10 @@ def _last_closing(tables: Sequence[ReleaseTable], settled: Sequence[int | None],
     return None
 
 
-def chain_verdict(
-    documents: Sequence[Mapping[str, Any]],
-    promise: Mapping[str, object],
-    settled: Sequence[int | None] = (),
-) -> tuple[Verdict, int]:
-    """Returns the verdict on a promise about earlier releases, given as its plain data, beside all of them.
-
-    Its k is what is judged; a promise that has none stays undecided. The number tells how many targets stay
-    open. `settled` are earlier rulings, as in `judge_chain`, and what that raises is raised here.
-    """
-    judged = PromiseData(promise)
-    k = judged.get("k")
-    if not isinstance(k, int):
-        return undecided(judged, f"no second judge for {judged.name} beside earlier releases"), 1
-    ruling = judge_chain(documents, k, settled)
-    bound = "" if ruling.certain else "; a bound, not the exact number"
-    others = len(documents) - 1
-    reason = f"beside {others} other {'release' if others == 1 else 'releases'}{bound}"
-    verdict = Verdict(str(judged), ruling.holds, ruling.least, k, evidence=judged.evidence, reason=reason)
-    return verdict, ruling.open
-
-
-def doubtful(least: Numbers, most: Numbers, k: int) -> Chosen:
+def doubtful(least: Numbers, most: Numbers, k: int) -> NDArray[np.bool_]:
     """Returns the targets of which it is not known whether they exist with fewer than k candidates."""
-    is_doubtful: Chosen = (least < k) & (most >= k) | (least == 0) & (most > 0)
+    is_doubtful: NDArray[np.bool_] = (least < k) & (most >= k) | (least == 0) & (most > 0)
     return is_doubtful
-
-
-def _perhaps_lowest(least: Numbers, most: Numbers) -> Chosen:
-    """Returns the targets that may keep fewer candidates than all that are known exactly."""
-    lowest = int(most[least > 0].min(initial=np.iinfo(np.int64).max))
-    is_lowest: Chosen = (least < most) & ((least < lowest) | (most == lowest))
-    return is_lowest
 
 
 def _ruled(least: Numbers, most: Numbers, k: int) -> ChainRuling:
