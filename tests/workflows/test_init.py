@@ -116,16 +116,19 @@ def test_questions_are_asked_on_a_terminal(sfumato, typed):
 
 
 def test_answered_questions_are_not_asked_again(sfumato, typed):
-    typed("since", "quarter", "2", "tension")
+    typed("since", "quarter", "1", "tension")
     flags = ("--row", "person", "--audience", "inside", "--again", "--rule", "5", "--out", "p.yaml")
     said = sfumato("init", "people.csv", *flags)
     assert said.code == 0, said.err
     assert "1 of 6" not in said.err and "2 of 6" not in said.err
     policy = sf.Policy.load("p.yaml")
     assert policy.columns["quarter"].role == "identifier"
-    assert [promise.name for promise in policy.promises.cross_release] == ["continuous"]
-    assert policy.recipients is not None and policy.chain is None
-    assert "whole columns (continuous)" in Path("p.yaml").read_text()
+    assert policy.recipients is None and policy.chain is not None
+    several = Intent(
+        RowMeaning.PERSON, Audience.INSIDE, Frequency.AGAIN, since="quarter", recipients=2, rule="5"
+    )
+    with pytest.raises(UsageError, match="versions for recipients are of one table"):
+        init(DraftEvidence.of("people.csv"), several)
 
 
 def test_somebody_who_walks_away_leaves_nothing_behind(sfumato, typed):

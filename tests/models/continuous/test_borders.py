@@ -24,6 +24,14 @@ def test_a_table_that_lacks_a_value_leaves_nobody_with_it():
     assert candidates_of(overlap, 0, alone).tolist() == [1]
 
 
+def test_every_release_is_looked_at_where_that_is_asked():
+    tree = two("a", "b")
+    people = [(leaf, 0, batch) for leaf in "ab" for batch in (1, 2, 3, 4)]
+    chain = Chain.of(releases((tree,), people, [[Cut.root(tree)]] * 4))
+    assert Overlap(chain, every=True).before(3) == [0, 1, 2]
+    assert Overlap(chain).before(3) == [2]
+
+
 @given(chains(count=3, rows=6), st.integers(1, 4))
 def test_tables_without_keys(chain, k):
     _, people, cuts = chain

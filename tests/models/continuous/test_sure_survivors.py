@@ -142,7 +142,7 @@ def test_how_likely_a_value_is_is_not_asked_of_what_may_survive(promise):
     """The largest counts that a cell can have are one world, and not the worst."""
     promises = bound(promise, releases(BITS, WITH_ANOTHER, HIDING[:2]))
     data, last = table(BITS, WITH_ANOTHER), {f"q{j}": c for j, c in enumerate(HIDING[2])}
-    with pytest.raises(UsageError, match="register alone"):
+    with pytest.raises(UsageError, match="not judged by `continuous`"):
         promises.of_table[0].verdict_on(data, last)
-    with pytest.raises(UsageError, match="register alone"):
+    with pytest.raises(UsageError, match="not judged by `continuous`"):
         promises.of_table[0].watch(data)

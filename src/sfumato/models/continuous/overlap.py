@@ -105,13 +105,16 @@ class Overlap:
 
     Releases hold more and more people, so not every one binds: of those from a time on, a release tells
     nothing more once an earlier one of them is as fine; of those before it, once a later one of them is.
-    Without `compose` earlier releases bind only the release that
+    `every` looks at all of them nevertheless. Without `compose` earlier releases bind only the release that
     somebody came with, as in the paper. Times that the same cuts bind are looked at together.
     """
 
-    def __init__(self, chain: Chain, *, compose: bool = True, shorter: Overlap | None = None) -> None:
+    def __init__(
+        self, chain: Chain, *, compose: bool = True, every: bool = False, shorter: Overlap | None = None
+    ) -> None:
         self.chain = chain
         self.compose = compose
+        self.every = every
         self._shorter = shorter
         self._fine: Detail = Detail(chain.trees) if shorter is None else shorter._fine
         self._cut = [self._fine.number(release.node_of) for release in chain.releases]
@@ -121,10 +124,12 @@ class Overlap:
     def followed_by(self, release: ClassTable) -> Overlap:
         """The same releases and one more; what is known of these serves again."""
         chain = replace(self.chain, releases=(*self.chain.releases, release))
-        return Overlap(chain, compose=self.compose, shorter=self)
+        return Overlap(chain, compose=self.compose, every=self.every, shorter=self)
 
     def later(self, time: int, stop: int) -> list[int]:
         """The releases after the one of this time that bind its people."""
+        if self.every:
+            return list(range(time + 1, stop))
         binding = [time]
         after = (places[bisect(places, time) :] for places in self._places)
         for j in sorted(places[0] for places in after if places and places[0] < stop):
@@ -134,6 +139,8 @@ class Overlap:
 
     def before(self, time: int) -> list[int]:
         """The releases that people of this time are not in, as far as they bind."""
+        if self.every:
+            return list(range(time))
         binding: list[int] = []
         before = (places[: bisect_left(places, time)] for places in self._places)
         for i in sorted((places[-1] for places in before if places), reverse=True):
