@@ -9,7 +9,7 @@ def evidence_for(question, k):
     if question is None:
         return None
     q = question
-    return evidence_of(q.start, q.sums, q.total, q.component, q.target, k)
+    return evidence_of(q.start, q.sums, q.total, q.component, q.kind, q.target, k)
 
 
 def judge_chain(documents, k, settled=()):

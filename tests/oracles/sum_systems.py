@@ -45,5 +45,5 @@ def solutions(system, low=None, high=None):
 def equations(system):
     count = len(system.columns)
     part = components_of(system.start, system.sums, len(system.total))
-    nothing = np.zeros(count, np.int64)
-    return WorldEquations(np.arange(count), nothing, system.start, system.sums, system.total, part)
+    nothing, kind = np.zeros(count, np.int64), np.arange(len(system.total))
+    return WorldEquations(np.arange(count), nothing, system.start, system.sums, system.total, part, kind)

@@ -180,7 +180,7 @@ def judged_beside(
     asked = case.question
     if asked is None:
         return case.verdict(data)
-    found = evidence_of(asked.start, asked.sums, asked.total, asked.component, asked.target, k)
+    found = evidence_of(asked.start, asked.sums, asked.total, asked.component, asked.kind, asked.target, k)
     return case.verdict(data, found)
 
 

@@ -33,7 +33,8 @@ class WorldEquations:
     """Unknown u is part of the sums `sums[start[u] : start[u + 1]]`; sum r comes to `total[r]`.
 
     `target[u]` numbers whom somebody can be after who is known by time and classes; `time[n]` is the time of
-    target n. Unknowns of different `component` share no sum, also not through others.
+    target n. Unknowns of different `component` share no sum, also not through others. `kind` is the release
+    that each sum is of, or another number; no unknown has two sums of one kind.
     """
 
     target: Numbers
@@ -42,6 +43,7 @@ class WorldEquations:
     sums: Numbers
     total: Numbers
     component: Numbers
+    kind: Numbers
 
     @property
     def owner(self) -> Numbers:
@@ -79,7 +81,8 @@ class WorldEquations:
         if np.any(total[unheard] > 0):
             raise no_world()
         component = components_of(start, sums, len(total))
-        return cls(target, np.concatenate(times), start, sums, total, component)
+        kind = np.repeat(np.arange(len(tables)), np.diff(offset))
+        return cls(target, np.concatenate(times), start, sums, total, component, kind)
 
 
 def no_world() -> BadData:
@@ -289,9 +292,9 @@ def components_of(start: Numbers, sums: Numbers, count: int) -> Numbers:
 #
 # Let x be amounts within low <= x <= high whose sums come to the totals b, and y any weights of the sums.
 # Then x[u] is the sum of y * b plus the sum over all unknowns v of d[v] * x[v], where d[v] is 1 if v = u,
-# else 0, less the weights of the sums that v is part of. Since d[v] * x[v] is at most the larger of d[v] * low[v]
-# and d[v] * high[v], this bounds x[u], whatever y is. Weights are whole numbers over a common one, so it is
-# exact. Whoever made the evidence is believed nothing: what does not add up is left aside.
+# else 0, less the weights of the sums that v is part of. Since d[v] * x[v] is at most the larger of
+# d[v] * low[v] and d[v] * high[v], this bounds x[u], whatever y is. Weights are whole numbers over a common
+# one, so it is exact. Whoever made the evidence is believed nothing: what does not add up is left aside.
 
 FITS = 1 << 62
 MOST_PARTS = 64
@@ -301,6 +304,13 @@ Weights = tuple[Numbers, int]
 Proof = tuple[int, Weights, int, Sequence["Proof"]]
 """The unknown that is bounded (-1: there is no world at all), weights of the sums of its component, and the
 unknown that is split (-1: none) with a proof for each amount that it can be, from 0 on."""
+
+
+def sums_of_components(equations: WorldEquations) -> Numbers:
+    """Returns how many sums each component has."""
+    of_sum = np.full(len(equations.total), -1, np.int64)
+    of_sum[equations.sums] = equations.component[equations.owner]
+    return np.bincount(of_sum[of_sum >= 0], minlength=int(equations.component.max(initial=-1)) + 1)
 
 
 class Evidence(Protocol):
@@ -385,6 +395,8 @@ class WorldBounds:
         count = int(equations.component.max(initial=-1)) + 1
         self._begin = np.searchsorted(equations.component[self._by_component], np.arange(count + 1))
         self._systems: dict[int, SumSystem] = {}
+        alone = sums_of_components(equations)[equations.component] == 1
+        self.least[alone] = self.most[alone]  # of one sum, all people may be in any of its unknowns
 
     def take(self, evidence: Evidence) -> None:
         """Takes over what can be checked; raises `BadData` where it turns out that there is no world."""
