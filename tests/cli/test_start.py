@@ -148,7 +148,7 @@ def test_a_verb_loads_no_room_that_it_does_not_need(loaded, verb):
 
 
 SELDOM = ["polars", "pandas", "narwhals", "rich", "scipy.linalg", "sqlalchemy", "cryptography"]
-SELDOM += ["highspy", "pyarrow.parquet", "pyarrow.dataset", "pyarrow.fs", "ssl", "xml.sax", "numba.np.linalg"]
+SELDOM += ["pyarrow.parquet", "pyarrow.dataset", "pyarrow.fs", "ssl", "xml.sax", "numba.np.linalg"]
 SELDOM += ["pydantic", "coverage", "scipy", "yaml", "numba.np.arrayobj"]
 SELDOM += ["sfumato.table.reading.spreadsheet", "sfumato.table.reading.statistics"]
 """Libraries, and parts of them, that take long to load and that a CSV file does not need."""

@@ -29,7 +29,7 @@ Proof = tuple[int, Weights, int, tuple["Proof", ...]]
 """The unknown that is bounded (-1: there is no world at all), weights, and the unknown that is split (-1:
 none) with a proof for each amount from 0 on."""
 
-WORK = 400_000_000
+WORK = 1_000_000_000
 """So many entries of tableaus are changed, for all components together."""
 LARGEST_TABLEAU = 8_000_000
 LARGEST_ENTRY = 1 << 30
