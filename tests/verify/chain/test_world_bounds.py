@@ -125,19 +125,21 @@ def test_sums_that_contradict_each_other_have_no_solution():
 
 
 def test_a_bound_that_whole_numbers_do_not_reach_is_lowered_by_dividing():
-    """A fourth number beside the three, in a sum with each: two of them and one, or none."""
-    rows = [{0, 1, 3}, {1, 2, 3}, {0, 2, 3}]
-    sums = [[r for r, row in enumerate(rows) if v in row] for v in range(4)]
+    """The best corner of some unknown is in fractions, and no world is as good."""
+    rows = [{0, 1, 2, 4}, {2, 5, 6}, {2, 3, 5}, {0, 1, 3, 4, 5, 6}]
+    sums = [[r for r, row in enumerate(rows) if v in row] for v in range(7)]
     start = np.cumsum([0, *map(len, sums)])
-    system = SumSystem(np.arange(4), start, np.concatenate(sums), np.full(3, 3, np.int64))
-    asked = equations(system)
-    evidence = evidence_for(asked, EVERYTHING)
-    assert any(proof[2] >= 0 for _, proof in evidence.proofs)
+    system = SumSystem(np.arange(7), start, np.concatenate(sums), np.array([4, 3, 4, 6]))
+    evidence = evidence_for(equations(system), EVERYTHING)
+    whole = next(proof for _, proof in evidence.proofs if proof[2] >= 0)
     found, truth = narrowed(system, evidence), solutions(system).max(axis=0)
     assert (found.least <= truth).all() and (truth <= found.most).all()
-    whole = next(proof for _, proof in evidence.proofs if proof[2] >= 0)
+    nothing, high = np.zeros(7, np.int64), caps(system)
+    assert system.bound(whole[0], whole, nothing, high) == truth[whole[0]]
     less = (*whole[:3], whole[3][:-1])
-    assert system.bound(whole[0], less, np.zeros(4, np.int64), caps(system)) == caps(system)[whole[0]]
+    assert system.bound(whole[0], less, nothing, high) == high[whole[0]], (
+        "a proof that lacks a part proves nothing"
+    )
 
 
 def test_what_takes_too_long_stays_open(monkeypatch):
