@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles.chain_rulings import evidence_for
 from oracles.sum_systems import equations, solutions, systems
 from sfumato.models.continuous import evidence as search
-from sfumato.models.continuous.evidence import Evidence
+from sfumato.models.continuous.evidence import WorldEvidence
 from sfumato.system.errors import BadData
 from sfumato.verify.chain.worlds import SumSystem, WorldBounds
 
@@ -92,7 +92,7 @@ def lies(seed, system):
     worlds = [
         (int(random.integers(0, 3)), random.integers(-1, 4, random.integers(1, count + 1))) for _ in range(9)
     ]
-    return Evidence(worlds, [(int(random.integers(0, 3)), proof()) for _ in range(9)])
+    return WorldEvidence(worlds, [(int(random.integers(0, 3)), proof()) for _ in range(9)])
 
 
 @MANY

@@ -155,7 +155,7 @@ class _Tableau:
 
 
 @dataclass
-class Evidence:
+class WorldEvidence:
     """Worlds, component by component (its number, and the amounts of its unknowns, ascending), and proofs."""
 
     worlds: list[tuple[int, Numbers]]
@@ -191,7 +191,7 @@ class _Search:
         alone = np.bincount(of_sum[of_sum >= 0], minlength=int(component.max(initial=-1)) + 1) == 1
         self.least[alone[component]] = self.most[alone[component]]  # whoever looks at one sum sees this
         self.gave_up = np.zeros(len(component), dtype=bool)
-        self.found = Evidence([], [])
+        self.found = WorldEvidence([], [])
         self._work = _Work()
 
     def narrow(self, goal: Callable[[], Chosen]) -> None:
@@ -400,7 +400,7 @@ def evidence_of(
     kind: Numbers,
     target: Numbers,
     k: int,
-) -> Evidence:
+) -> WorldEvidence:
     """Returns evidence of whether every target that exists keeps k candidates, and of the fewest of any.
 
     A target keeps as many candidates as its unknowns can be at most, each in a world of its own.

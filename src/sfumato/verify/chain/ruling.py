@@ -31,7 +31,14 @@ from sfumato.verify.chain.releases import (
     text_marks,
     tuple_marks,
 )
-from sfumato.verify.chain.worlds import Evidence, TooLarge, WorldBounds, WorldEquations, blocks, no_world
+from sfumato.verify.chain.worlds import (
+    HandedEvidence,
+    TooLarge,
+    WorldBounds,
+    WorldEquations,
+    blocks,
+    no_world,
+)
 from sfumato.verify.policy_data import PromiseData
 from sfumato.verify.tables import (
     NO_LIMIT,
@@ -148,7 +155,7 @@ class ChainCase:
             with suppress(TooLarge):
                 self.question = WorldEquations.of(self._tables)
 
-    def rule(self, evidence: Evidence | None = None) -> ChainRuling:
+    def rule(self, evidence: HandedEvidence | None = None) -> ChainRuling:
         """Returns what the releases leave to everybody, as far as the evidence shows.
 
         Whether the fewest of an earlier ruling was exact, or a bound, is not known any more: the number is
@@ -159,7 +166,7 @@ class ChainCase:
             return ruling
         return replace(ruling, least=min(self._earlier, ruling.least), certain=False)
 
-    def _rule(self, evidence: Evidence | None) -> ChainRuling:
+    def _rule(self, evidence: HandedEvidence | None) -> ChainRuling:
         if len(self._tables) <= 2:
             exact = candidates_of_two(self._tables)
             return _ruled(exact, exact, self.k)
@@ -170,7 +177,9 @@ class ChainCase:
             bounds.take(evidence)
         return _ruled(*bounds.between(), self.k)
 
-    def verdict(self, promise: Mapping[str, object], evidence: Evidence | None = None) -> tuple[Verdict, int]:
+    def verdict(
+        self, promise: Mapping[str, object], evidence: HandedEvidence | None = None
+    ) -> tuple[Verdict, int]:
         """Returns the verdict on a promise, given as its plain data, and how many targets stay open."""
         judged, ruling = PromiseData(promise), self.rule(evidence)
         bound = "" if ruling.certain else "; a bound, not the exact number"

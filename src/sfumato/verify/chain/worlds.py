@@ -313,7 +313,7 @@ def sums_of_components(equations: WorldEquations) -> Numbers:
     return np.bincount(of_sum[of_sum >= 0], minlength=int(equations.component.max(initial=-1)) + 1)
 
 
-class Evidence(Protocol):
+class HandedEvidence(Protocol):
     """What somebody hands over about worlds, component by component; unknowns and sums of each ascend.
 
     `worlds` are amounts of the unknowns, `proofs` say how much one of them is at most.
@@ -398,7 +398,7 @@ class WorldBounds:
         alone = sums_of_components(equations)[equations.component] == 1
         self.least[alone] = self.most[alone]  # of one sum, all people may be in any of its unknowns
 
-    def take(self, evidence: Evidence) -> None:
+    def take(self, evidence: HandedEvidence) -> None:
         """Takes over what can be checked; raises `BadData` where it turns out that there is no world."""
         for number, amounts in evidence.worlds:
             system = self._system(number)
