@@ -1,8 +1,9 @@
-"""The adversaries: what each attack knows, seeks and threatens, as the attacks themselves say it."""
+"""The adversaries: what each attack knows and seeks, and whom certificates name whom no promise stops."""
 
 from __future__ import annotations
 
 from sfumato.models.attack_contract import built_in, make
+from sfumato.releases.certificate import STATED
 
 
 def adversaries_table() -> str:
@@ -12,4 +13,14 @@ def adversaries_table() -> str:
         attack = make(name)
         threatened = ", ".join(f"`{promise}`" for promise in attack.threatens)
         lines.append(f"| `{name}` | {attack.knows} | {attack.seeks} | {attack.succeeds} | {threatened} |")
+    return "\n".join(lines)
+
+
+def stated_table() -> str:
+    """Returns whom certificates name, with the sentence, its state, and where it is said."""
+    lines = ["| somebody who | what holds | state | said where there are |", "|---|---|---|---|"]
+    for told in STATED:
+        state = f"{told.state} (`{'`, `'.join(told.by)}`)" if told.by else told.state
+        sentence = told.sentence.format(refused="n times")
+        lines.append(f"| {told.who} | {sentence} | {state} | {told.applies.words} |")
     return "\n".join(lines)

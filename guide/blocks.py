@@ -37,6 +37,7 @@ MAKERS = {
     "policy keys": policy_keys.keys_table,
     "policy examples": policy_keys.example_policies,
     "file endings": format_table.endings_table,
+    "adversaries of certificates": adversary_table.stated_table,
     "adversaries": adversary_table.adversaries_table,
     "presets": preset_table.presets_table,
     "ready taxonomies": ready_table.ready_sections,

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
+import sfumato as sf
 from faults.made_up import release
-from sfumato.releases.certificate import examine
+from sfumato.models.attack_contract import built_in, on_request
+from sfumato.policy.person import PersonRule
+from sfumato.releases.certificate import (
+    STATED,
+    Circumstances,
+    examine,
+    read_certificate,
+    stated_adversaries,
+)
 from sfumato.releases.ledger.keys import public_keys
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.system.errors import BadData, BadLedger
+from sfumato.system.errors import BadData, BadLedger, Infeasible
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +137,112 @@ def test_it_says_nothing_that_only_the_ledger_may_know(published):
     folder, _ = published
     text = (folder / "certificate.json").read_text(encoding="utf-8")
     assert all(word not in text for word in ("loss", "suppressed", "memory", "salt", "cuts", "taxonomies"))
+
+
+# -- adversaries whom no promise stops: each is named where it applies, and nowhere else ------------------
+
+COLUMNS = {
+    "who": {"role": "identifier"},
+    "age": {"role": "quasi", "taxonomy": {"intervals": [5, 10], "from": 0, "to": 80}},
+}
+SECRET = {"s": {"role": "sensitive"}}
+KEPT = {"p": {"role": "insensitive"}}
+K, L = {"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "s", "l": 2}}
+CLOSE = {"t-closeness": {"of": "s", "t": "1/2", "reference": {"x": 1, "y": 1}}}
+
+
+def policy(*promises, columns=COLUMNS, **words):
+    return sf.Policy.from_dict({"columns": columns, "promises": list(promises), **words})
+
+
+PLAIN = policy(K)
+VALUES = policy(K, L, columns=COLUMNS | SECRET)
+GROUPS = policy(K, L, columns=COLUMNS | SECRET, person="who", chain={})
+ROWS = policy(K, columns=COLUMNS | KEPT, person={"column": "who", "rows": "all"})
+
+
+@pytest.mark.parametrize(
+    ("who", "there", "absent"),
+    [
+        ("knows how sensitive values", Circumstances(VALUES), Circumstances(PLAIN)),
+        ("knows facts", Circumstances(ROWS), Circumstances(PLAIN)),
+        ("knows how insensitive columns", Circumstances(ROWS), Circumstances(VALUES)),
+        ("knows one unchanged value", Circumstances(ROWS), Circumstances(PLAIN)),
+        ("knows families", Circumstances(VALUES), Circumstances(PLAIN)),
+        ("sees who came", Circumstances(GROUPS), Circumstances(VALUES)),
+        ("knows values of other members", Circumstances(VALUES), Circumstances(PLAIN)),
+        ("is a member of a group that was joined", Circumstances(GROUPS, {"blind"}), Circumstances(GROUPS)),
+        ("knows that rows of a person agree", Circumstances(ROWS), Circumstances(GROUPS)),
+        ("asks what somebody ever had", Circumstances(ROWS), Circumstances(GROUPS)),
+        ("heard that a release was refused", Circumstances(VALUES, refused=1), Circumstances(VALUES)),
+        ("knows the program", Circumstances(GROUPS, {"blind", "informed"}), Circumstances(GROUPS, {"blind"})),
+        (
+            "takes different values",
+            Circumstances(VALUES),
+            Circumstances(policy(K, CLOSE, columns=COLUMNS | SECRET)),
+        ),
+        ("holds some versions", Circumstances(VALUES, recipients=2), Circumstances(VALUES)),
+        ("has the owner's files", Circumstances(GROUPS), Circumstances(VALUES)),
+    ],
+)
+def test_each_sentence_is_said_where_it_applies(who, there, absent):
+    (adversary,) = [told for told in STATED if told.who.startswith(who)]
+    assert adversary.document(there) in stated_adversaries(there)
+    assert adversary.who not in {told["who"] for told in stated_adversaries(absent)}
+
+
+def test_some_are_named_always_and_every_sentence_is_tried():
+    always = {told["who"] for told in stated_adversaries(Circumstances(PLAIN))}
+    assert always == {told.who for told in STATED if told.applies.words == "every release"}
+    assert (len(always), len(STATED)) == (3, 18)
+
+
+def test_k_alone_says_nothing_of_the_program():
+    who = {
+        told["who"]
+        for told in stated_adversaries(Circumstances(replace(ROWS, person=None, people=PersonRule())))
+    }
+    assert "knows the program" not in who and "knows that rows of a person agree" not in who
+
+
+def test_whoever_is_measured_is_measured_by_an_attack_that_there_is():
+    attacks = {*built_in(), *on_request(), "definetti", "relink", "recurrent"}
+    assert {name for told in STATED for name in told.by} <= attacks
+    assert {told.state for told in STATED} == {"measured", "said", "not covered"}
+
+
+def released(tmp_path, rows, rules, **words):
+    ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
+    return sf.release(
+        rows, rules, ledger=ledger, into=tmp_path / f"r{len(list(tmp_path.iterdir()))}", **words
+    )
+
+
+def frame(values):
+    ages = [str(20 + 7 * i % 40) for i in range(len(values))]
+    return pl.DataFrame({"who": [f"p{i}" for i in range(len(values))], "age": ages, "s": list(values)})
+
+
+def test_a_refusal_is_counted_and_the_certificate_says_how_often(tmp_path):
+    people = frame("xxxxxxxy")
+    with pytest.raises(Infeasible):
+        released(tmp_path, people, policy(K, {"l-diversity": {"of": "s", "l": 3}}, columns=COLUMNS | SECRET))
+    with pytest.raises(Infeasible):
+        released(tmp_path, people, policy({"k-anonymity": {"k": 20}}, columns=COLUMNS | SECRET))
+    receipt = released(tmp_path, people, VALUES)
+    told = sentences(receipt)
+    assert "A release of this table was refused 1 time before this one" in told
+    assert "refused" not in sentences(released(tmp_path, frame("xyxyxyxy"), VALUES, chain="others"))
+
+
+def sentences(receipt):
+    body = read_certificate(receipt.certificate)["entry"]["body"]
+    return " ".join(told["sentence"] for told in body["adversaries"])
+
+
+def test_reports_list_whom_the_certificate_names(tmp_path):
+    receipt = released(tmp_path, frame("xyxyxyxy"), VALUES)
+    for audience in ("internal", "public"):
+        page = sf.report(receipt, VALUES, audience=audience).html
+        assert "Adversaries whom no promise stops" in page and "This is not differential privacy." in page
+    assert "names 12 adversaries" not in page

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sfumato.system.errors import BadData, BadPolicy, Infeasible, RefusedByHistory
+import sfumato as sf
+from sfumato.system.errors import BadData, BadPolicy, Infeasible, RefusedByHistory, UsageError
 from workflows.groups_chain import release, rows
 from workflows.visitors import FIRST, RETURNED, SECOND, policy, table, visits
 
@@ -166,3 +167,38 @@ def test_newcomers_who_cannot_be_put_into_groups_are_said_so(release):
 def test_a_column_that_is_called_as_ours_is_refused(release):
     with pytest.raises(BadPolicy, match="tells bare rows from others"):
         release(table(FIRST), policy(columns={"bare_row": {"role": "insensitive"}}, by="day"))
+
+
+# -- reports, and what is still told of the tables ---------------------------------------------------------
+
+
+def test_a_report_of_a_release_tells_who_came_and_who_left(release):
+    release(table(FIRST), policy(by="day"))
+    receipt = release(table(FIRST[:30], RETURNED, SECOND), policy(by="day"))
+    page = sf.report(receipt, policy(by="day"), ledger=release.url).html
+    for said in (
+        "20 people are new",
+        "of earlier releases are not in this table and stay in it",
+        "values of 8 further rows are not shown",
+        "earlier rows stay as they were published: holds, by the certificate",
+        "Adversaries whom no promise stops",
+    ):
+        assert said in page, said
+    assert "20 people are new" in sf.report(receipt.record.number, ledger=release.url).html
+    assert "20 people are new" not in sf.report(receipt, policy(by="day"), audience="public").html
+
+
+def test_a_release_is_compared_with_the_tables_it_was_made_from(release):
+    release(table(FIRST), policy(by="day"))
+    receipt = release(table(SECOND, RETURNED), policy(by="day"))
+    file = receipt.folder / "data.csv"
+    use = sf.compare(table(FIRST, SECOND, RETURNED), file, policy(by="day"))
+    assert use.table.rows == 60 and use.table.published == 60 - use.table.suppressed
+    assert any("8 further rows are left aside" in note for note in use.notes)
+    with pytest.raises(BadData, match="the safe table has"):
+        sf.compare(table(SECOND, RETURNED), file, policy(by="day"))
+    others = table(FIRST, SECOND).with_columns(illness=pl.lit("flu"))
+    with pytest.raises(UsageError, match="rows of the file are not in this table"):
+        sf.compare(others, file, policy(by="day"))
+    report = sf.report(receipt, policy(by="day"), original=table(FIRST, SECOND, RETURNED))
+    assert "cells that" in report.html

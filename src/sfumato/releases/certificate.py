@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.policy.policy import Policy
 from sfumato.releases.ledger.keys import DatedKey, canonical
 from sfumato.releases.ledger.record import REMARKS
 from sfumato.releases.ledger.records import WITHDRAWAL, Entry, seal_fault
@@ -15,6 +16,7 @@ from sfumato.system.disk import LARGEST_NOTE, digest_of, read_document
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import JsonMapping, JsonObject, read_json
 from sfumato.system.presentation.cards import Card
+from sfumato.table.microdata import Role
 from sfumato.verify.tables import FileForm, header, rows
 
 # Manifests: the files that make up a release, so that a reader can tell a whole one from a cut one.
@@ -225,8 +227,15 @@ class Examination:
                 bool(entry["body"].get("imported")),
             ),
             *entry["body"].get("states", ()),
+            *_of_adversaries(entry["body"].get("adversaries", ())),
         )
         return Card(title, lines, notes)
+
+
+def _of_adversaries(stated: Sequence[JsonMapping]) -> Iterator[str]:
+    """Yields in a line that adversaries are named whom no promise stops."""
+    if stated:
+        yield f"names {len(stated)} adversaries whom no promise stops: --json and reports list them"
 
 
 def _signer_faults(entry: JsonMapping, keys: Sequence[DatedKey]) -> Iterator[str]:
@@ -305,3 +314,219 @@ def examine(
         faults += manifest_faults(file.parent, named)
         faults += strange_files(file.parent, named, {MANIFEST, file.name})
     return Examination(content, key is not None, tuple(faults))
+
+
+# Adversaries that no promise stops: the one list behind certificates, reports and limitations.
+
+BLIND, INFORMED = "blind", "informed"
+MEASURED = "measured"
+SAID = "said"
+NOT_COVERED = "not covered"
+CLOSENESS = ("t-closeness", "beta-likeness")
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What decides which sentences a release needs.
+
+    `grouping` says how people were put together, in this release and in those before (`BLIND`, `INFORMED`),
+    `recipients` for how many the table is released, `refused` how often a release of it was refused before.
+    """
+
+    policy: Policy
+    grouping: Collection[str] = (INFORMED,)
+    recipients: int = 1
+    refused: int = 0
+
+    def has(self, role: Role) -> bool:
+        """Whether columns of this role are published."""
+        return any(self.policy.columns[name].role is role for name in self.policy.published)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether anything is published as it is."""
+        return any(not self.policy.columns[name].role.is_key for name in self.policy.published)
+
+    @property
+    def values(self) -> bool:
+        """Whether a promise is about more than how many people a class has."""
+        return any(not promise.by_size for promise in self.policy.promises)
+
+    @property
+    def close(self) -> bool:
+        """Whether closeness of classes to the table is promised."""
+        return any(promise.name in CLOSENESS for promise in self.policy.promises)
+
+    @property
+    def several_rows(self) -> bool:
+        """Whether several rows of a person show values."""
+        return self.policy.person is not None and self.policy.people.rows != 1
+
+
+@dataclass(frozen=True)
+class Applies:
+    """Where a sentence is said: in words, and as a test."""
+
+    words: str
+    test: Callable[[Circumstances], bool]
+
+
+ALWAYS = Applies("every release", lambda _: True)
+UNCHANGED = Applies("sensitive or insensitive columns", lambda case: case.unchanged)
+SENSITIVE = Applies("sensitive columns", lambda case: case.has(Role.SENSITIVE))
+INSENSITIVE = Applies("insensitive columns", lambda case: case.has(Role.INSENSITIVE))
+SERIES = Applies("chains", lambda case: case.policy.chain is not None or case.policy.promises.looks_back)
+OF_GROUPS = Applies("chains of groups", lambda case: case.policy.chain is not None)
+JOINED = Applies("blind groups, promises about values", lambda case: BLIND in case.grouping and case.values)
+LOOKED_AT = Applies(
+    "promises about values, groups not blind", lambda case: INFORMED in case.grouping and case.values
+)
+SEVERAL_ROWS = Applies(
+    "several rows of a person show values", lambda case: case.several_rows and case.unchanged
+)
+REFUSED = Applies("refused before", lambda case: case.refused > 0)
+APART = Applies("no promise of closeness", lambda case: case.has(Role.SENSITIVE) and not case.close)
+VERSIONS = Applies("several recipients", lambda case: case.recipients > 1)
+
+
+@dataclass(frozen=True)
+class StatedAdversary:
+    """Somebody who may learn more than is promised, in a sentence; `by` names the attacks that measure it."""
+
+    who: str
+    sentence: str
+    applies: Applies
+    by: Sequence[str] = ()
+    covered: bool = True
+
+    @property
+    def state(self) -> str:
+        """Whether it is measured, said, or not covered."""
+        return MEASURED if self.by else SAID if self.covered else NOT_COVERED
+
+    def document(self, case: Circumstances) -> JsonMapping:
+        """Returns it as a certificate has it."""
+        times = f"{case.refused} {'time' if case.refused == 1 else 'times'}"
+        measured = {"by": [*self.by]} if self.by else {}
+        return {
+            "who": self.who,
+            "state": self.state,
+            "sentence": self.sentence.format(refused=times),
+            **measured,
+        }
+
+
+STATED = (
+    StatedAdversary(
+        "knows how sensitive values follow from quasi-identifiers",
+        "A value that follows from quasi-identifiers is guessed by whoever learns the rule, whether the"
+        " person is in the table or not.",
+        SENSITIVE,
+        ("definetti",),
+    ),
+    StatedAdversary(
+        "knows facts that tell the members of a class apart",
+        "Nothing outside the table may tell the members of a class apart: a value that one of them cannot"
+        " have, or the number of their visits, makes values of the others likelier.",
+        UNCHANGED,
+        covered=False,
+    ),
+    StatedAdversary(
+        "knows how insensitive columns follow from quasi-identifiers",
+        "An insensitive column that follows from quasi-identifiers helps to find a person's row in its"
+        " class. What others may know of a person has to be a quasi-identifier.",
+        INSENSITIVE,
+        ("relink",),
+    ),
+    StatedAdversary(
+        "knows one unchanged value of a person",
+        "Whoever knows one sensitive or insensitive value of a person may find the row and read its other"
+        " values.",
+        UNCHANGED,
+    ),
+    StatedAdversary(
+        "has tables of other owners or ledgers",
+        "Only the releases of this ledger were held against each other. Tables of the same people from"
+        " elsewhere may tell more together with this one.",
+        ALWAYS,
+        ("composition",),
+    ),
+    StatedAdversary(
+        "knows families or infections",
+        "People whose values go together, such as a family or an outbreak, may fill one class.",
+        UNCHANGED,
+    ),
+    StatedAdversary(
+        "sees who came, who went and who was erased",
+        "The release in which somebody came, went or was taken out can be told from the files. Whoever"
+        " leaves because of a value tells it.",
+        SERIES,
+    ),
+    StatedAdversary(
+        "knows values of other members of a class, their own included",
+        "Whoever knows the values of b members of a class, their own included, faces its other rows: k -"
+        " b of them, and no diversity is promised of these.",
+        UNCHANGED,
+    ),
+    StatedAdversary(
+        "is a member of a group that was joined",
+        "Groups that broke a promise were joined with others. A member of a joined group may conclude"
+        " more from their own value than the other rows show.",
+        JOINED,
+    ),
+    StatedAdversary(
+        "knows that rows of a person agree",
+        "Several rows of a person show values. Whoever knows that two of them agree may find both.",
+        SEVERAL_ROWS,
+        ("recurrent",),
+    ),
+    StatedAdversary(
+        "asks what somebody ever had",
+        "Limits hold for one row. Over m rows of a person, a value may be up to m times as likely to"
+        " occur once.",
+        SEVERAL_ROWS,
+    ),
+    StatedAdversary(
+        "heard that a release was refused",
+        "A release of this table was refused {refused} before this one. Whoever learns of a refusal may"
+        " learn that people in it broke a promise.",
+        REFUSED,
+    ),
+    StatedAdversary(
+        "knows the program",
+        "Sensitive values were looked at when classes were made. Whoever knows the program may conclude"
+        " something from the classes that were not made.",
+        LOOKED_AT,
+        ("minimality",),
+    ),
+    StatedAdversary(
+        "takes different values for the same",
+        "Different values may mean the same, such as three kinds of cancer, and a class may differ from"
+        " the table: closeness is not promised.",
+        APART,
+        ("skewness",),
+    ),
+    StatedAdversary(
+        "holds some versions and does not know what the others promise",
+        "Whoever holds some versions, and does not know that every class keeps the promises, may believe"
+        " more than any class shows.",
+        VERSIONS,
+    ),
+    StatedAdversary(
+        "has the owner's files",
+        "Whoever has the base of the chain and the key of the ledger reads every row, and knows how"
+        " groups were drawn.",
+        OF_GROUPS,
+    ),
+    StatedAdversary(
+        "wants to know quasi-identifiers, or who is in the table",
+        "Quasi-identifiers are generalized and not hidden, and neither is it who is in the table.",
+        ALWAYS,
+    ),
+    StatedAdversary("knows anything else", "This is not differential privacy.", ALWAYS),
+)
+
+
+def stated_adversaries(case: Circumstances) -> list[JsonMapping]:
+    """Returns what has to be said beside a release, as its certificate has it."""
+    return [adversary.document(case) for adversary in STATED if adversary.applies.test(case)]

@@ -229,7 +229,7 @@ def _governance(evidence: InternalEvidence, written_at: str, fingerprint: str) -
     blocks: list[Block] = [parts.facts(pairs)]
     if certified is not None:
         blocks.append(Callout(Phrase(W.CERTIFIED), "open"))
-    blocks += [*parts.limits(), Signatures([Phrase(W.SIGN_OFFICER), Phrase(W.SIGN_OWNER)])]
+    blocks += [*parts.limits(certified), Signatures([Phrase(W.SIGN_OFFICER), Phrase(W.SIGN_OWNER)])]
     if evidence.policy is not None:
         blocks += [Heading(Phrase(W.POLICY_TEXT)), Verbatim(evidence.policy.to_yaml())]
     return Section(Phrase(W.GOVERNANCE), blocks, Phrase(W.GOVERNANCE_LEAD))

@@ -105,6 +105,7 @@ def _of_the_certificate(evidence: PublishedEvidence) -> Iterator[str]:
     yield from (certified.chain, certified.released, certified.hash, certified.signer, certified.manifest)
     yield from (f"{certified.sequence:,}", f"{certified.number:,}")
     yield certified.recipient or ""
+    yield from (str(told[key]) for told in certified.adversaries for key in ("who", "state", "sentence"))
     yield ", ".join(f"{name} {number}" for name, number in certified.versions.items())
 
 
@@ -256,7 +257,7 @@ def _governance(evidence: PublishedEvidence, written_at: str, fingerprint: str) 
     blocks: list[Block] = [
         parts.facts(pairs),
         Callout(Phrase(W.UNSIGNED if certified is None else W.CERTIFIED), "open"),
-        *parts.limits(),
+        *parts.limits(certified),
         Paragraph(Phrase(W.PUBLIC_NOTE), small=True),
         Signatures([Phrase(W.SIGN_OFFICER), Phrase(W.SIGN_OWNER)]),
     ]

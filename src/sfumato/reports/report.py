@@ -158,6 +158,7 @@ class Certified:
     policy: str
     versions: Mapping[str, str]
     verdicts: Sequence[JsonMapping]
+    adversaries: Sequence[JsonMapping] = ()
 
     @property
     def released(self) -> str:
@@ -390,6 +391,10 @@ class ReportWords(StrEnum):
     CERTIFIED = (
         "The files are those of the certificate; compare the key with the publisher's before trusting it."
     )
+    BEYOND = "Adversaries whom no promise stops"
+    SOMEBODY_WHO = "Somebody who"
+    STATE = "state"
+    WHAT_HOLDS = "what holds"
     LIMITS = "Limits of this report"
     LIMIT_KNOWLEDGE = (
         "It speaks of attackers who know what is named here. Whoever knows more may get further."
@@ -523,8 +528,8 @@ def certificate_facts(certified: Certified | None) -> list[tuple[Text, Text]]:
     return pairs + ([(Phrase(ReportWords.RECIPIENT), certified.recipient)] if certified.recipient else [])
 
 
-def limits() -> list[Block]:
-    """Returns what a report does not say, whatever it is about."""
+def limits(certified: Certified | None) -> list[Block]:
+    """Returns what a report does not say, and whom the certificate names whom no promise stops."""
     words = (
         ReportWords.LIMIT_KNOWLEDGE,
         ReportWords.LIMIT_OTHERS,
@@ -532,7 +537,13 @@ def limits() -> list[Block]:
         ReportWords.LIMIT_LAW,
         ReportWords.LIMIT_AGAIN,
     )
-    return [Heading(Phrase(ReportWords.LIMITS)), *(Paragraph(Phrase(word)) for word in words)]
+    blocks: list[Block] = [Heading(Phrase(ReportWords.LIMITS)), *(Paragraph(Phrase(word)) for word in words)]
+    stated = () if certified is None else certified.adversaries
+    if stated:
+        names = (ReportWords.SOMEBODY_WHO, ReportWords.STATE, ReportWords.WHAT_HOLDS)
+        lines = [[Cell(str(told[key])) for key in ("who", "state", "sentence")] for told in stated]
+        blocks += [Heading(Phrase(ReportWords.BEYOND)), Listing(heads(*names), lines)]
+    return blocks
 
 
 def criterion_sections(promises: Sequence[PromiseLine], audit: Audit | None) -> list[Section]:

@@ -466,6 +466,11 @@ class Plan(Printable):
         """The rows of the source that are not published."""
         return self.recoding.suppressed if self.people is None else self.people.absent
 
+    @property
+    def grouping(self) -> str:
+        """Whether sensitive values had a say in who is in which class: `blind` or `informed`."""
+        return "blind" if self.grouped is not None and self.grouped.blind else "informed"
+
     @cached_property
     def classes(self) -> int:
         """The number of published classes."""

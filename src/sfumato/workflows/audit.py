@@ -159,7 +159,7 @@ def _audit(
     progress: Progress,
 ) -> Audit:
     with _at_hand(data, Memory.of(memory).spill) as table:
-        source, policy = _first_rows(open_table(table, memory, policy), policy)
+        source, policy = without_bare_rows(open_table(table, memory, policy), policy)
         attacks = None if attack is None else (attack,)
         result = audit_source(source, policy, attacks=attacks, progress=progress)
         if against is None:
@@ -190,7 +190,7 @@ def _audit_together(
         )
     newest = tables[-1]
     rules = with_reference(policy, newest, reference)
-    source, rules = _first_rows(open_table(newest, policy=rules), rules)
+    source, rules = without_bare_rows(open_table(newest, policy=rules), rules)
     result = audit_source(source, rules, attacks=(attack,), progress=progress)
     with one_step(progress, "beside earlier releases"):
         return audit_together(result, tables, rules, only=attack)
@@ -199,7 +199,7 @@ def _audit_together(
 # A file of a chain of groups: its rows are of different people, but for bare ones, which count for nobody.
 
 
-def _first_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
+def without_bare_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
     """Returns what is judged of a published file: every row is a person, without bare rows.
 
     Rows that name their person are not published ones: people are counted in them.

@@ -21,6 +21,7 @@ from sfumato.policy.reference import judge_column, judge_data_of
 from sfumato.recipients.capacity import MarkedVersions
 from sfumato.recipients.marks import MarkedChain
 from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_bases
+from sfumato.releases.certificate import INFORMED, Circumstances, stated_adversaries
 from sfumato.releases.dictionary import dictionary_files, rows_are
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PlannedRelease
@@ -147,6 +148,7 @@ class ChainDelivery:
             weaker=compared.weaker,
             ignore_chains=self._ignore_chains,
             statement=compared.statement,
+            adversaries=stated_adversaries(self._circumstances(grown, history)),
             table=self._fingerprint.digest,
             figures=_figures(grown, shown, before, self._rule),
             memory=memory_bytes(sealed.notes),
@@ -166,6 +168,15 @@ class ChainDelivery:
         """Nothing more: what was written was judged beside the base."""
         del history, record
         return None
+
+    def _circumstances(self, grown: GrownBase, history: Sequence[ReleaseRecord]) -> Circumstances:
+        """Returns what decides which adversaries the certificate names."""
+        groupings = {str(r.figures.get("grouping", INFORMED)) for r in history if r.figures.get("newcomers")}
+        if grown.plan is not None:
+            groupings.add(grown.plan.grouping)
+        people = ({record.recipient for record in history} | set(self.names)) - {None}
+        refused = 0 if self._ledger is None else self._ledger.refusals(self._fingerprint.digest)
+        return Circumstances(self.policy, groupings, len(people), refused)
 
     def _base_before(self, store: BaseStore | None, history: Sequence[ReleaseRecord]) -> Base | None:
         """Returns the base after the last release of the chain; `None` where there is none yet."""
@@ -393,7 +404,7 @@ def _figures(grown: GrownBase, shown: Truth, before: Base | None, rule: ChainRul
     if known.left and rule.leavers is Leavers.WITHHELD:
         figures["groups withheld"] = len(withheld)
     if plan is not None and plan.grouped is not None:
-        figures["grouping"] = "blind" if plan.grouped.blind else "informed"
+        figures["grouping"] = plan.grouping
     return figures
 
 

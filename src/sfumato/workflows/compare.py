@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sfumato.inputs import (
     AnyMemory,
     AnyPolicy,
@@ -28,11 +30,16 @@ from sfumato.reports.usefulness import (
     model_figures,
 )
 from sfumato.search.plan import Plan, make_plan
+from sfumato.system.coins import Coins
 from sfumato.system.errors import BadInput, Infeasible, UsageError
+from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
+from sfumato.table.form_of_source import RowSource
 from sfumato.table.kept_order import IntervalForm, numbers_of_intervals
-from sfumato.table.microdata import Microdata
+from sfumato.table.known_rows import chosen_rows, known_rows
+from sfumato.table.microdata import BARE, Microdata
 from sfumato.table.source import AnyTable, Source
+from sfumato.workflows.audit import without_bare_rows
 
 
 def compare(
@@ -77,11 +84,54 @@ def compare(
     original = open_original(raw, memory, rules)
     if rules is not None:
         check_some_declared(original.columns, rules)
-    tables = read_tables(original, open_table(safe, memory, rules), rules, progress=show)
+    published = open_table(safe, memory, rules)
+    of_chain: tuple[str, ...] = ()
+    if rules is not None and (rules.chain is not None or BARE in published.columns):
+        original, published, rules, of_chain = _first_rows(original, published, rules)
+    tables = read_tables(original, published, rules, progress=show)
+    if of_chain:
+        _check_people(tables)
     show("comparing", 0)
     model, notes = _model(tables, target)
+    notes = (*of_chain, *notes)
     price_list = () if rules is None or not prices else tuple(prices_of(original, rules, progress=show))
     return measure_usefulness(tables, seed=seed, model=model, prices=price_list, notes=notes)
+
+
+def _first_rows(
+    original: Source, published: Source, policy: Policy
+) -> tuple[Source, Source, Policy, tuple[str, ...]]:
+    """Returns what can be compared of a file with bare rows: rows in which people show values."""
+    if not isinstance(original, RowSource):
+        raise UsageError(
+            f"a file of groups is not compared with a {original.kind} table",
+            remedy="Write it to Parquet first.",
+        )
+    shown, rules = without_bare_rows(published, policy)
+    rows, notes = original, ["rows of a chain are compared as they were when people came"]
+    if policy.chain is None:
+        notes = []
+    if policy.person is not None:
+        keys = [name for name, column in policy.columns.items() if column.role.is_key]
+        known = known_rows(original, keys, None, Coins.fresh(), person=policy.person, by=policy.people.by)
+        rows = chosen_rows(original, known.first)
+        if further := len(known.first) - int(known.first.sum()):
+            words = pluralize(further, "further row is", "further rows are")
+            notes.append(f"{words} left aside: they show no values, which are not missing at random")
+    return rows, shown, rules, tuple(notes)
+
+
+def _check_people(tables: PairedTables) -> None:
+    """Raises where a file shows values that the table lacks: then it is of other people, or of more."""
+    for column in tables.columns:
+        if column.is_key:
+            continue
+        had = np.bincount(column.raw_leaf, column.raw_rows, column.leaves)
+        if (np.bincount(column.low, column.safe_rows, column.leaves) > had).any():
+            raise UsageError(
+                "rows of the file are not in this table: people left, or rows were changed",
+                remedy="Compare with the tables of all releases, put together.",
+            )
 
 
 def _model(tables: PairedTables, target: str | None) -> tuple[ModelFigures | None, tuple[str, ...]]:

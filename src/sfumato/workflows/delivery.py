@@ -17,6 +17,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import BEST, GLOBAL_SEARCHES
 from sfumato.recipients.traced_versions import POOL
+from sfumato.releases.certificate import Circumstances, stated_adversaries
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
 from sfumato.releases.issue import PRIVATE_FOLDER, PlannedRelease
@@ -254,6 +255,7 @@ class Delivery:
             trees=trees,
             weaker=compared_baseline.weaker,
             ignore_chains=self._ignore_chains,
+            adversaries=stated_adversaries(self._circumstances(plan)),
             statement=compared_baseline.statement,
             table=self._fingerprint.digest,
             place=place,
@@ -275,6 +277,11 @@ class Delivery:
             describe=lambda path: dictionary_files(path, policy, self._form),
             form=self._form,
         )
+
+    def _circumstances(self, plan: Plan) -> Circumstances:
+        """Returns what decides which adversaries the certificate names."""
+        refused = 0 if self._ledger is None else self._ledger.refusals(self._fingerprint.digest)
+        return Circumstances(plan.policy, {plan.grouping}, len(self.names), refused)
 
     def _write(self, recoding: Recoding, path: Path) -> None:
         """Write one version, and its witness into the private folder beside it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ from sfumato.releases.receipt import Event, Receipt, with_identifying_rows
 from sfumato.releases.targets import check_first
 from sfumato.system.address import Address, is_address
 from sfumato.system.disk import require_locks
-from sfumato.system.errors import UsageError
+from sfumato.system.errors import Infeasible, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import written_formats
@@ -168,10 +169,22 @@ def release(
             return _rehearsed(opened, delivery, chain, every)
         with kept_on_success(reference_path(place)) as delivery.keep, one_database():
             begun = begin(opened, into=place, chain=chain, aside=aside, progress=show)
-            versions = delivery.plan(begun.history)
+            with _noted_refusal(opened, rules, read[1]):
+                versions = delivery.plan(begun.history)
             with judge_folders(begun, versions, name=name, checks=every) as folders:
                 receipts = issue(folders)
     return receipts[0] if len(names) < 2 else Event(receipts)
+
+
+@contextmanager
+def _noted_refusal(ledger: Ledger, policy: Policy, fingerprint: TableFingerprint) -> Iterator[None]:
+    """Counts that no plan keeps the promises: where they are about values, that tells something of these."""
+    try:
+        yield
+    except Infeasible:
+        if any(not promise.by_size for promise in policy.promises):
+            ledger.note_refusal(fingerprint.digest)
+        raise
 
 
 def _rehearsed(

@@ -23,7 +23,7 @@ from sfumato.releases.certificate import CERTIFICATE, examine
 from sfumato.releases.dictionary import MOST_TEXTS
 from sfumato.releases.ledger.keys import DatedKey
 from sfumato.releases.ledger.record import ReleaseRecord
-from sfumato.releases.receipt import Event, Receipt, figure_words, remarks_on
+from sfumato.releases.receipt import Event, Receipt, chain_lines, figure_words, remarks_on
 from sfumato.reports.internal import internal_page
 from sfumato.reports.paired_tables import read_tables
 from sfumato.reports.public import public_page
@@ -52,6 +52,7 @@ from sfumato.table.source import AnyTable
 from sfumato.verify.file import file_texts
 from sfumato.workflows.audit import audit
 from sfumato.workflows.compare import compare
+from sfumato.workflows.judgement import view_policy
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -102,7 +103,7 @@ def certified_beside(file: Path, policy: Policy, key: Sequence[DatedKey] | None)
             remedy="Name the policy that the table was released under.",
         )
     words = {**entry, **body, "hash": examined.content["hash"]}
-    return Certified(**{name: words[name] for name in ATTESTED})
+    return Certified(**{name: words[name] for name in ATTESTED if name in words})
 
 
 def published_evidence(
@@ -146,8 +147,19 @@ def of_published(
         columns=tuple((use.name, _became(use)) for use in published.columns),
         figures={"rows": f"{published.shown.rows:,}", "versions": software()},
         certified=certified,
+        remarks=() if certified is None else _by_certificate(certified, published.promises),
     )
     return evidence if original is None else with_original(evidence, original, file, progress)
+
+
+def _by_certificate(certified: Certified, promises: Sequence[PromiseLine]) -> tuple[str, ...]:
+    """Returns what was judged beside other releases, or for people who came in some of them."""
+    there = {promise.promise for promise in promises}
+    return tuple(
+        f"{verdict['promise']}: {'holds' if verdict['holds'] else 'NOT decided'}, by the certificate"
+        for verdict in certified.verdicts
+        if verdict["promise"] not in there
+    )
 
 
 def with_original(
@@ -164,13 +176,8 @@ def with_original(
     """
     if evidence.policy is None:
         raise UsageError("the original is read by a policy", remedy="Name the policy with -p.")
-    if evidence.policy.chain is not None:
-        raise UsageError(
-            "a release of a chain of groups shows people as they were when they came: it is not compared with"
-            " one table",
-            remedy="Leave the original out.",
-        )
-    before = attacked or audit(original, evidence.policy, progress=progress)
+    alone = evidence.policy if evidence.policy.chain is None else view_policy(evidence.policy)
+    before = attacked or audit(original, alone, progress=progress)
     use = compare(original, safe, evidence.policy, progress=progress)
     figures = {
         "source_rows": f"{use.table.rows:,}",
@@ -258,7 +265,7 @@ def of_record(record: ReleaseRecord, policy: Policy | None, signer: str) -> Inte
             "versions": _versions(record.versions),
         },
         certified=certified,
-        remarks=(*remarks_on(record.weaker, record.ignore_chains), *remarks),
+        remarks=(*remarks_on(record.weaker, record.ignore_chains), *chain_lines(record.figures), *remarks),
     )
 
 
@@ -326,7 +333,8 @@ def report(
         policy: the policy that the table was published under; a file, a folder or the JSON of a plan needs
             it.
         original: the original table. The same attackers strike it, too, and losses are drawn.
-        ledger: the ledger that has the entry, or its URL.
+        ledger: the ledger that has the entry, or its URL. Beside the folder of a release of a chain of groups
+            it tells who came, who left and what is not shown.
         audience: "internal" or "public".
         criteria: the order of the page: "iso27559" (ISO/IEC 27559) or "wp29" (three criteria).
         key: the publisher's public key, or its file.
@@ -353,6 +361,9 @@ def report(
             if audience == "public":
                 return _public(published, when, by_criteria)
             evidence = of_published(published, original, subject, show)
+            if ledger is not None:
+                told = _of_ledger(published.certified, ledger)
+                evidence = replace(evidence, remarks=(*evidence.remarks, *told))
         else:
             _check_internal(audience)
             evidence = _without_table(subject, rules, original, ledger, show)
@@ -432,6 +443,16 @@ def _without_table(
     except ValueError:
         raise BadData("this is no plan", where=subject.name) from None
     return of_plan_document(document if isinstance(document, dict) else {}, _needed(policy))
+
+
+def _of_ledger(certified: Certified | None, ledger: Ledger | str) -> tuple[str, ...]:
+    """Returns what the ledger knows of a release: who came, who left, what is not shown."""
+    if certified is None:
+        return ()
+    record = _record(str(certified.number), ledger)
+    if record.hash != certified.hash:
+        raise BadData("the release is not of this ledger", remedy="Name the ledger that it was entered in.")
+    return tuple(chain_lines(record.figures))
 
 
 def _opened(ledger: Ledger | str) -> Ledger:

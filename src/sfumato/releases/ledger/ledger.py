@@ -23,7 +23,7 @@ from sfumato.releases.ledger.encryption import Staged, opening_key
 from sfumato.releases.ledger.keys import NOTHING, DatedKey, Key, as_text, head_message, signed
 from sfumato.releases.ledger.notices import Redactions, check_none_since
 from sfumato.releases.ledger.record import ReleaseRecord, check_links, check_releases
-from sfumato.releases.ledger.records import ERASURE, KEY, WITHDRAWAL, Entry
+from sfumato.releases.ledger.records import ERASURE, KEY, REFUSAL, WITHDRAWAL, Entry
 from sfumato.releases.ledger.tables import ENTRIES, HEAD, STAGED
 from sfumato.releases.ledger.vault import Vault, unsigned_entries, unsigned_marks, unsigned_secrets, vault_of
 from sfumato.system.address import Address
@@ -464,6 +464,22 @@ class Ledger:
     def moment(self) -> datetime:
         """Returns the time of the next entry: now, or that of the last one if the clock stands before it."""
         return self.database.read(lambda connection: entries.not_before_last(connection, self.clock()))
+
+    def refusals(self, table: str) -> int:
+        """Returns how often releases of the table with this digest were refused, under the key in force."""
+        if self.key_path is None or not self.key_path.exists():
+            return 0
+        mark = self._refusal_mark(table)
+        refused = self.database.read(lambda connection: entries.notices(connection, REFUSAL))
+        return sum(body["table"] == mark for _, body in refused)
+
+    def note_refusal(self, table: str) -> None:
+        """Enters that a release of the table with this digest was refused; the table by a keyed mark."""
+        self.enter_notice(REFUSAL, lambda _: {"table": self._refusal_mark(table)})
+
+    def _refusal_mark(self, table: str) -> str:
+        key = Key.load(self.key_path) if self.readonly and self.key_path else self._key
+        return key.derived(f"refusals of {table}".encode()).hex()
 
     def check_open(self, chain: str) -> None:
         """Raises `RefusedByHistory` where nothing may be released in the chain any more."""

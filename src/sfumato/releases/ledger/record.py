@@ -48,8 +48,8 @@ class ReleaseRecord:
     people in it, while the release is being made; `ignore_chains` names chains with the same people that it
     was not held against. `imported` says that the version was handed out without the ledger and entered
     later: nothing was judged, and nothing is promised of it. `states` are sentences on what the rows of the
-    table are. `marks` is the digest of the key by which versions for recipients are drawn, in a chain of
-    groups.
+    table are, `adversaries` on what no promise stops. `marks` is the digest of the key by which versions for
+    recipients are drawn, in a chain of groups.
     """
 
     release: str
@@ -68,6 +68,7 @@ class ReleaseRecord:
     imported: bool = False
     marks: str = ""
     states: Sequence[str] = ()
+    adversaries: Sequence[JsonMapping] = ()
     statement: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
     event: str = ""
@@ -143,6 +144,7 @@ REMARKS = {
     "imported": "imported",
     "marks": "marks",
     "states": "states",
+    "adversaries": "adversaries",
 }
 """Fields that are in a certificate where they say something, and what they are called in it."""
 KEPT = ("taxonomies", "cuts", "trees", "statement", "table", "event", "place", "figures")

@@ -27,6 +27,7 @@ WITHDRAWAL = "withdrawal"
 LOSS = "loss"
 RETIREMENT = "retirement"
 ERASURE = "erasure"
+REFUSAL = "refusal"
 """Kinds of entries: a release, a change of key, and notices about releases that are there, were, or end."""
 
 NOT_HASHED = frozenset({"memory", "hash", "signature"})
