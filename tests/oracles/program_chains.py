@@ -82,7 +82,7 @@ class Told:
     """What anybody may learn of one release, and what tests need to know of it.
 
     `file` is what is published, `others` further views, `known` what the shadow adversary knows: groups, and
-    whether and why people were grouped blindly. `first` maps persons who came to the day of the row that
+    whether and why people were grouped blindly. `first` maps persons who came to the number of the row that
     shows their values, `units` the persons of every unit in order, `joining` how these were joined; where
     values were looked at, `informed` says so.
     """
@@ -165,23 +165,20 @@ def _told(tale, release, grown, joinings, source, folder):
         (len(base.sizes(shown)), f"{base.loss(shown):.15f}"),
         None if plan is None or plan.grouped is None else (plan.grouped.line, plan.suppressed),
     )
-    first = {
-        tale.tables[release][place].person: place for place in np.flatnonzero(grown.known.first).tolist()
-    }
-    days = {person: tale.tables[release][place].day for person, place in first.items()}
+    came_first = [tale.tables[release][row] for row in np.flatnonzero(grown.known.first).tolist()]
+    first = {visit.person: visit.number for visit in came_first}
     came = {
         person: group
         for person, group, is_bare, is_new in zip(whose, groups, bare, new, strict=True)
         if is_new and not is_bare
     }
-    result = Told(written[0], tuple(written[1:]), known, days, came, informed=plan is not None and not blind)
+    result = Told(written[0], tuple(written[1:]), known, first, came, informed=plan is not None and not blind)
     if not blind:
         return result
     units = joinings[-1].units
-    order = [tale.tables[release][place].person for place in np.flatnonzero(grown.known.first).tolist()]
     people = plan.recoding.table.person
     of_units = tuple(
-        tuple(order[people[row]] for row in np.flatnonzero(units.unit_of == unit).tolist())
+        tuple(came_first[people[row]].person for row in np.flatnonzero(units.unit_of == unit).tolist())
         for unit in range(units.count)
     )
     return replace(result, units=of_units, joining=joinings[-1])
@@ -225,16 +222,16 @@ def moved(tale: Tale, key: bytes, before: list, draw: random.Random) -> tuple[Ta
                 coins[release] = CarriedCoins(key, coins[release].purpose, carried)
             for person, other in giver.items():
                 for earlier in range(release + 1):
-                    row = earlier, person, result.first[person]
+                    row = earlier, result.first[person]
                     if row in has:
-                        has[row] = tale.has[release, other, result.first[other]]
+                        has[row] = tale.has[release, result.first[other]]
             in_base |= set(result.groups)
         elif result != WAITS:
             looked_at |= people - in_base
         for visit in tale.tables[release]:
-            is_first = isinstance(result, Told) and result.first.get(visit.person) == visit.day
+            is_first = isinstance(result, Told) and result.first.get(visit.person) == visit.number
             if visit.person in in_base and not is_first:
-                has[release, visit.person, visit.day] = (draw.choice("abcd"), draw.randrange(3))
+                has[release, visit.number] = (draw.choice("abcd"), draw.randrange(3))
     return replace(tale, has=has), coins
 
 

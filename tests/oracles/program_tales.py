@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 import polars as pl
 
@@ -41,8 +42,9 @@ PROMISES = (
 
 @dataclass(frozen=True)
 class Visit:
-    """A row of a table: whose, which of their visits, and what is known of it."""
+    """A row of a table: its number, whose it is, when, and what is known of it."""
 
+    number: int
     person: str
     day: int
     age: str
@@ -53,12 +55,12 @@ class Visit:
 class Tale:
     """Tables of the same people, one after the other, what their rows hold, and the policy.
 
-    `has` gives what a row of a table holds, by release, person and day; `erased` who is erased before which
+    `has` gives what a row of a table holds, by release and number; `erased` who is erased before which
     release.
     """
 
     tables: tuple[tuple[Visit, ...], ...]
-    has: dict[tuple[int, str, int], tuple[str, int]]
+    has: dict[tuple[int, int], tuple[str, int]]
     policy: Policy
     erased: dict[int, str] = field(default_factory=dict)
 
@@ -69,7 +71,10 @@ class Tale:
     def frame(self, release: int) -> pl.DataFrame:
         """The table that is handed in for a release."""
         rows = [
-            {**vars(visit), **dict(zip(UNCHANGED, self.has[release, visit.person, visit.day], strict=True))}
+            {
+                **{name: cell for name, cell in vars(visit).items() if name != "number"},
+                **dict(zip(UNCHANGED, self.has[release, visit.number], strict=True)),
+            }
             for visit in self.tables[release]
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
@@ -105,7 +110,7 @@ def tale_of(seed: int) -> Tale:
     draw = random.Random(seed)
     promises, mixtures = draw.choice(PROMISES)
     policy, tables, rows, erased, number = policy_of(draw, promises), [], [], {}, 0
-    few = draw.random() < 0.5
+    few, numbers = draw.random() < 0.5, count()
     for release in range(draw.choice([1, 2, 2, 3])):
         people = sorted({visit.person for visit in rows})
         if people and draw.random() < 0.3:
@@ -118,23 +123,26 @@ def tale_of(seed: int) -> Tale:
         for _ in range(draw.choice([8, 8, 10, 12, 13, 16, 16, 17, 20, 24, 25, 32])):
             number += 1
             for visit in range(draw.choice([1, 1, 1, 1, 2, 3])):
-                rows.append(_visit(draw, f"p{number:02d}", 10 * release + draw.choice([0, visit]), few=few))
+                rows.append(
+                    _visit(
+                        draw, next(numbers), f"p{number:02d}", 10 * release + draw.choice([0, visit]), few=few
+                    )
+                )
         for person in draw.sample(people, min(len(people), 3)):
             if person not in gone:
-                rows.append(_visit(draw, person, 10 * release + 5, few=few))
+                rows.append(_visit(draw, next(numbers), person, 10 * release + 5, few=few))
         draw.shuffle(rows)
         tables.append(tuple(rows))
     values = draw.choice(mixtures)
-    rows_ever = sorted({(visit.person, visit.day) for table in tables for visit in table})
-    of_row = {row: (draw.choice(values), draw.randrange(3)) for row in rows_ever}
+    of_row = {visit.number: (draw.choice(values), draw.randrange(3)) for table in tables for visit in table}
     has = {
-        (release, visit.person, visit.day): of_row[visit.person, visit.day]
+        (release, visit.number): of_row[visit.number]
         for release, table in enumerate(tables)
         for visit in table
     }
     return Tale(tuple(tables), has, policy, erased)
 
 
-def _visit(draw: random.Random, person: str, day: int, *, few: bool) -> Visit:
+def _visit(draw: random.Random, number: int, person: str, day: int, *, few: bool) -> Visit:
     ages = [3, 14, 15, 27, 33] if few else range(40)
-    return Visit(person, day, str(draw.choice(ages)), draw.choice(TOWNS))
+    return Visit(number, person, day, str(draw.choice(ages)), draw.choice(TOWNS))

@@ -79,7 +79,13 @@ def bare_rows_show_a_column(patch):
 
 def every_row_shows_values(patch):
     """Further rows of newcomers show their values, too."""
-    patch.setattr(known_rows, "_first_rows", lambda _source, _number, known, *_: ~known)
+    first_rows = known_rows._first_rows
+
+    def every(source, number, known, *more):
+        first = first_rows(source, number, known, *more)
+        return (~known, *first[1:]) if isinstance(first, tuple) else ~known
+
+    patch.setattr(known_rows, "_first_rows", every)
 
 
 def rehearsed_with_the_truth(patch):
