@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 RENAMED = {
-    "`--c-max`, `c_max`": "`--max-coalition-size`, `max_coalition_size`",
+    "`--c-max`, `c_max`": "gone: a charge holds for any number of leakers",
     "`Choice`": "`ChoiceParam`",
     "`Declared`": "`ParametrizedPromise`",
     "`Demand`, `Promise.demands`": "`PromiseStrength`, `Promise.strengths`",
