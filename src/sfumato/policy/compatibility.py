@@ -746,12 +746,31 @@ def _person(policy: PolicyContent) -> Iterator[Problem]:
     if by is not None and by not in policy.columns:
         hint = did_you_mean(by, list(policy.columns))
         yield Problem((PERSON, "by"), f"there is no column {short(by)}.", hint)
+    if policy.people.rows != 1:
+        yield from _several_rows(policy)
     if policy.missing is Missing.SUPPRESS:
         yield Problem(
             ("missing",),
             "rows with empty cells would be left out one by one, and other rows of the same people shown.",
             "Use missing: own-value or refuse.",
         )
+
+
+def _several_rows(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what does not go with values in several rows of a person."""
+    if policy.protect.search not in (BEST, "local", "mondrian"):
+        yield Problem(
+            (PERSON, "rows"),
+            f"{policy.protect.search} recodes whole columns, and people who show several rows are grouped.",
+            "Use search: best, local or mondrian.",
+        )
+    for place, promise in with_places(policy):
+        if is_relative(promise):
+            yield Problem(
+                place,
+                f"{promise.name} compares one row of everybody with the whole table.",
+                "Name a reference in the promise, or say rows: 1.",
+            )
 
 
 def _bare_rows(policy: PolicyContent) -> Iterator[Problem]:

@@ -76,7 +76,11 @@ BARE_ROWS = (
 )
 MARKS_BARE_ROWS = "yes: a further row of somebody who has a row already; no: any other row"
 PER_PERSON = "Each row is taken to be about another person."
-SEVERAL_ROWS = "Somebody may have several rows; promises count people, not rows."
+SEVERAL_ROWS = (
+    "Somebody may have several rows, each in another class: rows that look alike may be of the same person."
+    " Promises are about classes, of which the publisher alone knows which rows they have."
+)
+AS_FIRST = "Rows are as they were when they were first published."
 GENERALIZED = "made less exact"
 UNCHANGED = "as in the source"
 TERMS_REMOVED = "as in the source, some terms may be left out"
@@ -134,9 +138,10 @@ def dictionary(
 
 def rows_are(policy: Policy, *, groups: bool = False) -> str:
     """Says whom the rows of a published table are about; `groups`: of one in a chain of groups."""
+    whom = PER_PERSON if policy.people.rows == 1 else SEVERAL_ROWS
     if groups:
-        return f"{IN_GROUPS} {BARE_ROWS}" if BARE in policy.columns else IN_GROUPS
-    return PER_PERSON if policy.person is None else SEVERAL_ROWS
+        whom = IN_GROUPS if policy.people.rows == 1 else f"{SEVERAL_ROWS} {AS_FIRST}"
+    return f"{whom} {BARE_ROWS}" if BARE in policy.columns else whom
 
 
 def texts_in(value: object) -> Iterator[str]:

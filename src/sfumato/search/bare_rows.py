@@ -93,19 +93,17 @@ def _beside(parts: Numbers, first: Numbers, last: Numbers) -> Iterator[tuple[Num
 
 
 def classes_of_bare_rows(
-    table: Microdata, rows: Numbers, person: Numbers, people: int, aim: Aim, *, progress: Progress = silent
+    table: Microdata, rows: Numbers, people: int, aim: Aim, *, progress: Progress = silent
 ) -> Recoding | None:
-    """Returns classes of bare rows of at least so many people, one row each; `None` where there are too few.
+    """Returns classes of bare rows of at least so many people; `None` where there are too few.
 
-    The rows stand in the order of their person numbers in `table`, and `person` says whose they are. Classes
-    are made from quasi-identifiers alone. Further rows of a person are left out.
+    `rows` are of different people, by their person numbers in `table`. Classes are made from
+    quasi-identifiers alone.
     """
-    first = np.zeros(table.rows, dtype=bool)
-    first[rows[np.unique(person, return_index=True)[1]]] = True
     numbers = table.person
-    if numbers is None or int(first.sum()) < people:
+    if numbers is None or len(rows) < people:
         return None
-    chosen = first[numbers]
+    chosen = np.isin(numbers, rows)
     codes = [table.codes(column.name)[chosen] for column in table.keys]
     alone = Microdata.of_codes(table.keys, codes, person=numbers[chosen])
     try:
@@ -127,7 +125,8 @@ class PublishedPeople:
     `base` has every row that is published; `rows` counts those of the table, `people` those with several
     rows, `bare` rows that show no values, `absent` rows that are not shown. `errors` gives, for each
     sensitive column, by how much the share of a value is wrong at most: in all rows, and in those of people
-    with several. `mark` tells whether a table holds the same rows.
+    with several. `shown` is in how many rows somebody shows values at most. `mark` tells whether a table
+    holds the same rows.
     """
 
     base: Base = field(repr=False)
@@ -136,6 +135,7 @@ class PublishedPeople:
     bare: int
     absent: int
     errors: Mapping[str, tuple[float, float]]
+    shown: int
     mark: int = field(repr=False)
 
     @property
@@ -147,6 +147,8 @@ class PublishedPeople:
         """Returns what a plan prints."""
         count = self.bare + self.absent
         people = pluralize(self.people, "person has", "people have")
+        if not count:
+            return (f"{people} several rows, and every row shows values", *self._open())
         lines = [
             f"{people} several rows; values of {format_number(count)} of {format_number(self.rows)} rows"
             f" ({100 * self.without_values:.1f} %) are not shown, and not missing at random",
@@ -158,7 +160,16 @@ class PublishedPeople:
                 f"shares of {name} are wrong by at most {100 * everywhere:.1f} points,"
                 f" by {100 * theirs:.1f} among people with several rows"
             )
-        return tuple(lines)
+        return (*lines, *self._open())
+
+    def _open(self) -> tuple[str, ...]:
+        """What is left open where somebody shows values in several rows."""
+        if self.shown == 1:
+            return ()
+        return (
+            f"up to {self.shown} rows of a person show values: promises are about one row, and who knows that"
+            " two of a person agree may find both",
+        )
 
     def as_dict(self) -> JsonObject:
         """Returns JSON."""
@@ -166,6 +177,7 @@ class PublishedPeople:
             "people_with_several_rows": self.people,
             "bare": self.bare,
             "not_shown": self.absent,
+            "rows_with_values": self.shown,
             "without_values": self.without_values,
             "largest_errors": {
                 name: {"all_rows": everywhere, "people_with_several_rows": theirs}

@@ -142,7 +142,8 @@ def outlook_of(plan: Plan, replan: Replan) -> Outlook:
     several_values = [c for c in table.keys if len(table.held_codes(c.name)) > 1]
     bare = Outlook(lost_columns(plan.recoding), len(several_values), plan.loss)
     policy = plan.policy
-    tied = policy.recipients is not None or policy.promises.of_table or table.joints
+    several = policy.people.rows != 1
+    tied = policy.recipients is not None or policy.promises.of_table or table.joints or several
     if tied or plan.recoding.rewritten or not (bare.lost or plan.loss >= SMALL_LOSS):
         return bare
     plans = _Plans(plan, replan, _plans_within_budget(plan.search, table))
@@ -742,11 +743,14 @@ def aim_of(policy: Policy) -> Aim:
     )
 
 
-def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict, ...], int]:
+def prove(
+    outcome: Outcome, promises: Promises, aim: Aim, *, one_by_one: bool = False
+) -> tuple[tuple[Verdict, ...], int]:
     """Returns the verdicts on what would be published, and its smallest class, judged from scratch.
 
-    Raises if a value would be published as something that does not cover it, if too many rows are
-    suppressed, or if a promise does not hold: each is a bug of the search.
+    With `one_by_one` classes that show the same are not put together: they may be of the same people. Raises
+    if a value would be published as something that does not cover it, if too many rows are suppressed, or if
+    a promise does not hold: each is a bug of the search.
     """
     recoding = outcome.recoding
     if recoding.suppressed > aim.allowed(recoding.table):
@@ -755,7 +759,7 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
         raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
     if broken := broken_control(recoding, aim):
         raise SfumatoError(f"the search breaks a control: {broken}", remedy="This is a bug.")
-    _, class_of = boxes_of(recoding)
+    class_of = recoding.class_of if one_by_one else boxes_of(recoding)[1]
     classes = recoding.classes(class_of, promises.sensitive)
     verdicts = list(promises.verdicts(classes))
     for promise in promises.of_table:

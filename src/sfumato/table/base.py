@@ -78,9 +78,10 @@ A symbol of 0 raises the first one, 1 the second; `bias` is how probable 1 is.""
 
 @dataclass(frozen=True, eq=False)
 class GroupBoxes:
-    """The boxes that groups show: their numbers, and per quasi-identifier the text of each."""
+    """The boxes of classes: their numbers and groups, and per quasi-identifier the text of each."""
 
-    groups: Numbers
+    classes: Numbers
+    homes: Numbers
     texts: Mapping[str, Sequence[Label]]
 
 
@@ -164,13 +165,14 @@ class Base:
         groups = np.asarray(here.column(GROUP).to_numpy(), np.int64)
         numbers, first = np.unique(groups, return_index=True)
         one_each = here.take(pa.array(first))
-        return GroupBoxes(numbers, {name: one_each.column(name).to_pylist() for name in self.keys})
+        homes = np.asarray(one_each.column(HOME).to_numpy(), np.int64)
+        return GroupBoxes(numbers, homes, {name: one_each.column(name).to_pylist() for name in self.keys})
 
     def homes_of(self, people: pa.Array) -> Numbers:
         """Returns the group that each of these people is in, or -1."""
         first = self.rows.filter(pa.array(~self.is_bare))
         place = pc.index_in(people, whole_array(first.column(PERSON)))
-        homes = pc.fill_null(whole_array(first.column(GROUP)).take(place), -1)
+        homes = pc.fill_null(whole_array(first.column(HOME)).take(place), -1)
         return np.asarray(homes.to_numpy(zero_copy_only=False), np.int64)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,6 +45,10 @@ Numbers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
 
+ShowsRows = Callable[[Numbers], Numbers]
+"""Tells in how many rows people show values, by how many they have."""
+
+
 @dataclass(frozen=True, eq=False)
 class KnownRows:
     """Whose rows those of a table are, beside the base of its chain.
@@ -54,7 +58,8 @@ class KnownRows:
     counts the rows of batches that come now. `left` counts people of earlier releases who are not in the
     table, `left_groups` lists the groups that they are in, `changed` counts rows that stay as they were
     published, `late` rows of batches that were published before. `alike` counts newcomers whose
-    quasi-identifiers are those of somebody who left.
+    quasi-identifiers are those of somebody who left. `place` is the place of every
+    row among its person's, where people may show several.
     """
 
     first: Truth
@@ -63,6 +68,7 @@ class KnownRows:
     rows: pa.Array
     keys: pa.Array
     newcomers: int
+    place: Numbers | None = None
     batches: Mapping[str, int] = field(default_factory=dict)
     left: int = 0
     left_groups: tuple[int, ...] = ()
@@ -93,6 +99,7 @@ def known_rows(
     person: str | None,
     by: str | None = None,
     since: str | None = None,
+    shows: ShowsRows = np.ones_like,
 ) -> KnownRows:
     """Returns which rows of a table are new, and whose.
 
@@ -100,12 +107,18 @@ def known_rows(
     who came when.
     """
     if person is not None:
-        return _rows_of_people(source, person, keys, base, coins, by)
+        return _rows_of_people(source, person, keys, base, coins, by, shows)
     return _rows_of_batches(source, keys, base, since)
 
 
 def _rows_of_people(
-    source: RowSource, person: str, keys: Sequence[str], base: Base | None, coins: Coins, by: str | None
+    source: RowSource,
+    person: str,
+    keys: Sequence[str],
+    base: Base | None,
+    coins: Coins,
+    by: str | None,
+    shows: ShowsRows,
 ) -> KnownRows:
     _refuse_nobody(source, person)
     people = hash_array(hashes_of_cells(source.reader, [person], trimmed=person))
@@ -119,13 +132,13 @@ def _rows_of_people(
     else:
         known = pc.is_in(people, base.hashes(PERSON)).to_numpy(zero_copy_only=False)
         there = pc.is_in(rows, base.hashes(ROW)).to_numpy(zero_copy_only=False)
-    first = _first_rows(source, number, known, by, coins)
+    first, place = _first_rows(source, number, known, by, coins, shows)
     further = ~first & ~there
     changed = 0
     if base is not None:
         further, changed = _without_changed(base, people, known, further, rows, exact=by is not None)
     newcomers = len(np.unique(number[~known]))
-    known_rows = KnownRows(first, further, people, rows, boxed, newcomers, changed=changed)
+    known_rows = KnownRows(first, further, people, rows, boxed, newcomers, place=place, changed=changed)
     return known_rows if base is None else _with_leavers(known_rows, base)
 
 
@@ -163,17 +176,26 @@ def _with_occurrence(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return counted
 
 
-def _first_rows(source: RowSource, number: Numbers, known: Truth, by: str | None, coins: Coins) -> Truth:
-    """Returns the row of every newcomer that shows values: the first by `by`, equal ones by coins."""
+def _first_rows(
+    source: RowSource, number: Numbers, known: Truth, by: str | None, coins: Coins, shows: ShowsRows
+) -> tuple[Truth, Numbers]:
+    """Returns the rows of newcomers that show values, the first by `by`, equal ones by coins.
+
+    The numbers are the place of every row among its person's.
+    """
     coin = coins.draw("first rows", len(number))
     order = np.zeros(len(number), np.int64)
     if by is not None:
         order = ranks_of_cells(source.reader, by)
     places = np.lexsort((coin, order, number))
     places = places[~known[places]]
-    first = np.zeros(len(number), dtype=bool)
-    first[places[np.unique(number[places], return_index=True)[1]]] = True
-    return first
+    first, place = np.zeros(len(number), dtype=bool), np.zeros(len(number), np.int64)
+    _, begin, owner, counts = np.unique(
+        number[places], return_index=True, return_inverse=True, return_counts=True
+    )
+    place[places] = np.arange(len(places)) - begin[owner.ravel()]
+    first[places] = place[places] < shows(counts)[owner.ravel()]
+    return first, place
 
 
 def _without_changed(
@@ -413,22 +435,29 @@ def _ranks(cells: pa.ChunkedArray, name: str) -> Numbers:
 
 
 def people_of_plan(
-    source: RowSource, recoding: Recoding, base: Base | None, known: KnownRows, published: Sequence[str]
+    source: RowSource,
+    recoding: Recoding,
+    base: Base | None,
+    known: KnownRows,
+    published: Sequence[str],
+    homes: Numbers | None = None,
 ) -> pa.Table:
-    """Returns the rows of newcomers as they enter the base: each group of the plan is a new group.
+    """Returns the rows of newcomers as they enter the base: each class of the plan is a new one.
 
-    The rows of `source` are those in which newcomers show their values.
+    The rows of `source` are those in which newcomers show their values. `homes` is the first class of the
+    group of each class, where groups have several.
     """
     table, classes, which = recoded_rows(source, recoding, published)
     where = pa.array(np.flatnonzero(known.first)[which])
-    groups = pa.array(classes + (0 if base is None else base.groups))
+    before = 0 if base is None else base.groups
+    homes = np.arange(recoding.count) if homes is None else homes
     release = 1 if base is None else base.releases + 1
     columns: dict[str, Any] = {
         PERSON: known.people.take(where),
         ROW: known.rows.take(where),
         KEYS: known.keys.take(where),
-        GROUP: groups,
-        HOME: groups,
+        GROUP: pa.array(classes + before),
+        HOME: pa.array(homes[classes] + before),
         RELEASE: pa.array(np.full(len(classes), release, np.int32)),
         BARE_ROW: pa.array(np.zeros(len(classes), dtype=bool)),
         LOSS: pa.array(_loss_of_classes(recoding)[classes]),

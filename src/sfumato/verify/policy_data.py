@@ -547,6 +547,8 @@ class JudgedPolicy:
     refuses_formulas: bool = False
     bare: str | None = None
     """The column that tells bare rows from those of people; these are judged."""
+    numbers: tuple[str, ...] = ()
+    """Columns of a private file that number people and groups: bare rows have them, too."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
@@ -559,6 +561,7 @@ class JudgedPolicy:
             tuple(tuple(map(str, group)) for group in data.get("together") or ()),
             data.get("formulas") == "refuse",
             data.get("bare"),
+            tuple(map(str, data.get("numbers") or ())),
         )
 
     @property
@@ -570,7 +573,7 @@ class JudgedPolicy:
     def unchanged(self) -> tuple[str, ...]:
         """The columns that are published unchanged, which bare rows do not show."""
         keys = {name for name, column in self.columns.items() if column.role in KEY_ROLES}
-        return tuple(name for name in self.published if name not in keys and name != self.bare)
+        return tuple(name for name in self.published if name not in (*keys, *self.numbers, self.bare))
 
     @property
     def judged(self) -> tuple[str, ...]:

@@ -206,8 +206,12 @@ def without_bare_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
     """
     if policy.chain is None and (policy.person is None or policy.person in source.columns):
         return source, policy
+    if policy.people.rows != 1:  # rows that look alike may be of the same person: the file does not decide
+        view = replace(view_policy(policy, marked=BARE in source.columns), person=policy.person)
+    else:
+        view = view_policy(policy, marked=BARE in source.columns)
     if BARE not in source.columns:
-        return source, view_policy(policy)
+        return source, view
     from sfumato.table.form_of_source import RowSource
     from sfumato.table.known_rows import chosen_rows, rows_where
 
@@ -216,7 +220,7 @@ def without_bare_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
             f"bare rows of a {source.kind} table are not told apart", remedy="Write it to Parquet first."
         )
     bare = rows_where(source.reader, BARE, "yes")
-    return chosen_rows(source, ~bare), view_policy(policy, marked=True)
+    return chosen_rows(source, ~bare), view
 
 
 @contextmanager

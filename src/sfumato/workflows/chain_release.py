@@ -43,15 +43,7 @@ from sfumato.system.presentation.cards import verdict_document
 from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
-from sfumato.table.base import (
-    CLASS_NUMBER,
-    GROUP,
-    GROUP_NUMBER,
-    PERSON_NUMBER,
-    RELEASE,
-    Base,
-    write_rows,
-)
+from sfumato.table.base import GROUP, RELEASE, Base, write_rows
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.microdata import Role
 from sfumato.table.observers import TableFingerprint
@@ -60,7 +52,7 @@ from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth, check_version
 from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.grown_base import GrownBase, grow
-from sfumato.workflows.judgement import agreed, judged_view, view_policy, view_rules
+from sfumato.workflows.judgement import agreed, class_rules, judged_view, view_policy, view_rules
 from sfumato.workflows.protect import plan_table
 
 Truth = NDArray[np.bool_]
@@ -316,12 +308,7 @@ class _FileJudge:
         by_class = self.written(f"classes_{number}", base, rows, numbered=True)
         if by_class is None:
             return ()
-        columns = {
-            **rules["columns"],
-            CLASS_NUMBER: {**NO_TAXONOMY, "ranges": False},
-            **{name: judge_column(ColumnRule(Role.INSENSITIVE)) for name in (PERSON_NUMBER, GROUP_NUMBER)},
-        }
-        self._recheck(by_class, {**rules, "columns": columns})
+        self._recheck(by_class, class_rules(rules))
         if len(base.policies) == 1:
             return ()
         path = self.written(f"rows_{number}", base, rows)

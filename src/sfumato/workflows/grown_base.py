@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.inputs import count_table
 from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_words
@@ -18,6 +20,7 @@ from sfumato.search.bare_rows import (
     classes_of_bare_rows,
     share_error,
 )
+from sfumato.search.biographies import plan_of_biographies, rows_shown
 from sfumato.search.blind_groups import least_people
 from sfumato.search.plan import Plan, aim_of
 from sfumato.system.coins import Coins
@@ -28,6 +31,7 @@ from sfumato.table.base import Base
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.known_rows import (
     KnownRows,
+    ShowsRows,
     chosen_rows,
     codes_of_cells,
     known_rows,
@@ -35,8 +39,10 @@ from sfumato.table.known_rows import (
     people_of_plan,
 )
 from sfumato.table.microdata import ROW_NUMBER, Missing, Role
+from sfumato.table.recoding import Recoding
 from sfumato.workflows.judgement import view_policy
 
+Numbers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
 
@@ -88,7 +94,9 @@ def grow(
         _check_columns(policy, base)
     with one_step(progress, "who is new"):
         by = policy.people.by
-        known = known_rows(source, keys, base, coins, person=policy.person, by=by, since=rule.since)
+        known = known_rows(
+            source, keys, base, coins, person=policy.person, by=by, since=rule.since, shows=_shows(policy)
+        )
     least = max(rule.hold, least_people(policy.promises))
     waiting = known.newcomers if known.newcomers < least else 0
     if base is None and waiting:
@@ -98,13 +106,20 @@ def grow(
         )
     if base is not None and not known.newcomers and not len(known.people):
         raise BadData("the table has no rows", remedy="Look whether it is the right one.")
-    plan, added = None, None
+    plan, added, homes = None, None, None
     if known.newcomers and not waiting:
         newcomers = chosen_rows(source, known.first)
         try:
-            plan = plan_rows(
-                newcomers, view_policy(policy), coins=coins.of("groups"), one_by_one=True, progress=progress
-            )
+            if policy.people.rows == 1:
+                plan = plan_rows(
+                    newcomers,
+                    view_policy(policy),
+                    coins=coins.of("groups"),
+                    one_by_one=True,
+                    progress=progress,
+                )
+            else:
+                plan, homes = _plan_of_biographies(newcomers, policy, known, coins.of("groups"), progress)
         except Infeasible as refused:
             if base is None:
                 raise
@@ -113,7 +128,7 @@ def grow(
                 f" {refused.message}",
                 remedy="Wait until more have come, or leave them out: nobody joins an earlier group.",
             ) from None
-        added = people_of_plan(newcomers, plan.recoding, base, known, policy.published)
+        added = people_of_plan(newcomers, plan.recoding, base, known, policy.published, homes)
     if base is None:
         if added is None:
             raise AssertionError
@@ -135,6 +150,24 @@ def grow(
             source, policy, known, grown, new=rule.shows is Shows.NEWCOMERS, progress=progress
         )
     return GrownBase(grown, plan, known, waiting, theirs - len(grown.rows) + before)
+
+
+def _shows(policy: Policy) -> ShowsRows:
+    """Returns in how many rows people show values, by how many they have."""
+    least = least_people(policy.promises)
+    return lambda counts: rows_shown(counts, policy.people.rows, least)
+
+
+def _plan_of_biographies(
+    newcomers: RowSource, policy: Policy, known: KnownRows, coins: Coins, progress: Progress
+) -> tuple[Plan, Numbers]:
+    """Returns the plan of newcomers who show values in several rows, and the group of every class."""
+    alone, where = view_policy(policy), np.flatnonzero(known.first)
+    table = count_table(newcomers, alone, one_by_one=True, progress=progress)
+    if known.place is None:
+        raise AssertionError
+    whose, place = known.numbers_of(where), known.place[where]
+    return plan_of_biographies(table, alone, whose, place, coins, progress=progress)
 
 
 def _check_columns(policy: Policy, base: Base) -> None:
@@ -168,24 +201,39 @@ def _with_bare_rows(
     boxes = base.boxes(new=new)
     names = [column.name for column in table.keys]
     texts = list(zip(*(boxes.texts[name] for name in names), strict=True))
-    chosen = boxes_for_bare_rows(table, texts, boxes.groups, homes)
+    chosen = boxes_for_bare_rows(table, texts, boxes.homes, homes)
     covered = np.flatnonzero((chosen >= 0) & (homes >= 0))
     shown = {name: [boxes.texts[name][box] for box in chosen[covered].tolist()] for name in names}
-    grown = base.with_bare_rows(*known.hashes_of(where[covered]), boxes.groups[chosen[covered]], shown)
+    grown = base.with_bare_rows(*known.hashes_of(where[covered]), boxes.classes[chosen[covered]], shown)
     left = np.flatnonzero((chosen < 0) & (homes >= 0))
-    people, aim = least_people(policy.promises), aim_of(policy)
-    whose = known.numbers_of(where[left])
-    own = classes_of_bare_rows(table, left, whose, people, aim, progress=progress)
-    if own is None or own.table.person is None:
-        return grown
+    aim, people = aim_of(policy), least_people(policy.promises)
+    for some in _one_of_each(left, known.numbers_of(where[left])):
+        own = classes_of_bare_rows(table, some, people, aim, progress=progress)
+        if own is not None:
+            grown = _with_own_classes(grown, own, known, where)
+    return grown
+
+
+def _one_of_each(rows: Numbers, person: Numbers) -> Iterator[Numbers]:
+    """Yields rows of different people, until all are yielded: the first of each, the second of each, …"""
+    order = np.argsort(person, kind="stable")
+    begin = np.flatnonzero(np.diff(person[order], prepend=-1))
+    place = np.arange(len(order)) - np.repeat(begin, np.diff(np.append(begin, len(order))))
+    for number in range(int(place.max(initial=-1)) + 1):
+        yield rows[np.sort(order[place == number])]
+
+
+def _with_own_classes(base: Base, own: Recoding, known: KnownRows, where: Numbers) -> Base:
+    """Returns the base with bare rows in classes of their own."""
+    if own.table.person is None:
+        raise AssertionError
     here = np.flatnonzero(own.class_of >= 0)
-    classes = own.class_of[here].astype(np.int64)
-    shown = {}
+    classes, shown = own.class_of[here].astype(np.int64), {}
     for j, column in enumerate(own.table.keys):
         labels, which = own.texts(j)
         shown[column.name] = [labels[place] for place in np.asarray(which)[classes].tolist()]
     placed = where[own.table.person[here]]
-    return grown.with_bare_rows(*known.hashes_of(placed), classes + grown.groups, shown)
+    return base.with_bare_rows(*known.hashes_of(placed), classes + base.groups, shown)
 
 
 # A table that is published once, in which people have several rows: the first release of a chain, alone.
@@ -222,5 +270,6 @@ def _published_people(source: RowSource, policy: Policy, grown: GrownBase) -> Pu
         bare,
         rows - len(base.rows),
         errors,
+        int(np.bincount(every[shown]).max(initial=0)),
         mark_of_table(source, list(policy.columns)),
     )

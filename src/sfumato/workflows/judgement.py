@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.policy.content import ColumnRule
-from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import judge_data
+from sfumato.policy.reference import judge_column, judge_data
 from sfumato.system.errors import BadData, BrokenPromise
 from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
@@ -20,6 +19,7 @@ from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
 from sfumato.table.microdata import BARE, Role
 from sfumato.verify.file import recheck
+from sfumato.verify.groups import CLASS_NUMBER, GROUP_NUMBER, PERSON_NUMBER, check_members
 
 if TYPE_CHECKING:
     from sfumato.search.plan import Plan
@@ -117,7 +117,7 @@ def witness_path(policy: Policy, staged: Path, private: Path) -> Path | None:
 def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
     """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
     columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
-    return replace(policy, columns=columns, person=None, people=PersonRule(), chain=None, recipients=None)
+    return replace(policy, columns=columns, person=None, chain=None, recipients=None)
 
 
 def judged_view(
@@ -131,16 +131,35 @@ def judged_view(
 ) -> tuple[Verdict, ...]:
     """What a second implementation says of a written view: its rows are of different people, bare ones aside.
 
-    `numbered` has the same rows, with numbers of people, groups and classes, in a private folder.
+    `numbered` has the same rows, with numbers of people, groups and classes, in a private folder. Where
+    people show several rows, classes that look alike may be of the same people: verdicts are on its classes.
     """
-    from sfumato.verify.groups import check_members
-
     verdicts = agreed(recheck(path, rules, form=form, memory=memory, progress=progress))
-    if numbered is not None:
-        agreed((check_members(path, numbered, form=form, memory=memory),))
-    return verdicts
+    if numbered is None:
+        return verdicts
+    agreed((check_members(path, numbered, form=form, memory=memory),))
+    if not rules["several"]:
+        return verdicts
+    return agreed(recheck(numbered, class_rules(rules), form=form, memory=memory, progress=progress))
+
+
+def class_rules(rules: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns what the judge is told of a file that numbers people, groups and classes: classes are told
+    apart.
+    """
+    unchanged, key = (judge_column(ColumnRule(role)) for role in (Role.INSENSITIVE, Role.QUASI))
+    told = {name: {**unchanged, "ranges": False} for name in NUMBERS}
+    columns = {**rules["columns"], **told, CLASS_NUMBER: {**key, "ranges": False}}
+    return {**rules, "columns": columns, "numbers": NUMBERS}
+
+
+NUMBERS = (PERSON_NUMBER, GROUP_NUMBER)
 
 
 def view_rules(policy: Policy, *, marked: bool) -> Mapping[str, Any]:
     """Returns what the judge of a view is told: `marked` says whether a column tells bare rows."""
-    return judge_data(view_policy(policy, marked=marked)) | {"bare": BARE if marked else None}
+    several = policy.people.rows != 1
+    return judge_data(view_policy(policy, marked=marked)) | {
+        "bare": BARE if marked else None,
+        "several": several,
+    }

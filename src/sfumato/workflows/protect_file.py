@@ -50,6 +50,7 @@ from sfumato.workflows.judgement import (
     judged,
     judged_view,
     numbered_columns,
+    view_policy,
     view_rules,
     witness_path,
 )
@@ -113,7 +114,7 @@ def protect_file(
             verdicts = judge(staged)
             return _beside_earlier(verdicts, staged, plan, imprints, rules, form) if imprints else verdicts
 
-        described = None if describe is None else partial(describe, form=form)
+        described = None if describe is None else partial(describe, form=form, people=plan.people)
         return plan, publish(target, write, judge_all, describe=described, overwrite=overwrite)
 
 
@@ -181,10 +182,13 @@ def _describer(
     for file in places.values():
         check_target(file, needed=needed, overwrite=overwrite)
 
-    def describe(staged: Path, form: Mapping[str, str]) -> Mapping[Path, bytes]:
+    def describe(
+        staged: Path, form: Mapping[str, str], people: PublishedPeople | None
+    ) -> Mapping[Path, bytes]:
         from sfumato.releases.dictionary import dictionary_files
 
-        contents = dictionary_files(staged, rules, form)
+        shown = rules if people is None else view_policy(rules, marked=people.bare > 0)
+        contents = dictionary_files(staged, shown, form)
         return {places[name]: content for name, content in contents.items()}
 
     return describe
