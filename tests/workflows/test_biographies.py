@@ -151,6 +151,6 @@ def test_a_release_and_a_file_show_the_same_rows(tmp_path):
     published = pl.read_csv(tmp_path / "one" / "data.csv")
     assert set(published["nights"]) <= set(table["nights"]) and len(published) == 100
     assert set(published.columns) == set(COLUMNS) - {"id", "day"}
-    more = pl.concat([table, years(8).with_columns(day=pl.lit(9), nights=pl.lit(777))])
+    more = pl.concat([table, years(8).with_columns(day=pl.lit(9, pl.Int64), nights=pl.lit(777, pl.Int64))])
     sf.release(more, rules, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "two")
     assert 777 not in pl.read_csv(tmp_path / "two" / "data.csv")["nights"], "they show no more"

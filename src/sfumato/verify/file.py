@@ -28,7 +28,7 @@ from sfumato.verify.file_bytes import (
     written_rows,
 )
 from sfumato.verify.formats import is_parquet, is_whole, parts_of
-from sfumato.verify.policy_data import JudgedPolicy
+from sfumato.verify.policy_data import KEY_ROLES, JudgedPolicy
 from sfumato.verify.registry import judge_of, on_rows, rule_all
 from sfumato.verify.tables import (
     APART,
@@ -190,7 +190,7 @@ def check_bare_rows(
     telling = number(db, f"SELECT count(*) FROM {table.query} WHERE {bare} = 'yes' AND ({shown})")  # noqa: S608
     if telling:
         raise BadData(f"{telling} bare rows show columns that are published unchanged", where=where)
-    keys = [name for name in policy.published if name not in policy.unchanged and name != policy.bare]
+    keys = [name for name, column in policy.columns.items() if column.role in KEY_ROLES]
     box = ", ".join(table.cell(name) for name in keys) or "1"
     least = max((int(promise.least_people) for promise in policy.promises), default=1)
     alone = number(
