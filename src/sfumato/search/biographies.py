@@ -109,7 +109,7 @@ def plan_of_biographies(
 
 
 def _named(column: str, place: int) -> str:
-    return f"{column}\x1f{place}"
+    return f"{column} (row {place + 1} of a person)"
 
 
 def _side_by_side(table: Microdata, own: NDArray[np.integer]) -> Microdata:
