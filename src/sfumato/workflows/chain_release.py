@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from sfumato.models.registry import make
 from sfumato.policy.chain import ChainRule, Leavers, Shows
-from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
-from sfumato.policy.reference import judge_column, judge_data_of
+from sfumato.policy.reference import judge_data_of
 from sfumato.recipients.capacity import MarkedVersions
 from sfumato.recipients.marks import MarkedChain
 from sfumato.releases.base_file import BaseFile, BaseMissing, BaseStore, sweep_bases
@@ -45,7 +44,6 @@ from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
 from sfumato.table.base import GROUP, RELEASE, Base, write_rows
 from sfumato.table.form_of_source import RowSource
-from sfumato.table.microdata import Role
 from sfumato.table.observers import TableFingerprint
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
@@ -343,10 +341,6 @@ class _FileJudge:
     def _recheck(self, path: Path, rules: Mapping[str, Any]) -> tuple[Verdict, ...]:
         memory, progress = self.delivery.source.memory, self.delivery._progress
         return agreed(recheck(path, rules, form=self.delivery._form, memory=memory, progress=progress))
-
-
-NO_TAXONOMY = judge_column(ColumnRule(Role.QUASI))
-"""What the judge is told of the column that tells groups apart."""
 
 
 def _named_releases(numbers: Sequence[int]) -> str:
