@@ -66,9 +66,8 @@ def check(policy, intent):
     """What was answered is what the policy says."""
     k = {"none": 12 if intent.audience is Audience.PUBLIC else 5, "3": 3}[intent.rule]
     assert min(p.least_people for p in policy.promises if p.least_people) == k
-    again, several = intent.frequency is Frequency.AGAIN, intent.recipients > 1
-    assert policy.promises.looks_back == (again and several)
-    assert (policy.chain is not None) == (again and not several)
+    assert not policy.promises.looks_back
+    assert (policy.chain is not None) == (intent.frequency is Frequency.AGAIN)
     assert policy.person == (intent.person if intent.rows is RowMeaning.EVENT or policy.chain else None)
     assert policy.chain is None or policy.chain.since == intent.since
     for name in filter(None, (intent.person, intent.since)):
@@ -112,11 +111,8 @@ def with_promises(policy, *promises):
 K_OF_5 = {"k-anonymity": {"k": 5}}
 
 
-def test_several_recipients_and_promises_about_tables_go_on_by_whole_columns(evidence):
+def test_promises_about_tables_go_on_by_whole_columns_and_to_one_recipient(evidence):
     draft = evidence.draft()
-    two = intended(draft, again(person="patient_id", recipients=2))
-    assert two.chain is None and "not made of groups" in two.note
-    assert [promise.name for promise in two.promises.cross_release] == ["continuous"]
     words = draft.to_dict()
     words["columns"] = {**words["columns"], "disease": {"role": "free"}}
     words["protect"] = {"search": "top-down", "suppress": 0}
@@ -124,6 +120,9 @@ def test_several_recipients_and_promises_about_tables_go_on_by_whole_columns(evi
     freeform = sf.Policy.from_dict(words)
     whole = intended(freeform, again(since="quarter"))
     assert whole.chain is None and "freeform cannot be promised of groups yet" in whole.note
+    assert [promise.name for promise in whole.promises.cross_release] == ["continuous"]
+    with pytest.raises(UsageError, match="chain of groups alone, and freeform cannot be promised"):
+        intended(freeform, again(since="quarter", recipients=2))
     events = Intent(RowMeaning.EVENT, Audience.INSIDE, Frequency.AGAIN, person="patient_id")
     with pytest.raises(UsageError, match="the table cannot come again: freeform"):
         intended(freeform, events)

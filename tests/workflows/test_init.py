@@ -127,8 +127,9 @@ def test_answered_questions_are_not_asked_again(sfumato, typed):
     several = Intent(
         RowMeaning.PERSON, Audience.INSIDE, Frequency.AGAIN, since="quarter", recipients=2, rule="5"
     )
-    with pytest.raises(UsageError, match="versions for recipients are of one table"):
-        init(DraftEvidence.of("people.csv"), several)
+    marked = init(DraftEvidence.of("people.csv"), several).policy
+    assert marked.recipients is not None and marked.recipients.by == "marks" and marked.chain is not None
+    assert sf.Policy.from_dict(marked.to_dict()) == marked
 
 
 def test_somebody_who_walks_away_leaves_nothing_behind(sfumato, typed):

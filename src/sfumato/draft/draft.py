@@ -263,13 +263,6 @@ class Intent:
             )
 
     def _check_again(self) -> None:
-        if self.rows is RowMeaning.EVENT and self.recipients > 1:
-            raise UsageError(
-                "versions for recipients cannot be promised yet of several releases about people who have"
-                " several rows each",
-                remedy="Say --recipients 1; or bring each person's rows together in one row (--row person);"
-                " or say --once: every release is then safe alone, and nothing is promised of two together.",
-            )
         if (self.person is None) == (self.since is None):
             raise UsageError(
                 "a release beside earlier ones has to know who was in them",
@@ -348,7 +341,7 @@ def intended(draft: Policy, intent: Intent) -> Policy:
         promises = tuple(with_least_people(p, named) if p.least_people else p for p in promises)
     further = _further(Promises(promises), columns, intent)
     protect = draft.protect
-    if intent.recipients > 1 or (intent.frequency is Frequency.AGAIN and further.chain is None):
+    if further.chain is None and (intent.recipients > 1 or intent.frequency is Frequency.AGAIN):
         protect = replace(protect, suppress=Fraction(0))
     has_person = intent.rows is RowMeaning.EVENT or further.chain is not None
     try:
@@ -416,13 +409,13 @@ def _further(promises: Promises, columns: Mapping[str, ColumnRule], intent: Inte
     stated = promises.stated
     if intent.frequency is Frequency.ONCE:
         return FurtherReleases(stated)
-    if intent.recipients > 1:
-        raise UsageError(
-            "versions for recipients are of one table: several releases of them are not judged together",
-            remedy="Say --once, or --recipients 1.",
-        )
     obstacle = _obstacle_to_groups(stated)
     if obstacle is not None:
+        if intent.recipients > 1:
+            raise UsageError(
+                f"versions for recipients go on as a chain of groups alone, and {obstacle}",
+                remedy="Say --once, or --recipients 1.",
+            )
         if intent.rows is RowMeaning.EVENT:
             raise UsageError(
                 f"somebody has several rows, and the table cannot come again: {obstacle}",

@@ -376,7 +376,7 @@ def _kind_of_versions(rule: RecipientRule, policy: PolicyContent) -> Iterator[Pr
             yield Problem(
                 ("recipients", "by"),
                 "in a chain of groups versions differ by marks.",
-                "Leave `by` out, or use the promise continuous instead of chain.",
+                "Leave `by` out, or leave chain out.",
             )
         if rule.collusion != RecipientRule().collusion:
             yield Problem(("recipients", "collusion"), "it is of versions by marks.", "Use frame-proof.")

@@ -20,7 +20,7 @@ from sfumato.inputs import bind_earlier, count_table
 from sfumato.policy.compatibility import against_several_rows
 from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.recipients import By, RecipientRule
 from sfumato.search.plan import make_plan
 from sfumato.system.coins import Coins
 from sfumato.system.errors import Infeasible, UsageError, short
@@ -105,7 +105,9 @@ def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None =
     if any(warning.name == REFUSED for warning in warnings):
         policy, warnings = _planned_in_full(wanted, source, show), []
     policy = replace(policy, person=answered.person, people=answered.people, chain=answered.chain)
-    if intent.recipients > 1:
+    if intent.recipients > 1 and policy.chain is not None:
+        policy = replace(policy, recipients=RecipientRule.usual(By.MARKS))
+    elif intent.recipients > 1:
         policy = _for_recipients(policy, evidence, intent, show)
     repeated = several_rows(policy, evidence.survey) if evidence.draft().person else ()
     diagnoses = (*repeated, *_unlike_answer(intent, evidence), *warnings)
