@@ -105,6 +105,7 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "chain": _chain,
     "members": _chain,
     "quarters": _hospital,
+    "marks": _hospital,
     "batches": _hospital,
     "visits": _visits,
     "ready": _lands,
