@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.policy import schema as retired_words
+from sfumato.policy import schema
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, BadPolicy, RefusedByHistory
 from sfumato.table.release_summary import RETIRED, Imprint
@@ -104,7 +104,7 @@ def test_a_word_that_nothing_keeps_any_more_is_refused_with_the_reason(word, sfu
         Policy.from_dict(given)
     (problem,) = refused.value.problems
     assert problem["key"] == f"promises[0].continuous.{word}"
-    assert (problem["message"], problem["remedy"]) == retired_words.RETIRED[f"continuous.{word}"]
+    assert (problem["message"], problem["remedy"]) == schema.retired_words()[f"continuous.{word}"]
     assert "any more" in problem["message"] and problem["remedy"] == retired_words.NEXT
     (tmp_path / "policy.yaml").write_text(json.dumps(given), encoding="utf-8")
     table(MAY).write_csv(tmp_path / "may.csv")
@@ -113,7 +113,7 @@ def test_a_word_that_nothing_keeps_any_more_is_refused_with_the_reason(word, sfu
 
 
 def test_words_that_are_gone_are_told_from_wrong_ones():
-    of_chains = {place for place in retired_words.RETIRED if place.startswith("continuous.")}
+    of_chains = {place for place in schema.retired_words() if place.startswith("continuous.")}
     assert of_chains == {f"continuous.{word}" for word in WORDS}
     with pytest.raises(BadPolicy, match="unknown key"):
         Policy.from_dict(policy(**BY_KEY, untill="month"))

@@ -257,35 +257,7 @@ def _digits(numbers: Ints, width: int, *, prefix: str = "") -> Texts:
 
 # The policy of the made-up hospital, and a folder with everything to try it on.
 
-POLICY = """\
-# What the columns of hospital.csv are, what is promised to the patients, and how to get there.
-columns:
-  patient_id: {role: identifier}                 # never published
-  name:       {role: identifier}
-  born:       {role: quasi, taxonomy: {date: [month, year, decade]}}
-  zip:        {role: quasi, taxonomy: {prefix: [4, 3, 2, 1]}}
-  sex:        {role: quasi}                      # no taxonomy: the value or *
-  job:        {role: quasi, taxonomy: {file: job.csv}}
-  income:     {role: quasi, taxonomy: {intervals: [5000, 10000, 20000, 40000], from: 0, decimal: true}}
-  disease:    {role: sensitive, taxonomy: {file: disease.csv}}
-  # Symptoms are seen by others and tell the disease: quasi-identifier and secret in one, which no promise
-  # below covers. So they are never published.
-  symptoms:   {role: identifier}
-  admitted:
-    role: quasi
-    taxonomy:
-      tree:
-        2025-Q1: [2025-01, 2025-02, 2025-03]
-        2025-Q2: [2025-04, 2025-05, 2025-06]
-        2025-Q3: [2025-07, 2025-08, 2025-09]
-        2025-Q4: [2025-10, 2025-11, 2025-12]
-promises:
-  - k-anonymity: {k: 5}
-  - l-diversity: {of: disease, l: 3, kind: distinct}
-  - t-closeness: {of: disease, t: 7/10, distance: equal}
-protect: {search: best, suppress: 5%}
-missing: own-value
-"""
+POLICY = files("sfumato.demo").joinpath("policy.yaml").read_text("utf-8")
 
 
 def policy() -> Policy:

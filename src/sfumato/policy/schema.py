@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
 from typing import SupportsIndex
 
 from sfumato.models import registry as promises
@@ -255,60 +258,16 @@ def _protect() -> JsonObject:
     }
 
 
-# Words that a policy no longer has: why each is refused, and what to do instead.
-
-STAY = "whoever was published has to stay in the table, and neither moves nor is corrected"
-NEXT = "Leave the key out, or, if people have left the table, start a new chain with people never published."
-COLLUDERS = "is no longer a key: what recipients learn who put versions of one table together is not judged."
-VERSIONS = (
-    "Leave it out, or use `chain:` with `recipients: {by: marks}`: all of these versions together tell no"
-    " more than the groups, which keep every promise."
-)
-
-RETIRED: Mapping[str, tuple[str, str]] = {
-    "sfumato": (
-        "is no longer a key: there is one form of policies.",
-        "Leave the line out; look at what `protect` then searches for with `sfumato policy check`.",
-    ),
-    "known-search": (
-        "is no longer a key: what adversaries learn from the search can be decided on tiny tables alone.",
-        "Leave it out, and attack a table with `sfumato attack minimality` or `sfumato attack downcoding`.",
-    ),
-    "protect.stricter": (
-        "is no longer a key: it was shown to help on tiny tables alone.",
-        "Leave it out; to keep more than is needed, promise more, as in `l: 3` for `l: 2`.",
-    ),
-    "person.knows": (
-        "people with several rows are not judged by what all their rows show any more, which cost columns:"
-        " they show values once.",
-        "Leave it out. To show the values of more rows, say rows: all, or rows: 3.",
-    ),
-    "chain.by": (
-        "the column that orders a person's rows is named under person.",
-        "Write person: {column: …, by: …}.",
-    ),
-    "continuous.until": (f"departures are not judged any more: {STAY}.", NEXT),
-    "continuous.leavers": (f"departures are not judged any more: {STAY}.", NEXT),
-    "continuous.returns": (f"returns are not judged any more: {STAY}.", NEXT),
-    "continuous.moves": (f"key columns that change are not judged any more: {STAY}.", NEXT),
-    "continuous.corrected": (f"corrected values are not judged any more: {STAY}.", NEXT),
-    "continuous.companions": (
-        "nobody is withheld any more so that others are safe beside earlier releases.",
-        NEXT,
-    ),
-    "continuous.adversary": (
-        "is no longer a key: `continuous` is kept against somebody who knows the key values of one person.",
-        "Leave it out, or use `chain:` instead of continuous, which holds for whoever knows everybody's.",
-    ),
-    "recipients.coalition": (COLLUDERS, VERSIONS),
-    "recipients.adversary": (COLLUDERS, VERSIONS),
-}
-"""By the last two parts of its place: why a word is refused that must not be taken for a wrong spelling."""
+@cache
+def retired_words() -> dict[str, tuple[str, str]]:
+    """Returns, by the last two parts of its place, why a word is refused that a policy had once."""
+    table = tomllib.loads(files("sfumato.policy").joinpath("retired.toml").read_text("utf-8"))
+    return {place: (why, remedy) for place, (why, remedy) in table.items()}
 
 
 def retired(place: Place) -> Problem | None:
     """Returns why the key at this place is refused; `None` where there never was such a key."""
-    gone = RETIRED.get(".".join(map(str, place[-2:])))
+    gone = retired_words().get(".".join(map(str, place[-2:])))
     return None if gone is None else Problem(place, *gone)
 
 

@@ -3,36 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib.resources import files
 
-RENAMED = {
-    "`--c-max`, `c_max`": "gone: a charge holds for any number of leakers",
-    "`Choice`": "`ChoiceParam`",
-    "`Declared`": "`ParametrizedPromise`",
-    "`Demand`, `Promise.demands`": "`PromiseStrength`, `Promise.strengths`",
-    "`--despite`, `despite`": "`--ignore-chain`, `ignore_chains`; in a certificate and with `--json` it is still `despite`",
-    "`Exact`": "`FractionParam`",
-    "`Flag`": "`FlagParam`",
-    "`Grade` of presets": "the text `Preset.provenance`",
-    "`HeldBack`": "`DeferredRelease`",
-    "`issue_all`": "`begin`, `judge_folders` and `issue`",
-    "`--like`, `like` of `protect` and `release`": "`--reuse-plan`, `reuse_plan`",
-    "`Name`": "`ColumnParam`",
-    "`Optional`": "`OptionalParam`",
-    "`OutOfReach`": "`StoreUnavailable`",
-    "`PreparedRelease`": "`PlannedRelease`, which holds a `ReleaseRecord`",
-    "`Promise.asks_others`, `batch_column`, `candidates`, `earlier`, `given`, `tells_people`": "the same of `CrossReleasePromise`",
-    "`Promise.column_options`, `column_role`": "the same of `ColumnRolePromise`",
-    "`Promise.cone`, `most_kept`": "the same of `ClassPromise`",
-    "`Promise.derived`, `derived_with`, `given_kept`, `given_original`, `joint_columns`, `kept_of_original`, `needs_original`": "the same of `TermPromise`",
-    "`Promise.looks_back`": "`isinstance(promise, CrossReleasePromise)`, `Promises.cross_release`",
-    "`Promise.relative`, `ClassPromise.margins`": "the same of `RelativePromise`",
-    "`Promise.stricter`, `with_least_people`, `with_least_values`": "the same of `AdjustablePromise`",
-    "`Record` of `releases.ledger`": "`ReleaseRecord`",
-    '`register("name", kind="kind")` of `models.registry`': "`register`, without arguments: the class has `name` and `kind`",
-    "`Watch`": "`IncrementalChecker`",
-    "`Whole`": "`IntegerParam`",
-    "`WrongCall`": "`UsageError`",
-}
+RENAMED: dict[str, str] = tomllib.loads(files("sfumato.system").joinpath("renamed.toml").read_text("utf-8"))
 """What changed and what it became, in the order and the words of `docs/reference/renamed.md`."""
 
 

@@ -14,7 +14,7 @@ from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
 from sfumato.table.cell_text import canonical
 from sfumato.table.data_file import written_format_of
-from sfumato.table.form_of_source import RowSource, source_form, text_form
+from sfumato.table.form_of_source import RowSource, text_form
 from sfumato.table.microdata import Coding, Microdata, Missing, Role, SetForm, terms_of
 from sfumato.table.publication import WriteVersion
 from sfumato.table.reader import PassingReader, Reader, batches_of, no_columns
@@ -47,11 +47,6 @@ def form_of(source: Source, target: Path | None = None) -> dict[str, str]:
     """
     form = text_form(source.reader) if isinstance(source, RowSource) else PLAIN_FORM
     return (form if target is None else form_for(target, form)).words
-
-
-def words_of(source: Source) -> dict[str, str]:
-    """Returns all that has to be said of a source's file, so that it is read the same way again."""
-    return source_form(source.reader).words if isinstance(source, RowSource) else {}
 
 
 class HandingReader(PassingReader):
