@@ -105,7 +105,7 @@ def test_a_word_that_nothing_keeps_any_more_is_refused_with_the_reason(word, sfu
     (problem,) = refused.value.problems
     assert problem["key"] == f"promises[0].continuous.{word}"
     assert (problem["message"], problem["remedy"]) == schema.retired_words()[f"continuous.{word}"]
-    assert "any more" in problem["message"] and problem["remedy"] == retired_words.NEXT
+    assert "any more" in problem["message"]
     (tmp_path / "policy.yaml").write_text(json.dumps(given), encoding="utf-8")
     table(MAY).write_csv(tmp_path / "may.csv")
     found = sfumato("protect", f"{tmp_path}/may.csv", "-p", f"{tmp_path}/policy.yaml", "--dry-run")
