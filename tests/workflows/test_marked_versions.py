@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -14,7 +17,8 @@ import sfumato as sf
 from sfumato.recipients.marks import marks_of_chain
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.errors import BadPolicy, BrokenPromise
-from sfumato.table.base import GROUP, Base
+from sfumato.table.base import GROUP, HOME, PERSON, Base
+from sfumato.table.known_rows import hashes_of_people
 from workflows.groups_chain import release, rows
 
 __all__ = ["release"]
@@ -167,3 +171,27 @@ def test_what_marks_do_not_go_with(words, reason):
     wanted = {name: word for name, word in policy(**words).items() if word is not None}
     with pytest.raises(BadPolicy, match=reason):
         sf.protect(PEOPLE, wanted)
+
+
+def test_values_of_two_members_may_be_swapped(release, tmp_path):
+    """Whose value is whose has no say: marks, symbols and every file of both tables are the same."""
+    event = release(PEOPLE, policy(), to=TO)
+    chain = chain_of(release)
+    place = {person: row for row, person in enumerate(hashes_of_people(PEOPLE["patient_id"]).to_pylist())}
+    home, illness = chain.base.numbers(HOME), chain.base.rows["disease"].to_pylist()
+    people = chain.base.rows[PERSON].to_pylist()
+    one, other = next(
+        (i, j) for i, j in combinations(range(40), 2) if home[i] == home[j] and illness[i] != illness[j]
+    )
+    diseases = PEOPLE["disease"].to_list()
+    first, second = place[people[one]], place[people[other]]
+    diseases[first], diseases[second] = diseases[second], diseases[first]
+    swapped = PEOPLE.with_columns(disease=pl.Series(diseases))
+    key = Path(shutil.copy(next(release.folder.glob("*.key")), tmp_path / "other.key"))
+    url = f"sqlite:///{tmp_path}/other.db"
+    again = sf.release(swapped, policy(), ledger=url, key=key, into=tmp_path / "swapped", to=TO)
+    for name in TO:
+        there, here = (part[name].folder / "data.csv" for part in (again, event))
+        assert there.read_bytes() == here.read_bytes()
+    with Ledger(url, key=key) as ledger:
+        assert marks_of_chain(ledger, "main").base.marks.equals(chain.base.marks)
