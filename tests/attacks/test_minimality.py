@@ -162,3 +162,25 @@ def test_a_register_of_other_people_is_refused():
         sf.attack.minimality(safe, rules, frame.select("age"))
     with pytest.raises(UsageError, match="another file than the one"):
         sf.attack.minimality(safe, rules, frame.with_columns(pl.col("s").reverse()))
+
+
+# -- rules that the published table teaches -----------------------------------------------------------------
+
+
+def test_values_that_follow_from_keys_are_learned_and_others_are_not():
+    """Half of the value follows from the age: rules name it more often than classes do."""
+    rng = np.random.default_rng(5)
+    ages = rng.integers(0, 40, 400)
+    follows = np.where(rng.random(400) < 0.7, np.where(ages % 10 < 5, "a", "b"), rng.choice(list("ab"), 400))
+    rules = rules_of({"intervals": [1, 5, 10, 40], "from": 0, "to": 40}, values=2, search="lattice")
+    told = {}
+    for name, values in (("follows", follows), ("random", rng.choice(list("ab"), 400))):
+        frame = pl.DataFrame({"age": ages.astype(str), "s": values})
+        (finding,) = sf.attack.definetti(sf.protect(frame, rules).apply(frame), rules, frame).findings
+        told[name] = finding.details
+        assert finding.details["base rate"] == Fraction(int(max((values == v).sum() for v in "ab")), 400)
+        assert not finding.breach and finding.word == "withstood as far as tried"
+    assert told["follows"]["after"] >= told["follows"]["before"] > told["random"]["before"] - Fraction(1, 10)
+    assert told["follows"]["after"] > Fraction(3, 4) > told["random"]["after"]
+    with pytest.raises(UsageError, match="has no column s"):
+        sf.attack.definetti(frame, rules, frame.select("age"))

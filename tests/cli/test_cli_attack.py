@@ -185,7 +185,7 @@ def test_an_attack_without_a_name_is_answered_by_all_names_and_a_whole_call(sfum
     said = sfumato("attack", *arguments)
     assert (said.code, said.out) == (2, "")
     names = said.err.split("The adversary: ")[1].split(".")[0].replace(" or ", ", ").split(", ")
-    assert names == sorted([*built_in(), "term-removal"])
+    assert names == sorted([*built_in(), "definetti", "term-removal"])
     assert "sfumato attack linkage safe.csv --policy policy.yaml" in said.err
 
 

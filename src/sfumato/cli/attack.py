@@ -51,7 +51,7 @@ Register = Annotated[
     valued(
         "--register",
         "FILE",
-        "The original table, or the key columns of everybody in it; for minimality.",
+        "The original table, or the key columns of everybody in it; for minimality and definetti.",
     ),
 ]
 Steps = Annotated[
@@ -112,7 +112,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
     Exits 1 if the adversary achieves more than the policy allows, 2 if there is nothing to strike,
     70 if the attack broke down. Three adversaries know how the table is made: downcoding,
-    minimality with --register, and term-removal.
+    minimality with --register, and term-removal. With --register, definetti measures learned rules.
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
 
@@ -127,6 +127,12 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
             raise UsageError(f"{name} looks at one table", remedy="Give one file.")
         if name == "downcoding":
             audit = attack_.downcoding(tables[0], policy, steps=steps, progress=progress)
+        elif name == "definetti":
+            if register is None:
+                raise UsageError(
+                    "definetti guesses at people of the original", remedy="Name it: --register FILE."
+                )
+            audit = attack_.definetti(tables[0], policy, register, progress=progress)
         elif name == "term-removal":
             audit = attack_.term_removal(tables[0], policy, reference=reference, steps=steps)
         elif name == "minimality" and register is not None:

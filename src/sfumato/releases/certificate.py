@@ -436,7 +436,6 @@ STATED = (
         "An insensitive column that follows from quasi-identifiers helps to find a person's row in its"
         " class. What others may know of a person has to be a quasi-identifier.",
         INSENSITIVE,
-        ("relink",),
     ),
     StatedAdversary(
         "knows one unchanged value of a person",
@@ -478,7 +477,7 @@ STATED = (
         "knows that rows of a person agree",
         "Several rows of a person show values. Whoever knows that two of them agree may find both.",
         SEVERAL_ROWS,
-        ("recurrent",),
+        ("intersection",),
     ),
     StatedAdversary(
         "asks what somebody ever had",

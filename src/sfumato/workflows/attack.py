@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sfumato.attacks.adversaries.downcoding import Downcoding
-from sfumato.attacks.adversaries.minimality import ValueMinimality
+from sfumato.attacks.adversaries.minimality import DeFinetti, ValueMinimality
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.known_search import STEPS, KnownSearch
@@ -38,6 +38,7 @@ from sfumato.table.microdata import ROW_NUMBER, Codes, Microdata
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import AnyTable
 from sfumato.workflows.audit import audit
+from sfumato.workflows.judgement import view_policy
 from sfumato.workflows.protect_file import protect_file
 
 if TYPE_CHECKING:
@@ -176,6 +177,31 @@ class AttackVerb:
         most = max(LEAST_PLANS, min(STEPS, MOST_PLANNED_ROWS // max(1, people.rows)))
         adversary = known_search(rules, steps=most if steps is None else steps, seed=seed)
         return _audit(ValueMinimality(adversary, people), data, rules, show)
+
+    def definetti(
+        self, data: AnyTable, policy: AnyPolicy, original: AnyTable, *, progress: Progress | None = None
+    ) -> Audit:
+        """Measure how often values are guessed by rules that the published table itself teaches.
+
+        Args:
+            data: the published table, as for `audit`.
+            policy: the policy that the table was published under.
+            original: the original table, whose people are guessed at.
+            progress: receives the phase, how much is done, and out of how much.
+
+        >>> import polars as pl, sfumato as sf
+        >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold"] * 2})
+        >>> plan = sf.protect(people, k=2, quasi="age", sensitive="disease")
+        >>> audit = sf.attack.definetti(plan.apply(people), plan.policy, people)
+        >>> audit.findings[0].details["base rate"]
+        Fraction(1, 2)
+        """
+        rules, show = load_policy(policy), progress or silent
+        source = open_table(original, policy=rules)
+        if absent := [coding.name for coding in rules.codings if coding.name not in source.columns]:
+            raise UsageError(f"the original has no column {', '.join(absent)}", where="register")
+        people = source.count(rules.codings, missing=rules.missing, progress=show)
+        return _audit(DeFinetti(people), data, view_policy(rules), show)
 
     def term_removal(
         self,

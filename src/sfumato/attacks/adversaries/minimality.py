@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.known_search import ALL_TABLES, KnownSearch, PublishedBoxes, publication_of
-from sfumato.models.attack_contract import PublishedTable, format_people
+from sfumato.models.attack_contract import PublishedTable, format_people, register_on_request
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.verdict import CERTAINTY, VALUES, AttackLimits, Finding
 from sfumato.table.microdata import Codes, Counts, Microdata
@@ -182,10 +182,8 @@ class AllTables:
         codes, which = np.unique(rows, axis=0, return_inverse=True)
         often = np.bincount(which.ravel(), people.counts).astype(np.int64)
         fits = np.ones((len(codes), len(boxes.low)), bool)
-        for j, column in enumerate(boxes.keys):
-            tree = people.column(column.name).taxonomy
-            ends = [tree.span(texts[j]) or (0, 0) for texts in boxes.texts]
-            low, high = np.array(ends, np.int64).reshape(-1, 2).T
+        for j in range(len(boxes.keys)):
+            low, high = class_spans(boxes, j, people)
             fits &= (low <= codes[:, j, None]) & (codes[:, j, None] < high)
         gone = int(often.sum() - boxes.sizes.sum())
         most = max(0, int((people.rows + people.dropped) * known.suppress) - people.dropped)
@@ -456,3 +454,92 @@ def _weighed(codes: Codes, weights: NDArray[np.float64]) -> list[Fraction]:
         sums[code] += weight  # type: ignore[assignment]  # weights need not be whole
     total = sum(sums.values())
     return [Fraction(n) / total for n in sums.values() if n]
+
+
+# De Finetti: rules from quasi-identifiers to values, learned from the published table alone.
+
+ROWS_AT_ONCE = 2_000
+"""People who are placed in classes at a time."""
+
+
+@register_on_request
+@dataclass(frozen=True)
+class DeFinetti:
+    """How values follow from key columns is learned from the published table, and tells members apart.
+
+    A published row counts for every leaf of its box alike (naive Bayes). The owner measures, with the
+    original: everybody's value is guessed from their keys, among the values of classes that may be theirs.
+
+    Source: Kifer, *Attacks on privacy and deFinetti's theorem*, 2009.
+    Silent on: better ways to learn, and rules that are known from elsewhere.
+    """
+
+    people: Microdata
+    """The original: everybody's key columns, and their sensitive ones."""
+
+    name: ClassVar[str] = "definetti"
+    knows: ClassVar[str] = "everybody's key columns, and rules learned from the published table"
+    seeks: ClassVar[str] = "a person's sensitive value"
+    succeeds: ClassVar[str] = "no limit: it is measured"
+    threatens: ClassVar[tuple[str, ...]] = ()
+
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
+        del limits
+        boxes = PublishedBoxes.read(published, {})
+        return [self._column(boxes, j) for j in range(len(boxes.values))]
+
+    def _column(self, boxes: PublishedBoxes, place: int) -> Finding:
+        sought = boxes.values[place]
+        tree = self.people.column(sought.name).taxonomy
+        places = map(tree.rank, sought.taxonomy.leaf_labels)
+        rank = np.array([-1 if place is None else place for place in places])
+        held = np.zeros((len(boxes.low), len(tree.leaves)))
+        inside = rank[boxes.held[:, place]] >= 0
+        np.add.at(held, (boxes.owner[inside], rank[boxes.held[inside, place]]), boxes.counts[inside])
+        spans = [class_spans(boxes, j, self.people) for j in range(len(boxes.keys))]
+        codes = np.stack([self.people.codes(column.name) for column in boxes.keys], axis=1)
+        evidence = np.zeros((len(codes), held.shape[1]))
+        for j, (low, high) in enumerate(spans):
+            leaves = len(self.people.column(boxes.keys[j].name).taxonomy.leaves)
+            each = held / np.maximum(1, high - low)[:, None]
+            steps = np.zeros((leaves + 1, held.shape[1]))
+            np.add.at(steps, low, each)
+            np.add.at(steps, high, -each)
+            often = np.cumsum(steps[:-1], axis=0) + 1 / leaves
+            evidence += np.log(often / often.sum(axis=0))[codes[:, j]]
+        truth, counts = self.people.codes(sought.name), self.people.counts
+        right = np.zeros(2, np.int64)
+        for start in range(0, len(codes), ROWS_AT_ONCE):
+            some = slice(start, start + ROWS_AT_ONCE)
+            fits = np.ones((len(codes[some]), len(held)), bool)
+            for j, (low, high) in enumerate(spans):
+                fits &= (low <= codes[some, j, None]) & (codes[some, j, None] < high)
+            with np.errstate(divide="ignore"):
+                shown = np.log(fits @ held)
+            for i, chances in enumerate((shown, shown + evidence[some])):
+                right[i] += int(counts[some][chances.argmax(axis=1) == truth[some]].sum())
+        return self._finding(sought.name, right, np.bincount(truth, counts).astype(np.int64))
+
+    def _finding(self, name: str, right: Numbers, overall: Counts) -> Finding:
+        total = max(1, int(overall.sum()))
+        before, after, base = (Fraction(int(n), total) for n in (*right, overall.max(initial=0)))
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=f"{name}: guessed right {float(after):.1%} of the time by rules learned from the table,"
+            f" {float(before):.1%} by classes alone, {float(base):.1%} by the commonest value",
+            confidence=after,
+            people=0,
+            breach=False,
+            columns=(name,),
+            details={"before": before, "after": after, "base rate": base},
+            not_tried="better ways to learn",
+        )
+
+
+def class_spans(boxes: PublishedBoxes, j: int, people: Microdata) -> tuple[Numbers, Numbers]:
+    """Returns the leaf ranks that every class may hold in a key column, by the tree of these people."""
+    tree = people.column(boxes.keys[j].name).taxonomy
+    ends = [tree.span(texts[j]) or (0, 0) for texts in boxes.texts]
+    low, high = np.array(ends, np.int64).reshape(-1, 2).T
+    return low, high
