@@ -21,14 +21,14 @@ from unittest import mock
 import numpy as np
 import pyarrow.csv as pa_csv
 
-from oracles.program_tales import Tale, tale_of
+from oracles.program_tales import Tale, biographies, tale_of
 from sfumato.inputs import open_table
 from sfumato.recipients.marks import MarkedChain
 from sfumato.search import blind_groups
 from sfumato.system.coins import Coins
 from sfumato.system.errors import Infeasible, SfumatoError
 from sfumato.system.progress import silent
-from sfumato.table.base import BARE_ROW, GROUP, PERSON, RELEASE, write_rows
+from sfumato.table.base import BARE_ROW, GROUP, HOME, PERSON, RELEASE, write_rows
 from sfumato.table.known_rows import hashes_of_people
 from sfumato.workflows.grown_base import grow
 from sfumato.workflows.protect import plan_table
@@ -167,13 +167,14 @@ def _told(tale, release, grown, joinings, source, folder):
     )
     came_first = [tale.tables[release][row] for row in np.flatnonzero(grown.known.first).tolist()]
     first = {visit.person: visit.number for visit in came_first}
+    homes = base.rows.column(HOME).to_pylist()
     came = {
-        person: group
-        for person, group, is_bare, is_new in zip(whose, groups, bare, new, strict=True)
+        person: home
+        for person, home, is_bare, is_new in zip(whose, homes, bare, new, strict=True)
         if is_new and not is_bare
     }
     result = Told(written[0], tuple(written[1:]), known, first, came, informed=plan is not None and not blind)
-    if not blind:
+    if not blind or tale.policy.people.rows != 1:
         return result
     units = joinings[-1].units
     people = plan.recoding.table.person
@@ -299,3 +300,28 @@ def differences(seed: int, folder: Path | None = None, *, secret: bool = True) -
         if (one.seen if isinstance(one, Told) else one) != (two.seen if isinstance(two, Told) else two)
     ]
     return wrong, dict(counts)
+
+
+def told_of_biographies(seed: int) -> tuple[list, list]:
+    """What is told of people who show all their rows, and what once members of a unit exchanged theirs.
+
+    Of k = 2, a group of two or three is one unit.
+    """
+    draw = random.Random(seed)
+    tale, key = biographies(draw), f"key {seed}".encode()
+    before = told(tale, coins_of(key, 1))
+    if not isinstance(before[0], Told) or before[0].informed:
+        return [], []
+    rows: dict[str, list[int]] = defaultdict(list)
+    for visit in sorted(tale.tables[0], key=lambda visit: visit.day):
+        rows[visit.person].append(visit.number)
+    groups: dict[int, list[str]] = defaultdict(list)
+    for person, group in before[0].groups.items():
+        groups[group].append(person)
+    has = dict(tale.has)
+    for members in groups.values():
+        others = draw.sample(members, len(members)) if len(members) < 4 else members
+        for person, other in zip(members, others, strict=True):
+            for own, theirs in zip(rows[person], rows[other], strict=False):
+                has[0, own] = tale.has[0, theirs]
+    return before, told(replace(tale, has=has), coins_of(key, 1))

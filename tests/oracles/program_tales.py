@@ -8,6 +8,10 @@ from itertools import count
 
 import polars as pl
 
+from sfumato.models.contract import Promises
+from sfumato.models.registry import make
+from sfumato.policy.chain import ChainRule
+from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
 
 TOWNS = ["Ahus", "Bro", "Cora", "Dorn"]
@@ -146,3 +150,21 @@ def tale_of(seed: int) -> Tale:
 def _visit(draw: random.Random, number: int, person: str, day: int, *, few: bool) -> Visit:
     ages = [3, 14, 15, 27, 33] if few else range(40)
     return Visit(number, person, day, str(draw.choice(ages)), draw.choice(TOWNS))
+
+
+def biographies(draw: random.Random) -> Tale:
+    """A table of people who have one row, two or three, all of which show values."""
+    promises, mixtures = draw.choice(PROMISES[:2])
+    policy = policy_of(draw, promises)
+    kept = Promises((make("k-anonymity", {"k": 2}), *list(policy.promises)[1:]))
+    policy = replace(policy, promises=kept, people=PersonRule(None, by="day"), chain=ChainRule())
+    rows = [
+        _visit(draw, 3 * person + day, f"p{person:02d}", day, few=draw.random() < 0.5)
+        for person in range(draw.choice([40, 48, 64]))
+        for day in range(2 if draw.random() < 0.5 else draw.choice([1, 2, 3]))
+    ]
+    draw.shuffle(rows)
+    values = draw.choice(mixtures)
+    return Tale(
+        (tuple(rows),), {(0, row.number): (draw.choice(values), draw.randrange(3)) for row in rows}, policy
+    )

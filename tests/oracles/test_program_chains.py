@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from oracles import program_chains
-from oracles.program_chains import Waits, differences
+from oracles.program_chains import Waits, differences, told_of_biographies
 from sfumato.search import blind_groups
 from sfumato.search.blind_groups import Values
 from sfumato.table import known_rows
@@ -35,6 +35,16 @@ def test_files_tell_nothing_but_what_each_class_holds(tmp_path):
     assert totals["bare rows"] > totals["tables"]
     if "SFUMATO_GROUP_TABLES" in os.environ:
         print(dict(totals, chains=seed))
+
+
+@pytest.mark.slow
+def test_whole_biographies_of_a_unit_change_places():
+    tried = 0
+    for seed in range(max(20, TABLES // 10)):
+        before, after = told_of_biographies(seed)
+        assert [result.seen for result in before] == [result.seen for result in after], seed
+        tried += len(before)
+    assert tried > 4
 
 
 # Each rule that is taken away is noticed ------------------------------------------------------------------
