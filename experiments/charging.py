@@ -310,7 +310,8 @@ def simulated(house: House, other: House, rounds: int, seed: int = 1) -> Iterato
                 size = int(np.exp(rng.uniform(*np.log(SIZES))))
                 yield outcome(house, kind, leakers, size, rng)
         size = int(np.exp(rng.uniform(*np.log(SIZES))))
-        theirs = Leakers(other, rng, other.symbols(rng, 1), rng.choice(len(other.order), size, replace=False))
+        rows = rng.choice(len(other.order), min(size, len(other.order)), replace=False)
+        theirs = Leakers(other, rng, other.symbols(rng, 1), rows)
         shown = house.shown(pl.DataFrame(theirs.mixed(), strict=False))
         yield judged(house, "another hospital", 0, shown, house.symbols(rng, RECIPIENTS), rng)
 
