@@ -51,9 +51,25 @@ def test_a_whole_group_may_go(tmp_path):
     assert audit.steps[0].verdicts[0].reason == "2 rows are gone, with all that show the same"
 
 
-def test_a_value_that_changed_breaks_the_rule(tmp_path):
+def test_a_value_that_changed_breaks_the_rule_unless_a_group_may_have_come_instead(tmp_path):
+    """Of {flu, cold} and {flu, measles} the rows of flu cancel: one group may have gone, another come."""
     changed = [("north", "flu", "no"), ("north", "measles", "no"), *FIRST[2:]]
-    assert "earlier rows stay as they were published" in broken(audited(tmp_path, FIRST, changed))
+    audit = audited(tmp_path, FIRST, changed)
+    assert audit.holds is None and "cancel between the files" in audit.steps[0].verdicts[0].reason
+    triples = [("north", value, "no") for value in ("flu", "flu", "cold")]
+    rows = [("north", "flu", "no"), ("north", "TB", "no"), ("north", "burn", "no")]
+    assert audited(tmp_path, triples, rows).holds is None
+    moved = [("south", "flu", "no"), *FIRST[1:]]
+    assert "earlier rows stay as they were published" in broken(audited(tmp_path, FIRST, moved))
+
+
+def test_what_else_is_new_is_judged_beside_groups_that_cancel(tmp_path):
+    changed = [("north", "flu", "no"), ("north", "measles", "no"), *FIRST[2:]]
+    alike = [("*", "flu", "no"), ("*", "flu", "no")]
+    audit = audited(tmp_path, FIRST, changed + alike)
+    assert broken(audit) == ["distinct l-diversity of disease, l = 2"]
+    fine = audited(tmp_path, FIRST, changed + FURTHER)
+    assert fine.holds is None and not broken(fine)
 
 
 def test_new_rows_are_judged_by_themselves(tmp_path):

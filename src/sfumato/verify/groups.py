@@ -171,12 +171,19 @@ def judge_step(
 
     def ask(db: duckdb.DuckDBPyConnection) -> tuple[Verdict, ...]:
         before, after = (_first_rows(db, path, published, read) for path in (earlier, later))
-        growth = _growth(db, before, after, meant)
+        growth, unsure = _growth(db, before, after, meant)
         fresh = f"(SELECT * FROM {after.query} EXCEPT ALL SELECT * FROM {before.query})"  # noqa: S608
+        if unsure:
+            fresh = f"(SELECT * FROM {fresh} ANTI JOIN ({unsure}) USING ({_box(after, meant)}))"  # noqa: S608
         if not number(db, f"SELECT count(*) FROM {fresh}"):  # noqa: S608
             return (growth,)
         tally = count(db, replace(after, query=fresh), TallyRequest.of(meant, published), where=later.name)
-        return (growth, *(judge_of(promise)(tally, promise) for promise in meant.promises))
+        verdicts = [judge_of(promise)(tally, promise) for promise in meant.promises]
+        if unsure:
+            verdicts = [
+                replace(v, holds=None, measured=None, reason=CANCELLED) if v.holds else v for v in verdicts
+            ]
+        return (growth, *verdicts)
 
     return strictly(later.name, ask, memory or Memory())
 
@@ -193,26 +200,50 @@ def _first_rows(
     return Relation(f"(SELECT {cells} FROM {whole.query} {shown})", tuple(published), kinds)  # noqa: S608
 
 
+CANCELLED = "a group may have gone where another came that shows equal rows: these cancel between the files"
+
+
+def _box(relation: Relation, policy: JudgedPolicy) -> str:
+    """Returns the columns of a box; empty where there are none."""
+    return ", ".join(relation.place(n) for n in relation.names if policy.columns[n].role in KEY_ROLES)
+
+
 def _growth(
     db: duckdb.DuckDBPyConnection, before: Relation, after: Relation, policy: JudgedPolicy
-) -> Verdict:
-    """Returns whether what is gone are whole boxes."""
-    keys = [after.place(name) for name in after.names if policy.columns[name].role in KEY_ROLES]
-    box = ", ".join(keys) or "1"
+) -> tuple[Verdict, str]:
+    """Returns whether what is gone are whole boxes, and the query of boxes of which the files do not tell.
+
+    Rows that a group takes along and rows that another brings cancel where they are equal. So where rows of a
+    box are gone, others came and others stayed, two groups of enough people each may have changed places.
+    """
+    box, least = _box(after, policy), max((int(p.least_people) for p in policy.promises), default=1)
     gone = f"SELECT * FROM {before.query} EXCEPT ALL SELECT * FROM {after.query}"  # noqa: S608
-    stayed = f"SELECT * FROM {before.query} INTERSECT ALL SELECT * FROM {after.query}"  # noqa: S608
-    torn = (
-        f"SELECT n FROM (SELECT {box}, count(*) AS n FROM ({gone}) GROUP BY ALL)"  # noqa: S608
-        f" SEMI JOIN (SELECT DISTINCT {box} FROM ({stayed})) USING ({', '.join(keys)})"
-    )
-    rows = db.execute(torn).fetchall() if keys else []
-    least = max((int(promise.least_people) for promise in policy.promises), default=0)
-    few = sum(int(n) for (n,) in rows if int(n) < max(1, least))
     left = number(db, f"SELECT count(*) FROM ({gone})")  # noqa: S608
+    if not box:
+        return Verdict(GROWTH, holds=left == 0, measured=left, limit=0), ""
+    fresh = f"SELECT * FROM {after.query} EXCEPT ALL SELECT * FROM {before.query}"  # noqa: S608
+    stayed = f"SELECT * FROM {before.query} INTERSECT ALL SELECT * FROM {after.query}"  # noqa: S608
+    counted = " UNION ALL ".join(
+        f"SELECT {box}, {', '.join(str(int(i == j)) + ' AS ' + n for j, n in enumerate('gfs'))} FROM ({rows})"  # noqa: S608
+        for i, rows in enumerate((gone, fresh, stayed))
+    )
+    torn = (
+        f"SELECT {box}, sum(g) AS g, sum(f) AS f, sum(s) AS s FROM ({counted}) GROUP BY {box}"  # noqa: S608
+        " HAVING sum(g) > 0 AND sum(s) > 0"
+    )
+    cancels = f"f > 0 AND g + s >= {least} AND f + s >= {least}"
+    few = number(
+        db,
+        f"SELECT coalesce(sum(g), 0) FROM ({torn}) WHERE g < {least} AND NOT ({cancels})",  # noqa: S608
+    )
+    unsure = f"SELECT {box} FROM ({torn}) WHERE {cancels}"  # noqa: S608
+    unsure = unsure if number(db, f"SELECT count(*) FROM ({unsure})") else ""  # noqa: S608
     if few:
-        return Verdict(GROWTH, holds=False, measured=few, limit=0, reason=f"{few} rows are gone or changed")
-    if rows:
+        return Verdict(GROWTH, False, few, 0, reason=f"{few} rows are gone or changed"), unsure
+    if unsure:
+        return Verdict(GROWTH, None, None, 0, reason=CANCELLED), unsure
+    if number(db, f"SELECT count(*) FROM ({torn})"):  # noqa: S608
         reason = "groups with equal boxes: the files do not tell whether whole groups are gone"
-        return Verdict(GROWTH, holds=None, measured=None, limit=0, reason=reason)
+        return Verdict(GROWTH, None, None, 0, reason=reason), ""
     reason = f"{left} rows are gone, with all that show the same" if left else ""
-    return Verdict(GROWTH, holds=True, measured=0, limit=0, reason=reason)
+    return Verdict(GROWTH, True, 0, 0, reason=reason), ""
