@@ -38,11 +38,11 @@ def rows(people, groups, towns, nights, *, release=1):
 def base():
     """Two groups of two; then somebody of each returns, in a class of bare rows."""
     first = rows([1, 2, 3, 4], [0, 0, 1, 1], ["Ahus", "Ahus", "*", "*"], [1, 2, 3, 4])
-    empty = Base(first.slice(0, 0), ("town", "nights"), ("town",))
+    empty = Base(first.slice(0, 0), ("town", "nights"), ("town",), person="number")
     grown = empty.after_release(first, policy=POLICY, batches={}, leaving=())
     again = grown.after_release(first.slice(0, 0), policy=POLICY, batches={}, leaving=())
-    words = (hashes([1, 3]), hashes([201, 203]), hashes([1, 3]))
-    return again.with_bare_rows(*words, np.array([2, 2]), {"town": ["north", "north"]})
+    words = {PERSON: hashes([1, 3]), ROW: hashes([201, 203]), KEYS: hashes([1, 3])}
+    return again.with_bare_rows(words, np.array([2, 2]), {"town": ["north", "north"]})
 
 
 def shown(base, **options):
@@ -65,7 +65,8 @@ def test_what_is_counted(base):
     assert base.loss(base.shown()) == 0.25
     assert base.loss(base.is_bare) == 0
     assert base.homes_of(hashes([3, 1, 9])).tolist() == [1, 0, -1]
-    assert base.tells_people
+    assert base.people_by("number") is not None
+    assert base.people_by("name") is None
 
 
 def test_boxes_are_those_of_groups_with_values(base):
@@ -83,19 +84,31 @@ def test_a_group_that_is_withheld_takes_the_bare_rows_of_its_people_and_their_cl
 
 def test_a_bare_row_goes_with_the_group_whose_box_it_shows(base):
     placed = base.with_bare_rows(
-        hashes([2]), hashes([202]), hashes([2]), np.array([1]), {"town": ["*"]}
+        {PERSON: hashes([2]), ROW: hashes([202]), KEYS: hashes([2])}, np.array([1]), {"town": ["*"]}
     ).after_release(base.rows.slice(0, 0), policy=POLICY, batches={}, leaving=[1])
     assert shown(placed) == [{"town": "Ahus", "nights": 1}, {"town": "Ahus", "nights": 2}]
 
 
 def test_people_are_taken_out_with_all_their_rows(base):
     left, people = base.without(hashes([1, 77]))
-    assert people == 1
+    assert people.tolist() == [True, False]
     assert left.withheld == (0,)
     assert not {bytes([1]) * 16} & set(left.rows.column(PERSON).to_pylist())
     assert bytes([2]) * 16 in left.rows.column(PERSON).to_pylist(), "whoever shared a group is known for good"
     same, nobody = base.without(hashes([88]))
-    assert (nobody, same.withheld, len(same.rows)) == (0, (), 6)
+    assert (nobody.any(), same.withheld, len(same.rows), same.erased) == (False, (), 6, {})
+
+
+def test_whoever_is_erased_is_known_by_a_keyed_hash_unless_it_is_to_be_forgotten(base):
+    left, _ = base.without(hashes([1]))
+    assert left.were_erased("number", hashes([2, 1, 1])).tolist() == [False, True, True]
+    assert not left.were_erased("name", hashes([1])).any()
+    assert bytes([1] * 16).hex() not in str(left.erased)
+    more, _ = left.without(hashes([3]))
+    assert more.were_erased("number", hashes([1, 2, 3])).tolist() == [True, False, True]
+    forgotten, _ = base.without(hashes([1]), forget=True)
+    assert not forgotten.erased
+    assert Base.from_bytes(more.to_bytes()).erased == {"number": list(more.erased["number"])}
 
 
 def test_policies_are_told_apart_by_what_the_judge_reads(base):

@@ -10,7 +10,8 @@ from sfumato.inputs import open_table
 from sfumato.system.coins import Coins
 from sfumato.system.errors import BadData
 from sfumato.table.known_rows import (
-    hashes_of_cells,
+    WhoIsWho,
+    hashes_by_column,
     hashes_of_people,
     known_rows,
     ranks_of_cells,
@@ -25,7 +26,7 @@ def source(**columns):
 
 
 def known(data, *, coins=COINS):
-    return known_rows(data, ["town"], None, coins, person="person", by="day")
+    return known_rows(data, WhoIsWho(("town",), "person", "day"), None, coins)
 
 
 def test_a_person_shows_values_in_the_first_row_by_date():
@@ -74,20 +75,21 @@ def test_nobody_is_refused(ids):
 
 def test_batches_are_counted():
     data = source(batch=["x", "x", "y"], town=list("abc"))
-    found = known_rows(data, ["town"], None, COINS, person=None, since="batch")
+    who = WhoIsWho(("town",), since="batch")
+    found = known_rows(data, who, None, COINS)
     assert sorted(found.batches.values()) == [1, 2]
     assert found.first.all()
     assert not found.further.any()
     with pytest.raises(BadData, match="2 rows name no batch"):
         empty = source(batch=["x", None, " "], town=list("abc"))
-        known_rows(empty, ["town"], None, COINS, person=None, since="batch")
+        known_rows(empty, who, None, COINS)
 
 
 def test_cells_in_any_number_of_batches_have_the_same_hashes():
     data = pl.DataFrame({"town": ["a", "b", None, "a"]})
-    whole = hashes_of_cells(open_table(data).reader, ["town"])
+    whole = hashes_by_column(open_table(data).reader, ["town"])["town"]
     parts = pl.concat([data[:1], data[1:]], rechunk=False)
-    assert (hashes_of_cells(open_table(parts).reader, ["town"]) == whole).all()
+    assert (hashes_by_column(open_table(parts).reader, ["town"])["town"] == whole).all()
     assert (whole[0] == whole[3]).all()
     assert rows_where(open_table(data).reader, "town", "a").tolist() == [True, False, False, True]
-    assert hashes_of_cells(open_table(data[:0]).reader, ["town"]).shape == (0, 2)
+    assert hashes_by_column(open_table(data[:0]).reader, ["town"])["town"].shape == (0, 2)

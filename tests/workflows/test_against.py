@@ -100,7 +100,7 @@ def test_a_table_that_cannot_be_compared_is_left_open(sfumato, home, cells, said
 def test_a_chain_that_left_no_imprint_is_left_open(sfumato, home):
     sf.release(FIRST, ALONE, ledger=LEDGER, into=home / "plain", chain="plain", ignore_chains=["main"])
     document = sfumato(*AUDIT, "one/data.csv", *AGAINST, "--chain", "plain", "--json").document
-    assert "left no imprint" in document["objections"][-1]["sentence"]
+    assert "leave no imprint" in document["objections"][-1]["sentence"]
     assert document["holds"] is None
 
 

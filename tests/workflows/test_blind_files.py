@@ -10,7 +10,7 @@ import sfumato as sf
 from sfumato.inputs import load_policy, open_original
 from sfumato.system.coins import Coins
 from sfumato.system.errors import Infeasible
-from sfumato.workflows.chain_release import ChainDelivery
+from sfumato.workflows import chain_release
 from sfumato.workflows.protect import plan_table
 from sfumato.workflows.protect_file import protect_file
 
@@ -39,7 +39,7 @@ def people():
 @pytest.fixture
 def fixed_coins(monkeypatch):
     monkeypatch.setattr(Coins, "fresh", classmethod(lambda cls: cls(KEY)))
-    monkeypatch.setattr(ChainDelivery, "_coins", lambda *_: Coins(KEY))
+    monkeypatch.setattr(chain_release, "ledger_coins", lambda *_: Coins(KEY))
 
 
 def groups_of(people, policy, coins):

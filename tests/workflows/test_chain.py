@@ -93,10 +93,10 @@ def test_the_ledger_remembers_what_the_plan_left(go):
 
 
 def test_a_policy_that_does_not_look_back_is_refused(go, tmp_path):
-    go(FIRST, ALONE, "one")
-    with pytest.raises(RefusedByHistory, match="no promise of the policy is about it"):
+    assert go(FIRST, ALONE, "one").record.is_of_groups
+    with pytest.raises(RefusedByHistory, match="nothing tells who is in earlier releases"):
         go(PEOPLE, ALONE, "two")
-    with pytest.raises(RefusedByHistory, match="left no imprint"):
+    with pytest.raises(RefusedByHistory, match="is one of groups, and goes on as one alone"):
         go(PEOPLE, {**POLICY, "promises": ALONE["promises"] + POLICY["promises"]}, "two")
     assert not (tmp_path / "two").exists()
     assert go(PEOPLE, ALONE, "two", chain="other people").record.sequence == 1

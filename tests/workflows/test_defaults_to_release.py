@@ -8,7 +8,6 @@ import pytest
 
 import sfumato as sf
 from sfumato.system.errors import BadPolicy, RefusedByHistory
-from sfumato.workflows.chain_check import stands_beside_others
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +108,6 @@ def arrived(*batches):
 def test_a_chain_goes_on(go, tmp_path):
     rules = in_batches()
     assert rules.protect.search == "best" and rules.protect.suppress == 0
-    assert stands_beside_others(rules) and not stands_beside_others(policy())
     go(arrived(1), rules, "one")
     go(arrived(1, 2), rules, "two")
     ledger = sf.Ledger(f"sqlite:///{tmp_path}/ledger.db", readonly=True)

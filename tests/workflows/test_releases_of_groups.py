@@ -191,18 +191,20 @@ def test_what_does_not_go_together_is_refused(release):
 # -- chains of another kind ------------------------------------------------------------------------------
 
 
-def without_chain(words):
-    promises = [{"k-anonymity": {"k": 3}}]
-    return {**{name: word for name, word in words.items() if name != "chain"}, "promises": promises}
+def by_cuts(words):
+    stays = {name: word for name, word in words.items() if name not in ("chain", "person")}
+    cuts = {"promises": [{"continuous": {"k": 3, "person": "person"}}], "protect": {"suppress": 0}}
+    return {**stays, **cuts}
 
 
 def test_a_chain_is_of_one_kind(release):
-    release(table(FIRST), without_chain(policy(person=None)))
+    plain = {name: word for name, word in policy().items() if name not in ("chain", "person")}
+    release(table(FIRST), plain, to="lab")
     with pytest.raises(RefusedByHistory, match="are no groups of people"):
-        release(table(FIRST), {**without_chain(policy(person=None)), "chain": {"since": "day"}})
+        release(table(FIRST), {**plain, "chain": {}})
     release(table(SECOND), policy(by="day"), chain="groups", ignore_chains=["main"])
     with pytest.raises(RefusedByHistory, match="chain groups is one of groups, and goes on as one alone"):
-        release(table(SECOND), without_chain(policy(person=None)), chain="groups", ignore_chains=["main"])
+        release(table(SECOND), by_cuts(policy()), chain="groups", ignore_chains=["main"])
 
 
 def test_two_chains_have_a_base_each(release):
@@ -320,6 +322,7 @@ def test_whoever_is_erased_leaves_the_base_and_takes_the_group_out(release):
     before = bases(release)
     report = sf.erase(["p5", "p7"], ledger=release.url)
     assert "the next release shows" in str(report)
+    assert "a keyed mark keeps them out if they come back: tell them" in str(report)
     assert bases(release) != before
     assert len(bases(release)) == 1
     base = last_base(release)
@@ -333,6 +336,17 @@ def test_whoever_is_erased_leaves_the_base_and_takes_the_group_out(release):
     assert (rows(second) - rows(third)).total() >= 3
     with pytest.raises(UsageError, match="nothing that the ledger keeps"):
         sf.erase(["p5"], ledger=release.url)
+
+
+@pytest.mark.parametrize("forget", [False, True])
+def test_whoever_is_erased_and_returns_stays_out_unless_nobody_is_to_know_them(release, forget):
+    release(table(FIRST), policy(by="day"))
+    sf.erase(["p5"], ledger=release.url, forget=forget)
+    again = release(table(FIRST, SECOND), policy(by="day"))
+    erased = set(hashes_of_people(["p5"]).to_pylist()) & set(last_base(release).rows[PERSON].to_pylist())
+    assert bool(erased) is forget
+    assert again.record.figures.get("rows of erased people", 0) == (0 if forget else 1)
+    assert ("of people who were erased" in str(again)) is not forget
 
 
 def test_an_erasure_that_finds_nobody_leaves_the_base(release):

@@ -116,6 +116,9 @@ def erase(
     ledger: LedgerUrl = "sqlite:///ledger.db",
     chain: Chain = "main",
     key: KeyFile = None,
+    forget: Annotated[
+        bool, option("--forget", "Keep no mark that keeps them out if they come back.")
+    ] = False,
     yes: Annotated[bool, option("--yes", "Erase; without it nothing is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -138,7 +141,15 @@ def erase(
             remedy="Say --yes to do it.",
         )
     erasure = erase_(
-        people, rows=numbers, ledger=ledger, data=data, policy=policy, column=column, chain=chain, key=key
+        people,
+        rows=numbers,
+        ledger=ledger,
+        data=data,
+        policy=policy,
+        column=column,
+        chain=chain,
+        forget=forget,
+        key=key,
     )
     print_or_json(erasure, as_json=as_json)
 

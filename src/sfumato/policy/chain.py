@@ -37,6 +37,15 @@ class Again(StrEnum):
     """They are not shown."""
 
 
+class Changed(StrEnum):
+    """What becomes of a published row whose quasi-identifiers have changed."""
+
+    KEEP = "keep"
+    """It stays as it was published."""
+    AGAIN = "again"
+    """It stays, and the person has a further row, bare like others."""
+
+
 @dataclass(frozen=True)
 class ChainRule:
     """How a chain of groups goes on.
@@ -49,6 +58,7 @@ class ChainRule:
     shows: Shows = Shows.EVERYBODY
     leavers: Leavers = Leavers.LINGER
     again: Again = Again.BARE
+    changed: Changed = Changed.KEEP
     hold: int = 0
 
     @property
@@ -89,6 +99,11 @@ def schema() -> JsonObject:
                 "default": default.again.value,
                 "description": "Whether further rows of a person are shown bare, without unchanged columns.",
             },
+            "changed": {
+                "enum": [word.value for word in Changed],
+                "default": default.changed.value,
+                "description": "Whether a changed row stays as it was published, or adds a bare one.",
+            },
             "hold": {
                 "type": "integer",
                 "minimum": 0,
@@ -107,5 +122,6 @@ def read(words: JsonMapping) -> ChainRule:
         shows=Shows(words.get("shows", Shows.EVERYBODY)),
         leavers=Leavers(words.get("leavers", Leavers.LINGER)),
         again=Again(words.get("again", Again.BARE)),
+        changed=Changed(words.get("changed", Changed.KEEP)),
         hold=int(words.get("hold", 0)),
     )

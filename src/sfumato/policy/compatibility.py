@@ -826,7 +826,7 @@ def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what a chain of groups cannot go with, and columns of it that are not there."""
+    """Yields what a policy with `chain` cannot go with, and columns of it that are not there."""
     rule = policy.chain
     if rule is None:
         return
@@ -839,6 +839,11 @@ def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
             "a batch tells who came when where no column tells people apart; `person` does.",
             "Drop since, or person.",
         )
+    yield from against_groups(policy)
+
+
+def against_groups(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields which promises of a policy are not kept by groups of people; what yields none is released so."""
     for place, promise in with_places(policy):
         if isinstance(promise, TablePromise):
             yield Problem(
@@ -849,12 +854,6 @@ def chain_of_groups(policy: PolicyContent) -> Iterator[Problem]:
         elif isinstance(promise, ColumnRolePromise):
             yield Problem(
                 place, f"terms of {promise.name} are not removed in a chain of groups yet.", "Drop chain."
-            )
-        elif is_relative(promise):
-            yield Problem(
-                place,
-                f"{promise.name} compares classes with a table that changes from release to release.",
-                "Name a reference in the promise.",
             )
         elif isinstance(promise, ClassPromise) and not promise.monotone:
             yield Problem(

@@ -25,8 +25,6 @@ FIGURE_WORDS = {
 }
 """What figures mean that compare a release with others."""
 BESIDE = tuple(FIGURE_WORDS)
-ALONE = "alone"
-"""The figure of a release that no other of its chain may follow: the search that made it."""
 HEADS = {"FA": "earlier people", "BA": "later people"}
 """How the columns of a history are called."""
 
@@ -92,7 +90,7 @@ class Receipt(Printable):
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
-        notes = [figures_line(record.figures), *alone_lines(record.figures), *beside_lines(record.figures)]
+        notes = [figures_line(record.figures), *beside_lines(record.figures)]
         notes += chain_lines(record.figures)
         if self.identifying_rows is not None:
             notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
@@ -130,20 +128,8 @@ def _remarks(record: ReleaseRecord) -> list[str]:
 
 def figures_line(figures: JsonMapping) -> str:
     """Returns the figures of a release, in their order, without what is said of it beside others."""
-    own = [name for name in _ordered(figures) if name not in (*BESIDE, ALONE, *CHAIN_FIGURES)]
+    own = [name for name in _ordered(figures) if name not in (*BESIDE, *CHAIN_FIGURES)]
     return "  ".join(f"{name} {_figure(figures[name])}" for name in own)
-
-
-def alone_lines(figures: JsonMapping) -> list[str]:
-    """Returns, in words, that no other release may follow in the chain, where it is so.
-
-    >>> alone_lines({"rows": 200, "alone": "best"})
-    ['search best may publish a value differently from class to class: no release may follow in this chain']
-    """
-    if ALONE not in figures:
-        return []
-    how = f"search {figures[ALONE]} may publish a value differently from class to class"
-    return [f"{how}: no release may follow in this chain"]
 
 
 UNMARKED = "without marks"
@@ -162,6 +148,7 @@ CHAIN_FIGURES = (
     "rows not shown",
     "rows changed",
     "rows too late",
+    "rows of erased people",
     "same as leavers",
 )
 """Figures of a chain of groups, for its owner alone, in the order in which they are told."""
@@ -224,6 +211,11 @@ def chain_lines(figures: JsonMapping) -> list[str]:
         )
     if changed := counts["rows changed"]:
         lines.append(f"{pluralize(changed, 'row', 'rows')} changed, and stay as they were published")
+    if out := counts["rows of erased people"]:
+        lines.append(
+            f"{pluralize(out, 'row is', 'rows are')} of people who were erased, and"
+            f" {'stays' if out == 1 else 'stay'} out"
+        )
     if late := counts["rows too late"]:
         lines.append(
             f"{pluralize(late, 'row came', 'rows came')} too late to batches that were published, and"
@@ -501,6 +493,8 @@ def _next_release(erased: ErasedEntries) -> str:
     """Says what the next release makes of it."""
     groups = sum(base.groups for base in erased.request.bases)
     unknown = "nothing is kept by which they would be known again, if they came back"
+    if erased.request.bases and not erased.request.forget:
+        unknown = "a keyed mark keeps them out if they come back: tell them, or say --forget"
     if all(notes_of_groups(entry.memory) is not None for entry in erased.records):
         shown = f"the next release shows {pluralize(groups, 'group')} less, with everybody in them; "
         return f"{shown if groups else ''}{unknown}"

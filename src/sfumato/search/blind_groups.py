@@ -231,11 +231,16 @@ def _coin_of_rows(table: Microdata, coins: Coins, purpose: str) -> NDArray[np.ui
     return coins.draw(purpose, int(person.max(initial=-1)) + 1)[person]
 
 
-def classes_of_keys(table: Microdata, people: int, aim: Aim, progress: Progress) -> tuple[Numbers, Outcome]:
-    """Returns the number of every row's combination of keys, and the best classes of so many people."""
+def table_of_keys(table: Microdata) -> tuple[Numbers, Microdata]:
+    """Returns the number of every row's combination of keys, and a table of these alone."""
     keys, place = distinct_rows(_key_codes(table))
     counts = np.bincount(place, weights=table.counts, minlength=len(keys)).astype(np.int64)
-    alone = Microdata.of_codes(table.keys, list(keys.T), counts=counts, dropped=table.dropped)
+    return place, Microdata.of_codes(table.keys, list(keys.T), counts=counts, dropped=table.dropped)
+
+
+def classes_of_keys(table: Microdata, people: int, aim: Aim, progress: Progress) -> tuple[Numbers, Outcome]:
+    """Returns the number of every row's combination of keys, and the best classes of so many people."""
+    place, alone = table_of_keys(table)
     promise = Promises((make("k-anonymity", {"k": people}),))
     outcomes = []
     for name in unit_searches(aim):

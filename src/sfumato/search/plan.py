@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,6 +21,7 @@ from sfumato.models.contract import (
     TermPromise,
     is_derived,
 )
+from sfumato.models.registry import make
 from sfumato.policy.columns import forms_of
 from sfumato.policy.compatibility import against_compared, searches_of
 from sfumato.policy.policy import Policy
@@ -27,7 +29,14 @@ from sfumato.policy.reference import Reference
 from sfumato.policy.searches import BEST, ability_of
 from sfumato.search.bare_rows import PublishedPeople
 from sfumato.search.best import Foretell, expected_times
-from sfumato.search.blind_groups import GroupedPeople, against_blind, group_people, reads_values
+from sfumato.search.blind_groups import (
+    GroupedPeople,
+    against_blind,
+    group_people,
+    least_people,
+    reads_values,
+    table_of_keys,
+)
 from sfumato.search.class_term_removal import TermLimit
 from sfumato.search.contract import MOST_LEVEL_VECTORS, Aim, ComparedSearch, Outcome, Search, find, work_of
 from sfumato.search.controls import broken_control, refusal_under_controls, refuse_broken_controls
@@ -641,6 +650,36 @@ class Plan(Printable):
         return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"
 
 
+def showing_who_keys_allow(search: Search) -> Search:
+    """Returns the search that leaves nobody out because of a value: quasi-identifiers alone decide who is.
+
+    Left out is whom the same search leaves out where nothing but the size of classes is promised.
+    """
+
+    def search_them(
+        table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent
+    ) -> Outcome:
+        shown = np.ones(table.distinct, dtype=bool)
+        if aim.allowed(table) > table.dropped:
+            people = Promises((make("k-anonymity", {"k": least_people(promises)}),))
+            with suppress(Infeasible):
+                place, alone = table_of_keys(table)
+                shown = (search(alone, people, aim, progress=progress).recoding.class_of >= 0)[place]
+        here = replace(
+            table,
+            words=np.ascontiguousarray(table.words[:, shown]),
+            counts=table.counts[shown],
+            dropped=table.dropped + int(table.counts[~shown].sum()),
+        )
+        none_more = replace(aim, suppress=Fraction(here.dropped, max(1, here.rows + here.dropped)))
+        outcome = search(here, promises, none_more, progress=progress)
+        class_of = np.full(table.distinct, SUPPRESSED, np.int32)
+        class_of[shown] = outcome.recoding.class_of
+        return replace(outcome, recoding=replace(outcome.recoding, table=table, class_of=class_of))
+
+    return search_them
+
+
 def make_plan(
     table: Microdata,
     policy: Policy,
@@ -671,7 +710,7 @@ def make_plan(
             table, policy.promises, aim, policy.protect.grouping, coins, progress=progress
         )
     if everybody and blind is None and reads_values(policy.promises):
-        aim = replace(aim, suppress=Fraction(table.dropped, max(1, table.rows + table.dropped)))
+        search = showing_who_keys_allow(search)
     try:
         outcome, terms = (
             (blind, None)

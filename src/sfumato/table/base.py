@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import io
 import json
+import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +59,11 @@ showed it; whether it is bare; what it lost."""
 
 PERSON_NUMBER, GROUP_NUMBER, CLASS_NUMBER = "number_of_person", "number_of_group", "number_of_class"
 """Columns of files that the judge alone reads: whose a row is, their group, the class whose box it shows."""
+CELL = "\x1fcell:"
+"""What begins the name of a column of hashes: those of the cells of a column that may tell people apart."""
 HASH = pa.binary(16)
 VERSION = b"1"
+SALT_BYTES = 16
 
 MARKS = pa.schema(
     [
@@ -94,7 +99,9 @@ class Base:
     published in chains that tell batches apart, with their numbers of rows. `policies` are what groups were
     made by, as the judge reads it, and `made_by` tells for every release which of them it followed. `marks`
     say by which of two columns versions for recipients differ in a group, and `marks_key` is the key of the
-    coins that choose one.
+    coins that choose one. `person`, `by` and `since` are the columns that tell people, their rows and batches
+    apart, as far as any was named. `erased` holds, by column, keyed hashes of people who were erased and are
+    not to come back; `salt` is their key.
     """
 
     rows: pa.Table
@@ -108,6 +115,11 @@ class Base:
     made_by: tuple[int, ...] = ()
     marks: pa.Table = field(default_factory=MARKS.empty_table)
     marks_key: str = field(default="", repr=False)
+    person: str | None = None
+    by: str | None = None
+    since: str | None = None
+    erased: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    salt: str = field(default="", repr=False)
 
     # -- what is in it ------------------------------------------------------------------------------------
 
@@ -175,18 +187,45 @@ class Base:
         homes = pc.fill_null(whole_array(first.column(HOME)).take(place), -1)
         return np.asarray(homes.to_numpy(zero_copy_only=False), np.int64)
 
-    @property
-    def tells_people(self) -> bool:
-        """Whether its rows say whose they are, beyond that nobody has two."""
-        return not self.hashes(PERSON).equals(self.hashes(ROW))
+    def people_by(self, column: str | None) -> pa.Array | None:
+        """Returns the hash of every row's person by a column, or `None` where it has none."""
+        if column is None or column == self.person:
+            return self.hashes(PERSON) if self.person is not None else None
+        return self.hashes(CELL + column) if CELL + column in self.rows.column_names else None
 
-    def without(self, people: pa.Array) -> tuple[Base, int]:
-        """Returns the base without any row of these people, their groups withheld; and how many it had."""
-        theirs = pc.is_in(whole_array(self.rows.column(PERSON)), people)
+    def without(
+        self, people: pa.Array, column: str | None = None, *, forget: bool = False
+    ) -> tuple[Base, Truth]:
+        """Returns the base without any row of these people, their groups withheld; and whom of them it had.
+
+        Unless it is to `forget` them, a keyed hash stays by which they are known again, and stay out.
+        """
+        of_rows, column = self.people_by(column), column or self.person
+        if of_rows is None or column is None:
+            return self, np.zeros(len(people), dtype=bool)
+        theirs = pc.is_in(of_rows, people)
         gone = self.rows.filter(theirs)
         groups = {*self.withheld, *pc.unique(gone.column(HOME)).to_pylist()}
         left = replace(self, withheld=tuple(sorted(groups)), rows=self.rows.filter(pc.invert(theirs)))
-        return left, int(pc.count_distinct(gone.column(PERSON)).as_py())
+        found = pc.unique(of_rows.filter(theirs))
+        if len(found) and not forget:
+            salted = replace(left, salt=self.salt or secrets.token_bytes(SALT_BYTES).hex())
+            marks = [*self.erased.get(column, ()), *salted._keyed(found)]
+            left = replace(salted, erased={**self.erased, column: sorted(set(marks))})
+        return left, np.asarray(pc.is_in(people, found).to_numpy(zero_copy_only=False), np.bool_)
+
+    def were_erased(self, column: str, people: pa.Array) -> Truth:
+        """Returns which of these people, told apart by a column, were erased and are not to come back."""
+        marks = set(self.erased.get(column, ()))
+        if not marks:
+            return np.zeros(len(people), dtype=bool)
+        coded = people.dictionary_encode()
+        out = np.array([mark in marks for mark in self._keyed(coded.dictionary)], dtype=bool)
+        return np.asarray(out[coded.indices.to_numpy()], np.bool_)
+
+    def _keyed(self, people: pa.Array) -> list[str]:
+        key = bytes.fromhex(self.salt)
+        return [blake2b(one, key=key, digest_size=16).hexdigest() for one in people.to_pylist()]
 
     # -- views --------------------------------------------------------------------------------------------
 
@@ -226,24 +265,17 @@ class Base:
         )
 
     def with_bare_rows(
-        self,
-        people: pa.Array,
-        rows: pa.Array,
-        keys: pa.Array,
-        groups: Numbers,
-        texts: Mapping[str, Sequence[Label]],
+        self, hashes: Mapping[str, pa.Array], groups: Numbers, texts: Mapping[str, Sequence[Label]]
     ) -> Base:
         """Returns the base with bare rows in its newest release, in boxes of these groups.
 
-        `people`, `rows` and `keys` are their hashes.
+        `hashes` are the columns of their hashes.
         """
-        count = len(people)
+        count = len(groups)
         columns: dict[str, Any] = {
-            PERSON: people,
-            ROW: rows,
-            KEYS: keys,
+            **hashes,
             GROUP: pa.array(groups),
-            HOME: pa.array(self.homes_of(people)),
+            HOME: pa.array(self.homes_of(hashes[PERSON])),
             RELEASE: pa.array(np.full(count, self.releases, np.int32)),
             BARE_ROW: pa.array(np.ones(count, dtype=bool)),
             LOSS: pa.array(np.zeros(count)),
@@ -251,14 +283,19 @@ class Base:
         for name in self.published:
             kind = self.rows.schema.field(name).type
             columns[name] = pa.array(texts[name], kind) if name in texts else pa.nulls(count, kind)
-        table = pa.table({name: columns[name] for name in self.rows.column_names})
-        return replace(self._with(table), groups=max(self.groups, int(groups.max(initial=-1)) + 1))
+        return replace(
+            self._with(pa.table(columns)), groups=max(self.groups, int(groups.max(initial=-1)) + 1)
+        )
 
     def _with(self, rows: pa.Table) -> Base:
         """Returns the base with more rows: cells take the types that earlier releases have."""
         if not len(self.rows):
-            return replace(self, rows=rows.select(self.rows.column_names))
-        earlier, added = self.rows, rows.select(self.rows.column_names)
+            return replace(self, rows=rows)
+        names = [
+            *self.rows.column_names,
+            *(name for name in rows.column_names if name not in self.rows.schema.names),
+        ]
+        earlier, added = _with_columns(self.rows, names), _with_columns(rows, names)
         for place, cells in enumerate(earlier.schema):
             if added.schema.field(place).type == cells.type:
                 continue
@@ -329,6 +366,14 @@ def _as_parquet(table: pa.Table) -> bytes:
     out = io.BytesIO()
     pq.write_table(table, out, compression="zstd")
     return out.getvalue()
+
+
+def _with_columns(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Returns rows with these columns; hashes that they have not got are missing."""
+    for name in names:
+        if name not in rows.column_names:
+            rows = rows.append_column(name, pa.nulls(len(rows), HASH))
+    return rows.select(list(names))
 
 
 FAMILIES = {

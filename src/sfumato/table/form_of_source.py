@@ -22,7 +22,7 @@ from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, readable_form
 from sfumato.table.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
 from sfumato.table.microdata import ROW_NUMBER, Coding, Microdata, Missing, SetForm
 from sfumato.table.publication import CountedRows, LastCount, RowsToPublish, WriteVersion
-from sfumato.table.reader import NumberedReader, PassingReader, Reader
+from sfumato.table.reader import ArrowReader, NumberedReader, PassingReader, Reader, whole_table
 from sfumato.table.reading.csv import CSV_ENDINGS, PLAIN_FORM, CsvReader, TextForm
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.reading.parquet import PARQUET_ENDINGS, MatchingReader, PartsReader
@@ -271,6 +271,11 @@ class RowSource:
 ARX_ENDING = ".deid"
 OF_EVERY_KIND = ("decimal", "date-format")
 """What may be said of any file: how its texts are to be understood."""
+
+
+def in_memory(source: RowSource) -> RowSource:
+    """Returns the same rows, read once for all passes that follow."""
+    return RowSource(ArrowReader(whole_table(source.reader, source.columns)), source.memory)
 
 
 def open_file(data: str | PathLike[str], *, expected: SourceForm = NO_FORM) -> RowSource:

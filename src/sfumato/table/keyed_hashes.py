@@ -62,9 +62,14 @@ def joined_marks(columns: Sequence[tuple[Sequence[Label], Codes]], rows: int) ->
 
     The columns are in the order of their names, as in `matching`.
     """
+    return marks_together([label_marks(labels)[codes] for labels, codes in columns], rows)
+
+
+def marks_together(columns: Sequence[Marks], rows: int) -> Marks:
+    """A mark per row for its values in some columns together, given as the marks of each."""
     marks = np.zeros((rows, 2), np.uint64)
-    for labels, codes in columns:
-        marks = _mixed(marks, label_marks(labels)[codes])
+    for own in columns:
+        marks = _mixed(marks, own)
     return marks
 
 

@@ -116,6 +116,14 @@ def batches_of(table: pa.Table) -> Iterator[pa.RecordBatch]:
         yield from table.to_batches(max_chunksize=ROWS_AT_A_TIME)
 
 
+def whole_table(reader: Reader, names: Sequence[str]) -> pa.Table:
+    """All rows of some columns."""
+    batches = list(reader.batches(names))
+    if not batches:
+        return pa.schema([reader.schema.field(name) for name in names]).empty_table()
+    return pa.Table.from_batches(batches)
+
+
 def no_columns(rows: int) -> pa.Table:
     """A table with rows but no columns."""
     return pa.table({"": pa.nulls(rows)}).select([])

@@ -43,19 +43,21 @@ class BaselineCheck:
         if baseline is None:
             self._refuse_needless("the chain has no release yet: its first one says what is promised")
             return BaselineComparison(stated)
-        parts = [
-            part for part in weaker_parts(stated, baseline.statement) if not self._is_for_new_groups(part)
-        ]
+        parts = weaker_parts(stated, baseline.statement)
+        if history[-1].is_of_groups:
+            parts = [part for part in parts if not self._is_for_new_groups(part)]
         if not parts:
             self._refuse_needless("the policy promises no less than the first one of the chain")
             return BaselineComparison(stated)
         return BaselineComparison(stated, self._allowed(parts, baseline))
 
     def _is_for_new_groups(self, part: ComparedPart) -> bool:
-        """Whether a part concerns new groups alone: the tree of a quasi-identifier in a chain of groups."""
+        """Whether a part concerns new groups alone: the tree of a quasi-identifier in a chain of groups.
+
+        That the same column tells people apart, or another one that does, is asked of the base.
+        """
         names = [name for name, rule in self.policy.columns.items() if rule.role.is_key]
-        trees = {f"columns.{name}.taxonomy" for name in names}
-        return self.policy.chain is not None and part.place in trees
+        return part.place in {"person", *(f"columns.{name}.taxonomy" for name in names)}
 
     def _allowed(self, parts: Sequence[ComparedPart], baseline: BaselinePolicy) -> JsonObject:
         """Who allowed the policy to promise less, and what it promises less of; raises where nobody did."""

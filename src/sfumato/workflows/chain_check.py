@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.models.contract import Promise
-from sfumato.policy.compatibility import searches_of
 from sfumato.policy.policy import Policy
-from sfumato.policy.searches import ability_of
 from sfumato.releases.ledger.ledger import Ledger, now
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, ReleaseRecord
 from sfumato.releases.overrides import (
@@ -22,7 +20,6 @@ from sfumato.releases.overrides import (
     judged_releases,
     weaker_releases,
 )
-from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan
 from sfumato.system.errors import RefusedByHistory, SfumatoError, UsageError
 from sfumato.system.json_object import JsonObject
@@ -234,31 +231,15 @@ def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
     return None
 
 
-def stands_beside_others(policy: Policy) -> bool:
-    """Whether the search makes tables that may stand beside others of a chain."""
-    abilities = [ability_of(name) for name in searches_of(policy)]
-    return all(ability is None or ability.beside_others for ability in abilities)
-
-
-def check_alone(policy: Policy, history: Sequence[ReleaseRecord]) -> None:
-    """Raises where a table that must stand alone would have another one beside it."""
+def check_alone(history: Sequence[ReleaseRecord]) -> None:
+    """Raises where a chain of groups would go on by cuts."""
     if history and history[-1].is_of_groups:
         raise RefusedByHistory(
             f"chain {history[-1].chain} is one of groups, and goes on as one alone",
             where="policy",
-            remedy="Say `chain: {}` in the policy, as the first release did.",
+            remedy="Promise what holds class by class, for everybody: see `What goes with what` in the guide."
+            " Or start a new chain, with people who were never published.",
         )
-    alone = [str(earlier.figures[ALONE]) for earlier in history if ALONE in earlier.figures]
-    if not history or (not alone and stands_beside_others(policy)):
-        return
-    search = policy.protect.search if not stands_beside_others(policy) else alone[0]
-    raise RefusedByHistory(
-        f"search {search} publishes the same value differently from class to class, so two tables of a chain"
-        " leave those in whom their classes overlap, and no promise judges that",
-        where="protect.search",
-        remedy="Release it once, in a chain of its own, or use a search that recodes whole columns: top-down,"
-        " lattice or optimum.",
-    )
 
 
 def chain_check(policy: Policy, remembered: RememberedReleases, form: WrittenForm = PLAIN) -> HistoryCheck:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.inputs import Warn
 from sfumato.models.registry import make
 from sfumato.policy.chain import ChainRule, Leavers, Shows
 from sfumato.policy.policy import Policy
@@ -43,7 +44,7 @@ from sfumato.system.progress import Progress
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
 from sfumato.table.base import GROUP, RELEASE, Base, write_rows
-from sfumato.table.form_of_source import RowSource
+from sfumato.table.form_of_source import RowSource, in_memory
 from sfumato.table.observers import TableFingerprint
 from sfumato.table.source import Source
 from sfumato.verify.file import recheck
@@ -73,6 +74,7 @@ class ChainDelivery:
         baseline: BaselineCheck,
         ledger: Ledger | None,
         ignore_chains: Sequence[str] = (),
+        warn: Warn | None = None,
         progress: Progress,
     ) -> None:
         if not isinstance(source, RowSource):
@@ -89,7 +91,7 @@ class ChainDelivery:
         self._rule = ChainRule() if policy.chain is None else policy.chain
         self._fingerprint, self._baseline = fingerprint, baseline
         self._ledger, self._ignore_chains, self._progress = ledger, tuple(ignore_chains), progress
-        self._form = form_of(source)
+        self._form, self._warn = form_of(source), warn
 
     def __enter__(self) -> ChainDelivery:
         return self
@@ -111,16 +113,18 @@ class ChainDelivery:
     def plan(self, history: Sequence[ReleaseRecord]) -> list[PlannedRelease]:
         """Returns the release, planned beside the base of its chain: a version for everybody who is named."""
         compared = self._baseline.hold(history)
+        rows = in_memory(self.source)
         store = None if self._ledger is None else BaseStore.of(self._ledger)
         before = self._base_before(store, history)
         grown = grow(
-            self.source,
+            rows,
             self.policy,
             self._rule,
             before,
             ledger_coins(self._ledger, f"coins of chain {self.chain}, release {len(history) + 1}"),
             marks=ledger_coins(self._ledger, f"marks of chain {self.chain}"),
             plan_rows=plan_table,
+            warn=self._warn,
             progress=self._progress,
         )
         shown = grown.shown
@@ -379,6 +383,7 @@ def _figures(grown: GrownBase, shown: Truth, before: Base | None, rule: ChainRul
         "rows not shown": grown.not_shown,
         "rows changed": known.changed,
         "rows too late": known.late,
+        "rows of erased people": known.erased,
         "same as leavers": known.alike,
     }
     figures |= {name: count for name, count in more.items() if count}

@@ -19,6 +19,7 @@ from sfumato.inputs import (
     open_table,
 )
 from sfumato.models.contract import Promises, with_least_people
+from sfumato.policy.chain import ChainRule
 from sfumato.policy.policy import Policy
 from sfumato.reports.paired_tables import PairedTables, read_tables
 from sfumato.reports.usefulness import (
@@ -40,6 +41,7 @@ from sfumato.table.known_rows import chosen_rows, known_rows
 from sfumato.table.microdata import BARE, Microdata
 from sfumato.table.source import AnyTable, Source
 from sfumato.workflows.audit import without_bare_rows
+from sfumato.workflows.grown_base import who_is_who
 
 
 def compare(
@@ -112,8 +114,7 @@ def _first_rows(
     if policy.chain is None:
         notes = []
     if policy.person is not None:
-        keys = [name for name, column in policy.columns.items() if column.role.is_key]
-        known = known_rows(original, keys, None, Coins.fresh(), person=policy.person, by=policy.people.by)
+        known = known_rows(original, who_is_who(policy, ChainRule()), None, Coins.fresh())
         rows = chosen_rows(original, known.first)
         if further := len(known.first) - int(known.first.sum()):
             words = pluralize(further, "further row is", "further rows are")

@@ -24,7 +24,6 @@ from sfumato.releases.issue import PRIVATE_FOLDER, PlannedRelease
 from sfumato.releases.ledger.ledger import Ledger, ledger_coins
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
-from sfumato.releases.receipt import ALONE
 from sfumato.search.plan import Plan, check_need
 from sfumato.search.reuse_plan import Transformation
 from sfumato.system.errors import BadPolicy, Infeasible, RefusedByHistory, UsageError
@@ -44,7 +43,6 @@ from sfumato.workflows.chain_check import (
     chain_check,
     check_alone,
     imprint_to_keep,
-    stands_beside_others,
 )
 from sfumato.workflows.history import RememberedReleases
 from sfumato.workflows.judgement import judged, numbered_columns, witness_path
@@ -101,7 +99,7 @@ class Delivery:
 
         Raises `RefusedByHistory` where the policy promises less than the first one of the chain.
         """
-        check_alone(self.policy, history)
+        check_alone(history)
         compared_baseline = self._baseline.hold(history)
         if not self._needs_versions(history):
             return [self._search_once(history, compared_baseline)]
@@ -265,7 +263,6 @@ class Delivery:
                 "classes": plan.classes,
                 "k": plan.smallest,
                 "loss": plan.loss,
-                **({} if stands_beside_others(plan.policy) else {ALONE: policy.protect.search}),
             },
             memory=memory_bytes(imprint_to_keep(plan)),
             people=mark_bytes(self._fingerprint.people),

@@ -45,6 +45,7 @@ def erase(
     policy: AnyPolicy | None = None,
     column: str | None = None,
     chain: str = "main",
+    forget: bool = False,
     key: str | Path | None = None,
     memory: AnyMemory = None,
     progress: Progress | None = None,
@@ -64,6 +65,7 @@ def erase(
         policy: the policy of the table.
         column: the column that tells people apart, where the policy does not say it.
         chain: the chain in which batches of the table were released.
+        forget: keep no mark of them in bases of groups either: if they return, they are newcomers there.
         key: the file of the signing key, where the ledger is named by its URL.
         memory: how much memory may be used, such as "4GB".
         progress: receives the phase, how much is done, and out of how much.
@@ -101,7 +103,7 @@ def erase(
         LedgerDatabase(ledger).require()
     opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
     unsettled = sum(recovered.outcome in UNSETTLED for recovered in recover(opened))
-    request = ErasureRequest(label_marks(keys), told_by, chain)
+    request = ErasureRequest(label_marks(keys), told_by, chain, forget=forget)
     theirs, in_table = None, 0
     if source is not None and rules is not None:
         history, show = opened.history(chain), progress or silent
@@ -116,7 +118,7 @@ def erase(
         elif told_by is not None:
             theirs = rows_of_keys(source, told_by, keys)
             request, in_table = _with_batches(request, source, rules, history, keys, show)
-    request = _with_bases(request, opened, keys)
+    request = _with_bases(request, opened, keys, forget=forget)
     try:
         entry, erased = erase_people(opened, request, in_table=in_table, at=at)
     except (UsageError, LedgerConflict) as refused:
@@ -145,7 +147,9 @@ def _person_column(policy: Policy | None, column: str | None) -> str | None:
     return column or (declared[0] if declared else None)
 
 
-def _with_bases(request: ErasureRequest, ledger: Ledger, keys: Sequence[str]) -> ErasureRequest:
+def _with_bases(
+    request: ErasureRequest, ledger: Ledger, keys: Sequence[str], *, forget: bool
+) -> ErasureRequest:
     """Returns the request with the bases of chains of groups, without these people; they are on disk."""
     last = {record.chain: record for record in ledger.history() if record.is_of_groups}
     if not last:
@@ -158,15 +162,16 @@ def _with_bases(request: ErasureRequest, ledger: Ledger, keys: Sequence[str]) ->
         if not store.has(record.memory):  # lost, and nobody in it with it
             continue
         base = store.open(record.memory)
-        if not base.tells_people:
+        if base.people_by(request.column) is None:
             closed_to.append(record.chain)
             continue
-        left, count = base.without(people)
-        if count:
+        left, found = base.without(people, request.column, forget=forget)
+        if found.any():
             sealed = BaseFile.of(left)
             store.keep(sealed)
             groups, after = len(left.withheld) - len(base.withheld), memory_bytes(sealed.notes)
-            bases.append(ErasedBase(record.number, record.memory, after, count, groups))
+            count, marks = int(found.sum()), request.marks[found]
+            bases.append(ErasedBase(record.number, record.memory, after, count, groups, marks))
     return replace(request, bases=tuple(bases), closed_to=tuple(closed_to))
 
 

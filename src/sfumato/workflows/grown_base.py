@@ -9,8 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.inputs import count_table
-from sfumato.policy.chain import Again, ChainRule, Leavers, Shows
+from sfumato.draft.doctor import Diagnosis, Severity
+from sfumato.inputs import Warn, count_table
+from sfumato.policy.chain import Again, ChainRule, Changed, Leavers, Shows
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_words
 from sfumato.recipients.marks import mark_rule, with_marks
@@ -28,12 +29,15 @@ from sfumato.system.errors import BadData, Infeasible, RefusedByHistory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, one_step
 from sfumato.table.base import Base
-from sfumato.table.form_of_source import RowSource
+from sfumato.table.form_of_source import RowSource, in_memory
 from sfumato.table.known_rows import (
+    Doubts,
     KnownRows,
     ShowsRows,
+    WhoIsWho,
     chosen_rows,
     codes_of_cells,
+    doubts_of,
     known_rows,
     mark_of_table,
     people_of_plan,
@@ -83,20 +87,20 @@ def grow(
     *,
     plan_rows: PlanNewcomers,
     marks: Coins | None = None,
+    warn: Warn | None = None,
     progress: Progress,
 ) -> GrownBase:
-    """Returns the base after a release of this table.
+    """Returns the base after a release of this table; `warn` receives what looks wrong with who is who.
 
     The first release takes the key of `marks`; without it groups have none, and everybody sees the base.
     """
-    keys = [name for name, column in policy.columns.items() if column.role.is_key]
     if base is not None:
         _check_columns(policy, base)
+        _check_promises(policy)
+    who = who_is_who(policy, rule)
     with one_step(progress, "who is new"):
-        by = policy.people.by
-        known = known_rows(
-            source, keys, base, coins, person=policy.person, by=by, since=rule.since, shows=_shows(policy)
-        )
+        known = _known(source, policy, rule, base, coins, warn)
+    base = known.before
     least = max(rule.hold, least_people(policy.promises))
     waiting = known.newcomers if known.newcomers < least else 0
     if base is None and waiting:
@@ -132,9 +136,15 @@ def grow(
     if base is None:
         if added is None:
             raise AssertionError
-        shown_keys = tuple(name for name in policy.published if name in keys)
-        key = "" if marks is None else marks.key.hex()
-        base = Base(added.slice(0, 0), tuple(policy.published), shown_keys, marks_key=key)
+        base = Base(
+            added.slice(0, 0),
+            tuple(policy.published),
+            tuple(name for name in policy.published if name in who.keys),
+            person=who.person,
+            by=who.by,
+            since=who.since,
+            marks_key="" if marks is None else marks.key.hex(),
+        )
     grown = base.after_release(
         base.rows.slice(0, 0) if added is None else added,
         policy=judge_words(view_policy(policy)),
@@ -170,6 +180,23 @@ def _plan_of_biographies(
     return plan_of_biographies(table, alone, whose, place, coins, progress=progress)
 
 
+def _known(
+    source: RowSource, policy: Policy, rule: ChainRule, base: Base | None, coins: Coins, warn: Warn | None
+) -> KnownRows:
+    who, again = who_is_who(policy, rule), rule.changed is Changed.AGAIN
+    known = known_rows(source, who, base, coins, again=again, shows=_shows(policy))
+    for diagnosis in _diagnosed(doubts_of(known, who, source), who):
+        if warn is not None:
+            warn(diagnosis)
+    return known
+
+
+def who_is_who(policy: Policy, rule: ChainRule) -> WhoIsWho:
+    """Returns what tells whose rows are whose, as a policy says."""
+    keys = tuple(name for name, column in policy.columns.items() if column.role.is_key)
+    return WhoIsWho(keys, policy.person, policy.people.by, rule.since, policy.dropped)
+
+
 def _check_columns(policy: Policy, base: Base) -> None:
     """Raises where a policy publishes other columns than earlier releases of its chain."""
     published = set(policy.published)
@@ -181,6 +208,58 @@ def _check_columns(policy: Policy, base: Base) -> None:
             f"columns are not what they were in earlier releases of the chain ({what}): {', '.join(changed)}",
             where="policy, columns",
             remedy="Publish the same columns, or start a new chain with people who were never published.",
+        )
+
+
+def _diagnosed(doubts: Doubts, who: WhoIsWho) -> Iterator[Diagnosis]:
+    """Yields a warning for everything that may be wrong; raises where people would be published twice."""
+    place = f"column {who.person}"
+    if doubts.new_ids:
+        raise RefusedByHistory(
+            "most people who are not in this table any more have a newcomer with all their quasi-identifiers:"
+            " they seem to have got other ids, and would be published twice",
+            where=place,
+            remedy="Hand in the ids that the last release had, or name another column under `person` that"
+            " has stayed the same. If these are other people, start a new chain.",
+        )
+    if doubts.two_ids:
+        yield Diagnosis(
+            "two-ids",
+            Severity.WARNING,
+            place,
+            f"{doubts.two_ids:,} people share all quasi-identifiers with somebody of another id",
+            doubts.two_ids,
+            "Look whether they are the same people: these would show values twice.",
+        )
+    if doubts.two_people:
+        yield Diagnosis(
+            "one-id",
+            Severity.WARNING,
+            place,
+            f"{pluralize(doubts.two_people, 'id has', 'ids have')} rows with little in common",
+            doubts.two_people,
+            "Look whether an id was given twice: the second person's values are not shown.",
+        )
+    for name in doubts.renamed:
+        yield Diagnosis(
+            "renamed",
+            Severity.WARNING,
+            f"column {name}",
+            "a frequent value of earlier releases is gone, and another one is new: was a code renamed?",
+            1,
+            "Earlier rows keep the code they were published with: write it as before, or tell who reads the"
+            " table.",
+        )
+
+
+def _check_promises(policy: Policy) -> None:
+    """Raises where a promise compares classes with a table that changes from release to release."""
+    for promise in policy.promises.relative:
+        raise RefusedByHistory(
+            f"{promise} compares classes with a table that changes from release to release",
+            where="policy, promises",
+            remedy="Start a new chain, with people who were never published, by a policy whose promise has a"
+            " `reference` or leaves the comparison out.",
         )
 
 
@@ -204,7 +283,7 @@ def _with_bare_rows(
     chosen = boxes_for_bare_rows(table, texts, boxes.homes, homes)
     covered = np.flatnonzero((chosen >= 0) & (homes >= 0))
     shown = {name: [boxes.texts[name][box] for box in chosen[covered].tolist()] for name in names}
-    grown = base.with_bare_rows(*known.hashes_of(where[covered]), boxes.classes[chosen[covered]], shown)
+    grown = base.with_bare_rows(known.hashes_of(where[covered]), boxes.classes[chosen[covered]], shown)
     left = np.flatnonzero((chosen < 0) & (homes >= 0))
     aim, people = aim_of(policy), least_people(policy.promises)
     for some in _one_of_each(left, known.numbers_of(where[left])):
@@ -233,7 +312,7 @@ def _with_own_classes(base: Base, own: Recoding, known: KnownRows, where: Number
         labels, which = own.texts(j)
         shown[column.name] = [labels[place] for place in np.asarray(which)[classes].tolist()]
     placed = where[own.table.person[here]]
-    return base.with_bare_rows(*known.hashes_of(placed), classes + base.groups, shown)
+    return base.with_bare_rows(known.hashes_of(placed), classes + base.groups, shown)
 
 
 # A table that is published once, in which people have several rows: the first release of a chain, alone.
@@ -243,6 +322,7 @@ def plan_of_people(
     source: RowSource, policy: Policy, coins: Coins, *, plan_rows: PlanNewcomers, progress: Progress
 ) -> Plan:
     """Returns the plan of a table in which people have several rows, with every row that is published."""
+    source = in_memory(source)
     grown = grow(source, policy, ChainRule(), None, coins, plan_rows=plan_rows, progress=progress)
     if grown.plan is None:
         raise AssertionError

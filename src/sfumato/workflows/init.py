@@ -17,6 +17,7 @@ from sfumato.draft.draft import (
     intended,
 )
 from sfumato.inputs import bind_earlier, count_table
+from sfumato.policy.chain import ChainRule
 from sfumato.policy.compatibility import against_several_rows
 from sfumato.policy.person import PersonRule
 from sfumato.policy.policy import Policy
@@ -31,6 +32,7 @@ from sfumato.table.known_rows import chosen_rows, known_rows
 from sfumato.table.microdata import Role
 from sfumato.table.source import Source
 from sfumato.workflows.declare import REFUSED, DraftEvidence, tried
+from sfumato.workflows.grown_base import who_is_who
 from sfumato.workflows.recipient_versions import RecipientVersions
 
 
@@ -127,9 +129,7 @@ def _first_release(policy: Policy, evidence: DraftEvidence) -> tuple[Source, Pol
             f"a chain of groups is not released from a {source.kind} table",
             remedy="Write it to Parquet first.",
         )
-    keys = [name for name, column in policy.columns.items() if column.role.is_key]
-    by, since = policy.people.by, None if rule is None else rule.since
-    known = known_rows(source, keys, None, SAME_COINS, person=policy.person, by=by, since=since)
+    known = known_rows(source, who_is_who(policy, rule or ChainRule()), None, SAME_COINS)
     return chosen_rows(source, known.first), replace(policy, person=None, people=PersonRule(), chain=None)
 
 

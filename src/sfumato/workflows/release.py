@@ -20,9 +20,10 @@ from sfumato.inputs import (
     with_preset_check,
     with_warnings,
 )
-from sfumato.policy.compatibility import against_several_rows
+from sfumato.policy.compatibility import against_groups
 from sfumato.policy.content import check_confirmed
 from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import By
 from sfumato.policy.reference import reference_path
 from sfumato.releases.files import check_not_needed, kept_on_success
 from sfumato.releases.issue import begin, issue, judge_folders, rehearse
@@ -41,6 +42,7 @@ from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import written_formats
 from sfumato.table.form_of_source import RowSource, first_reader
+from sfumato.table.microdata import BARE
 from sfumato.table.observers import TableFingerprint, with_fingerprint
 from sfumato.table.reading.loaded_file import LoadedFileReader
 from sfumato.table.source import PARQUET, SPARK, AnyTable, Source, with_digits
@@ -141,8 +143,26 @@ def release(
     opened = _opened(ledger, key, dry_run=dry_run)
     baseline = baseline_check(overrides, rules, opened, chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
-    if rules.chain is None and (rules.person is None or against_several_rows(rules) is not None):
-        new_delivery: Delivery | ChainDelivery = Delivery(
+    if _goes_by_groups(rules, opened, chain, plainly=not (names or taken), rows=read[0]):
+        from sfumato.workflows.chain_release import ChainDelivery  # noqa: PLC0415  # for groups alone
+
+        if taken is not None:
+            raise UsageError(
+                "a chain of groups takes over no earlier plan: newcomers are grouped by themselves",
+                remedy="Leave `reuse_plan` out.",
+            )
+        new_delivery: Delivery | ChainDelivery = ChainDelivery(
+            *read,
+            rules,
+            places,
+            baseline=baseline,
+            ledger=opened,
+            ignore_chains=apart,
+            warn=warn,
+            progress=show,
+        )
+    else:
+        new_delivery = Delivery(
             *read,
             rules,
             places,
@@ -151,17 +171,6 @@ def release(
             ignore_chains=apart,
             reuse_plan=taken,
             progress=show,
-        )
-    else:
-        from sfumato.workflows.chain_release import ChainDelivery  # noqa: PLC0415  # for chains of groups alone
-
-        if taken is not None:
-            raise UsageError(
-                "a chain of groups takes over no earlier plan: newcomers are grouped by themselves",
-                remedy="Leave `reuse_plan` out.",
-            )
-        new_delivery = ChainDelivery(
-            *read, rules, places, baseline=baseline, ledger=opened, ignore_chains=apart, progress=show
         )
     with new_delivery as delivery:
         every = (delivery.check, *checks)
@@ -185,6 +194,24 @@ def _noted_refusal(ledger: Ledger, policy: Policy, fingerprint: TableFingerprint
         if any(not promise.by_size for promise in policy.promises):
             ledger.note_refusal(fingerprint.digest)
         raise
+
+
+def _goes_by_groups(
+    policy: Policy, ledger: Ledger | None, chain: str, *, plainly: bool, rows: Source
+) -> bool:
+    """Whether a release is a view of groups of people: wherever its policy and the chain allow it.
+
+    `plainly` says that there is no recipient and no plan to take over.
+    """
+    if policy.chain is not None:
+        return True
+    by_patterns = policy.recipients is not None and policy.recipients.by is By.PATTERNS
+    if by_patterns or any(against_groups(policy)) or BARE in policy.published:
+        return False
+    if not isinstance(rows, RowSource):
+        return False
+    history = () if ledger is None else ledger.history(chain)
+    return history[-1].is_of_groups if history else plainly or policy.person is not None
 
 
 def _rehearsed(

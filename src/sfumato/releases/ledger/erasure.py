@@ -53,7 +53,7 @@ class ErasedBase:
     """The base of a chain of groups from which people were taken out: what its last release remembers of it.
 
     `number` is that of the entry, which remembers `before`, and `after` from the erasure on. `people` were in
-    it, and `groups` are withheld with everybody in them.
+    it, `marks` are theirs, and `groups` are withheld with everybody in them.
     """
 
     number: int
@@ -61,6 +61,7 @@ class ErasedBase:
     after: bytes = field(repr=False)
     people: int
     groups: int
+    marks: Marks = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class ErasureRequest:
     `column` tells people apart. `rows` maps numbers of entries to how many rows of theirs the release held,
     where rows are told by batches; it was counted when `chain` ended with the entry whose hash is `after`.
     `unmarked` people have no key at all: they are known by their rows alone. `bases` are those of chains of
-    groups, without these people; `closed_to` names such chains in which nobody can be found.
+    groups, without these people; `closed_to` names such chains in which nobody can be found. With `forget`
+    no mark of them stays in bases either.
     """
 
     marks: Marks = field(repr=False)
@@ -81,6 +83,7 @@ class ErasureRequest:
     unmarked: int = 0
     bases: tuple[ErasedBase, ...] = ()
     closed_to: tuple[str, ...] = ()
+    forget: bool = False
 
     @property
     def people(self) -> int:
@@ -213,7 +216,7 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
                     f"chain {entry.chain} went on while people were taken out of it",
                     remedy="Try again on the new state.",
                 )
-            memory, count = base.after, count + base.people
+            memory, count, marked = base.after, count + base.people, np.concatenate([marked, base.marks])
         stored = _stored(connection, entry, redactions)
         people, removed = marks_without(stored, request.marks)
         if memory != entry.memory:
