@@ -171,7 +171,7 @@ def test_from_a_file_to_a_traced_leak(tmp_path):
         table = release(person, tour, tmp_path)
         person.go("trace")
         person.drop(part_of(table, tmp_path / "leak.csv"))
-        person.sees("In every explanation:")
+        person.sees("Nobody is charged")
         expect(person.page.locator(".banner")).to_contain_text("north")
         person.sees("The chance of a false charge")
         tour.look("trace", at=".banner")
