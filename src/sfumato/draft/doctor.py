@@ -649,7 +649,8 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     None, where a column whose name says that it tells people apart is different in every row, and none for
     columns of batches, of free text or of people who look after others.
     """
-    if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
+    stated = policy.person is not None or policy.people.each_row
+    if stated or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
     batches = {p.batch_column for p in policy.promises.cross_release if not p.tells_people}
     batches |= {None if policy.chain is None else policy.chain.since}
@@ -668,8 +669,8 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             Severity.WARNING,
             f"{sign}: if these are people with several rows, then rows are counted where people are promised",
             rows - column.distinct,
-            f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
-            " together is then judged. If not, nothing has to change."
+            f"Say person: {short(name)}, if equal values mean the same person, who then shows values once."
+            " If every row is another person, say person: each-row."
             if may_be_number_of_people(name, column)
             else NO_NUMBER,
         )
