@@ -113,25 +113,7 @@ def grow(
     plan, added, homes = None, None, None
     if known.newcomers and not waiting:
         newcomers = chosen_rows(source, known.first)
-        try:
-            if policy.people.rows == 1:
-                plan = plan_rows(
-                    newcomers,
-                    view_policy(policy),
-                    coins=coins.of("groups"),
-                    one_by_one=True,
-                    progress=progress,
-                )
-            else:
-                plan, homes = _plan_of_biographies(newcomers, policy, known, coins.of("groups"), progress)
-        except Infeasible as refused:
-            if base is None:
-                raise
-            raise Infeasible(
-                f"{pluralize(known.newcomers, 'newcomer')} cannot be put into groups by themselves:"
-                f" {refused.message}",
-                remedy="Wait until more have come, or leave them out: nobody joins an earlier group.",
-            ) from None
+        plan, homes = _plan_of_newcomers(newcomers, policy, known, base, coins, plan_rows, progress)
         added = people_of_plan(newcomers, plan.recoding, base, known, policy.published, homes)
     if base is None:
         if added is None:
@@ -160,6 +142,31 @@ def grow(
             source, policy, known, grown, new=rule.shows is Shows.NEWCOMERS, progress=progress
         )
     return GrownBase(grown, plan, known, waiting, theirs - len(grown.rows) + before)
+
+
+def _plan_of_newcomers(
+    newcomers: RowSource,
+    policy: Policy,
+    known: KnownRows,
+    base: Base | None,
+    coins: Coins,
+    plan_rows: PlanNewcomers,
+    progress: Progress,
+) -> tuple[Plan, Numbers | None]:
+    """Returns the plan of the rows in which newcomers show values, and the group of every class."""
+    drawn, alone = coins.of("groups"), view_policy(policy)
+    try:
+        if policy.people.rows != 1:
+            return _plan_of_biographies(newcomers, policy, known, drawn, progress)
+        return plan_rows(newcomers, alone, coins=drawn, one_by_one=True, progress=progress), None
+    except Infeasible as refused:
+        if base is None:
+            raise
+        raise Infeasible(
+            f"{pluralize(known.newcomers, 'newcomer')} cannot be put into groups by themselves:"
+            f" {refused.message}",
+            remedy="Wait until more have come, or leave them out: nobody joins an earlier group.",
+        ) from None
 
 
 def _shows(policy: Policy) -> ShowsRows:
