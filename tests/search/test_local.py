@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -35,33 +34,6 @@ pytestmark = pytest.mark.slow
 
 def recode(table, promises, **aim):
     return local(table, promises, Aim(**aim))
-
-
-@pytest.mark.parametrize("most", [0, group_neighbours.MOST_VECTORS_COUNTED])
-@given(table=tables(rows=12, keys=3, leaves=5, min_rows=1))
-def test_neighbours_meet_at_the_lowest_levels_at_which_they_look_alike(most, table):
-    """Whether combinations of levels have a count each, or pairs are sorted by theirs."""
-    groups = KeyGroups.of(table, {})
-    near = neighbours_of(groups)
-    trees = [table.keys[j].taxonomy for j in groups.order]
-    leaf = groups.leaf - np.array(groups.first_node, np.int32)
-    expected = Counter()
-    for one, others in enumerate(near):
-        for other in others[others >= 0]:
-            pairs = zip(trees, leaf[one], leaf[other], strict=True)
-            expected[tuple(lowest_common_level(tree, a, b) for tree, a, b in pairs)] += 1
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_neighbours, "MOST_VECTORS_COUNTED", most)
-        found, counts = group_neighbours.meeting_levels(groups, near)
-    assert found.dtype == np.int32 and counts.dtype == np.int64
-    assert dict(zip(map(tuple, found.tolist()), counts.tolist(), strict=True)) == expected
-    assert found.tolist() == sorted(found.tolist())
-
-
-def lowest_common_level(tree, one, other):
-    leaves = tree.leaves.tolist()
-    a, b = leaves.index(one), leaves.index(other)
-    return next(level for level, nodes in enumerate(tree.levels) if nodes[a] == nodes[b])
 
 
 def publishes_nodes(recoding):
@@ -145,16 +117,33 @@ def test_a_dear_column_is_spared():
     assert widths({"q1": much})[1] < plain[1]
 
 
-def test_large_lattices_are_walked_where_neighbours_meet(monkeypatch):
+def test_a_lattice_beyond_the_budget_keeps_the_levels_that_promise_most(monkeypatch):
     table, promises = crowded(5, rows=120, keys=4), Promises((KAnonymity(4),))
     whole = recode(table, promises)
-    monkeypatch.setattr(box_walk, "MOST_LEVEL_VECTORS", 5)
+    monkeypatch.setattr(box_walk, "MOST_LEVEL_VECTORS", 9)
     groups = KeyGroups.of(table, {})
-    some = box_walk.LevelLattice.of(groups, neighbours_of(groups))
-    assert 2 <= len(some.nodes) <= 5 + 2
+    some = box_walk.LevelLattice.of(groups, neighbours_of(groups), 4)
+    assert 2 <= len(some.nodes) <= 9 + 2
     part = recode(table, promises)
     assert part.recoding.rows.min() >= 4
     assert part.loss <= 1.5 * whole.loss
+
+
+@pytest.mark.parametrize("k", [5, 25])
+@pytest.mark.parametrize("limit", ["MOST_LEVEL_VECTORS", "MOST_ENTRIES"])
+def test_no_table_gets_much_worse_where_a_budget_ends(limit, k, monkeypatch):
+    """Little less than all combinations of levels, or entries of their tables, half of them, a quarter."""
+    table, promises = crowded(9, rows=1500, keys=7, leaves=8), Promises((KAnonymity(k),))
+    groups = KeyGroups.of(table, {})
+    lattice = box_walk.LevelLattice.of(groups, neighbours_of(groups), k)
+    needed = {
+        "MOST_LEVEL_VECTORS": len(lattice.nodes),
+        "MOST_ENTRIES": sum(half.price.size for half in lattice.halves),
+    }[limit]
+    whole = recode(table, promises).loss
+    for share, worse in ((1, 1.0), (0.999, 1.02), (0.5, 1.05), (0.25, 1.15)):
+        monkeypatch.setattr(box_walk, limit, int(needed * share))
+        assert recode(table, promises).loss <= worse * whole
 
 
 def test_judged_moves_end_where_large_classes_would_be_looked_at_again_and_again(monkeypatch):
@@ -216,7 +205,7 @@ def test_boxes_that_are_too_small_in_one_half_change_nothing(seed, k, judged):
     table = crowded(seed, rows=60, keys=4)
     promises = Promises((KAnonymity(k), *([DistinctLDiversity("s0", 2)] if judged else [])))
     groups = KeyGroups.of(table, {})
-    lattice = box_walk.LevelLattice.of(groups, neighbours_of(groups))
+    lattice = box_walk.LevelLattice.of(groups, neighbours_of(groups), 4)
     found = box_walk.walk_boxes(groups, lattice, GroupJudge(groups, promises, Aim()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(box_walk.LevelLattice, "without_small", lambda lattice, least, weight: lattice)  # noqa: ARG005
@@ -231,7 +220,7 @@ def test_no_more_entries_are_walked_than_memory_is_asked_for(seed, keys, most):
     groups = KeyGroups.of(table, {})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(box_walk, "MOST_ENTRIES", most)
-        lattice = box_walk.LevelLattice.of(groups, neighbours_of(groups))
+        lattice = box_walk.LevelLattice.of(groups, neighbours_of(groups), 4)
         heights = [len(column.taxonomy.levels) for column in table.keys]
         leaves = [len(column.taxonomy.leaves) for column in table.keys]
         told = box_walk.most_entries(heights, leaves, table.distinct)

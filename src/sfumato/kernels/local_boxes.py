@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.local_moves import NOBODY, Forest, joined_cost
+from sfumato.kernels.local_moves import NOBODY
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 STAMP, KEY, ROWS, NEWEST = 0, 1, 2, 3
-_LARGEST = (1 << 31) - 1
+_LARGEST = (1 << 8) - 1
 _SLOT = (1 << 32) - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -58,7 +58,7 @@ class Buckets(NamedTuple):
     """
 
     boxes: Int64s
-    rows: Int32s
+    rows: NDArray[np.uint8]
     used: Int64s
     inside: Int32s
     older: Int32s
@@ -133,7 +133,7 @@ def empty_buckets(groups: int) -> Buckets:
     size = _buckets_for(groups)
     return Buckets(
         np.zeros((size, 4), np.int64),
-        np.empty(size, np.int32),
+        np.empty(size, np.uint8),
         np.empty(groups + 1, np.int64),
         np.empty(groups + 1, np.int32),
         np.empty(groups + 1, np.int32),
@@ -359,68 +359,62 @@ class NodeRows(NamedTuple):
     above: Int32s
 
 
-class OtherOrders(NamedTuple):
-    """Further orders of the rows: `rows[o, p]` is at place p of order o, and `places[o]` is the inverse."""
+class RowOrders(NamedTuple):
+    """Some orders of the rows: `rows[o, p]` is at place p of order o, and `places[o]` is the inverse."""
 
     rows: Int32s
     places: Int32s
 
 
 @njit(cache=True)
-def nearest_groups(groups: NodeRows, orders: OtherOrders, price: Int64s, reach: int, most: int) -> Int32s:
-    """Per group the `most` cheapest of those at most `reach` places from it in some order, as `near` says.
+def add_nearest(groups: NodeRows, orders: RowOrders, price: Int64s, reach: int, keys: Int64s) -> None:
+    """Keeps per row the cheapest of those that it has and of those at most `reach` places from it.
 
-    What `add_neighbours` finds, group by group: the price of the common box is what a row loses on its way
-    up through all levels at which the two differ. Price and number of a group have to fit 63 bits together.
+    `keys[r]` has the price of the common box and the number of the other group in one number, by rising
+    price: what a row loses on its way up through all levels at which the two differ. Where prices and
+    numbers have no room for both, all prices from some bound on count as equal.
     """
     count, width = groups.nodes.shape
-    bits = 0
+    most, dearest, bits = keys.shape[1], 0, 0
     while (1 << bits) < count:
         bits += 1
-    near = np.full((count, most), NOBODY, np.int32)
-    best = np.empty(most, np.int64)
+    dearest = (1 << (62 - bits)) - 1
     met_by = np.full(count, NOBODY, np.int32)
-    beside = np.empty((2 * reach + 1) * (1 + len(orders.rows)), np.int32)
-    rise = np.empty(width, np.int64)
+    beside = np.empty((2 * reach + 1) * len(orders.rows), np.int32)
+    rise, best = np.empty(width, np.int64), np.empty(most, np.int64)
     for row in range(count):
         here = groups.nodes[row]
         for i in range(width):
             up = here[i + 1] if groups.above[i] == NOBODY else groups.above[i]
             rise[i] = price[up] - price[here[i]]
+        best[:] = keys[row]
         neighbours = _rows_beside(orders, row, reach, met_by, beside)
-        filled = 0
         for n in range(neighbours):
             there, cost = groups.nodes[beside[n]], np.int64(0)
             for i in range(width):
                 cost += rise[i] & -np.int64(here[i] != there[i])  # no branch: many at once
-            key = (cost << bits) | np.int64(groups.number[beside[n]])
-            if filled == most and key > best[most - 1]:
+            key = (np.int64(min(cost, dearest)) << bits) | np.int64(groups.number[beside[n]])
+            if key >= best[most - 1]:
                 continue
-            filled = min(filled + 1, most)
-            place = filled - 1
+            place = most - 1
             while place > 0 and best[place - 1] > key:
-                best[place] = best[place - 1]
                 place -= 1
+            if place > 0 and best[place - 1] == key:
+                continue
+            for i in range(most - 1, place, -1):
+                best[i] = best[i - 1]
             best[place] = key
-        mine, names = groups.number[row], (1 << bits) - 1
-        for i in range(filled):
-            near[mine, i] = best[i] & names
-    return near
+        keys[row] = best
 
 
 @njit(cache=True, borrows=True)
-def _rows_beside(orders: OtherOrders, row: int, reach: int, met_by: Int32s, beside: Int32s) -> int:
+def _rows_beside(orders: RowOrders, row: int, reach: int, met_by: Int32s, beside: Int32s) -> int:
     """Writes every other row that is near in some order, once; returns how many.
 
     `met_by` says for which row each was written last.
     """
     count, written = len(met_by), 0
     met_by[row] = row
-    for neighbour in range(max(0, row - reach), min(count, row + reach + 1)):
-        if neighbour != row:
-            met_by[neighbour] = row
-            beside[written] = neighbour
-            written += 1
     for o in range(len(orders.rows)):
         place = orders.places[o, row]
         for p in range(max(0, place - reach), min(count, place + reach + 1)):
@@ -432,60 +426,70 @@ def _rows_beside(orders: OtherOrders, row: int, reach: int, met_by: Int32s, besi
 
 
 @njit(cache=True)
-def add_neighbours(
-    forest: Forest, leaf: Int32s, order: NDArray[np.int64], reach: int, near: Int32s, cost: Int64s
-) -> None:
-    """Looks `reach` places either way in an order of the groups and keeps the cheapest in `near`.
+def grow_boxes(
+    near: Int32s,
+    groups: NodeRows,
+    weight: Int64s,
+    price: Int64s,
+    least: int,
+    seeds: Int64s,
+    doubled: int,
+    waiting: int,
+) -> NDArray[np.uint8]:
+    """What a box around each of these rows has gone up, when it has `least` rows, twice as many, and so on.
 
-    `near[g]` holds other groups by rising price of the common box, the smaller number first among equals,
-    NOBODY where there are no more; `cost[g]` holds those prices.
+    It takes in the group that costs least among its neighbours, and those of the groups that it took in as
+    long as fewer than `waiting` wait: the first of equals. Where nobody is left, it stays as it is.
     """
-    last = near.shape[1] - 1
-    for place in range(len(order)):
-        group = order[place]
-        for neighbour in range(place + 1, min(len(order), place + reach + 1)):
-            beside = order[neighbour]
-            bound = max(cost[group, last], cost[beside, last])
-            price = joined_cost(forest, leaf[group], leaf[beside], bound)
-            if price <= bound:
-                _insert(near[group], cost[group], beside, price)
-                _insert(near[beside], cost[beside], group, price)
-
-
-@njit(cache=True, borrows=True)
-def _insert(near: Int32s, cost: Int64s, group: int, price: int) -> None:
-    """Puts a group into a sorted list of fixed length, once."""
-    last = len(near) - 1
-    if price > cost[last] or (price == cost[last] and near[last] != NOBODY and near[last] <= group):
-        return
-    place = last
-    while place > 0 and (price < cost[place - 1] or (price == cost[place - 1] and group < near[place - 1])):
-        place -= 1
-    if place > 0 and near[place - 1] == group:
-        return
-    for i in range(last, place, -1):
-        near[i], cost[i] = near[i - 1], cost[i - 1]
-    near[place], cost[place] = group, price
-
-
-@njit(cache=True)
-def count_meetings(near: Int32s, groups: NodeRows, steps: Int64s, size: int) -> Int64s:
-    """How often groups and those near them meet at each of `size` combinations of levels.
-
-    Two groups meet at the lowest levels at which they look alike: the number of the combination is the sum
-    of `steps` over the entries in which they differ.
-    """
-    counts = np.zeros(size, np.int64)
-    row_of = np.empty(len(near), np.int32)
-    for row in range(len(near)):
+    count, width = groups.nodes.shape
+    raised = np.zeros((len(seeds), doubled + 1, width), np.uint8)
+    row_of = np.empty(count, np.int32)
+    for row in range(count):
         row_of[groups.number[row]] = row
-    for row in range(len(near)):
-        here, others = groups.nodes[row], near[groups.number[row]]
-        for n in range(len(others)):
-            if others[n] == NOBODY:
-                break
-            there, place = groups.nodes[row_of[others[n]]], np.int64(0)
-            for i in range(len(steps)):
-                place += steps[i] & -np.int64(here[i] != there[i])
-            counts[place] += 1
-    return counts
+    met_by = np.full(count, NOBODY, np.int32)
+    beside, members = np.empty(waiting + near.shape[1], np.int32), np.empty(count, np.int32)
+    rise, up = np.empty(width, np.int64), np.zeros(width, np.int64)
+    for s in range(len(seeds)):
+        row = seeds[s]
+        here = groups.nodes[row]
+        for i in range(width):
+            above = here[i + 1] if groups.above[i] == NOBODY else groups.above[i]
+            rise[i] = price[above] - price[here[i]]
+        up[:] = 0
+        met_by[row] = s
+        members[0] = row
+        taken, asked, filled, rows = 1, 0, 0, weight[groups.number[row]]
+        for step in range(doubled + 1):
+            while rows < least << step:
+                while filled < waiting and asked < taken:
+                    others = near[groups.number[members[asked]]]
+                    for n in range(len(others)):
+                        if others[n] == NOBODY:
+                            break
+                        other = row_of[others[n]]
+                        if met_by[other] != s:
+                            met_by[other] = s
+                            beside[filled] = other
+                            filled += 1
+                    asked += 1
+                if filled == 0:
+                    break
+                best, cheapest = 0, np.int64(1) << 62
+                for n in range(filled):
+                    there, cost = groups.nodes[beside[n]], np.int64(0)
+                    for i in range(width):
+                        cost += rise[i] & -(up[i] | np.int64(here[i] != there[i]))
+                    if cost < cheapest:
+                        best, cheapest = n, cost
+                chosen = beside[best]
+                there = groups.nodes[chosen]
+                for i in range(width):
+                    up[i] |= np.int64(here[i] != there[i])
+                filled -= 1
+                beside[best] = beside[filled]
+                members[taken] = chosen
+                taken += 1
+                rows += weight[groups.number[chosen]]
+            for i in range(width):
+                raised[s, step, i] = up[i]
+    return raised

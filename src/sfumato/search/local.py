@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import prod
+from math import log1p, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,15 @@ from sfumato.kernels import local_moves as proposals
 from sfumato.kernels.local_boxes import (
     ColumnHalf,
     NodeRows,
-    OtherOrders,
+    RowOrders,
     SideLevels,
     accept,
-    add_neighbours,
+    add_nearest,
     all_free,
     boxes_at,
     candidates_in_band,
-    count_meetings,
     empty_buckets,
-    nearest_groups,
+    grow_boxes,
     walk_band,
     without_classes,
 )
@@ -64,13 +63,14 @@ KEPT = 24
 """Neighbours that are kept of a group."""
 NEIGHBOURS = "local: neighbours"
 """What local recoding does first, as progress calls it."""
-FEWEST_IN_COMMON = 1 << 62
-MOST_ENTRIES_AT_ONCE = 48
-"""Numbers of 32 bits per group, for its nodes and its places, that all orders at once may take."""
-MOST_KEYS = 1 << 63
-"""Keys of a price and the number of a group are less."""
-MOST_VECTORS_COUNTED = 1 << 22
-"""Combinations of levels up to which each has a count of its own."""
+NO_KEY = 1 << 62
+"""More than any price of a common box and the number of a group, as one number."""
+ORDERS_TOGETHER = 16
+"""Orders that are looked through at once: two numbers of 32 bits per group for each of them."""
+MOST_GROWN = 1 << 17
+"""Rows that boxes around single groups grow to, all together."""
+DOUBLED = 3
+"""How often such a box grows to twice as many rows."""
 
 
 def neighbours_of(groups: KeyGroups, *, progress: Progress = silent) -> Codes:
@@ -85,71 +85,39 @@ def neighbours_of(groups: KeyGroups, *, progress: Progress = silent) -> Codes:
         [*(j for j in range(columns) if j != last), last]
         for last in (columns - 1, *range(min(columns, MOST_ORDERS) - 1))
     ]
-    find = _group_by_group if _fit_at_once(groups, len(orders)) else _order_by_order
-    near = find(groups, orders, progress)
-    progress(NEIGHBOURS, len(orders), len(orders))
-    return near
-
-
-def _fit_at_once(groups: KeyGroups, orders: int) -> bool:
-    """Whether all orders and the nodes of all groups take little memory, and a key has room for any price."""
-    entries = sum(len(levels) - 1 for levels in groups.levels) + 2 * orders
-    dearest = sum(int(groups.forest.price[levels[-1]].max()) for levels in groups.levels)
-    return entries <= MOST_ENTRIES_AT_ONCE and (dearest + 1) * 2 * len(groups) <= MOST_KEYS
-
-
-def _group_by_group(groups: KeyGroups, orders: list[list[int]], progress: Progress) -> Codes:
-    """The neighbours of one group after the other, from all orders at once."""
     first = row_order(groups.leaf[:, orders[0]]).astype(np.int32)
-    leaf = groups.leaf[first]
-    rows = np.empty((len(orders) - 1, len(groups)), np.int32)
-    places = np.empty_like(rows)
-    for i, order in enumerate(orders[1:]):
-        progress(NEIGHBOURS, i, len(orders))
-        rows[i] = row_order(leaf[:, order])
-        places[i, rows[i]] = np.arange(len(groups), dtype=np.int32)
-    progress(NEIGHBOURS, len(orders) - 1, len(orders))
-    return nearest_groups(
-        _node_rows(groups, first), OtherOrders(rows, places), groups.forest.price, REACH, KEPT
-    )
-
-
-def _order_by_order(groups: KeyGroups, orders: list[list[int]], progress: Progress) -> Codes:
-    """The neighbours of all groups in one order after the other: where all orders would need much memory."""
-    near = np.full((len(groups), KEPT), NOBODY, np.int32)
-    cost = np.full((len(groups), KEPT), FEWEST_IN_COMMON, np.int64)
-    for number, order in enumerate(orders):
-        progress(NEIGHBOURS, number, len(orders))
-        places = row_order(groups.leaf[:, order])
-        add_neighbours(groups.forest, groups.leaf, places, REACH, near, cost)
+    leaf, nodes = groups.leaf[first], _node_rows(groups, first)
+    keys = np.full((len(groups), KEPT), NO_KEY, np.int64)
+    for begin in range(0, len(orders), ORDERS_TOGETHER):
+        progress(NEIGHBOURS, begin, len(orders))
+        together = orders[begin : begin + ORDERS_TOGETHER]
+        rows = np.stack([row_order(leaf[:, order]) for order in together]).astype(np.int32)
+        places = np.empty_like(rows)
+        np.put_along_axis(places, rows, np.arange(len(groups), dtype=np.int32)[None], axis=1)
+        add_nearest(nodes, RowOrders(rows, places), groups.forest.price, REACH, keys)
+    progress(NEIGHBOURS, len(orders), len(orders))
+    number = keys & ((1 << max(0, len(groups) - 1).bit_length()) - 1)
+    near = np.empty(keys.shape, np.int32)
+    near[first] = np.where(keys == NO_KEY, NOBODY, number)
     return near
 
 
-def meeting_levels(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
-    """Returns the level vectors of the lowest boxes that neighbours share, and how often each occurs."""
-    heights = [len(levels) for levels in groups.levels]
-    if prod(heights) > MOST_VECTORS_COUNTED or sum(heights) - len(heights) > MOST_ENTRIES_AT_ONCE:
-        return _meeting_levels_of_pairs(groups, near)
+def promising_levels(groups: KeyGroups, near: Codes, least: int) -> tuple[Codes, Counts]:
+    """Returns level vectors at which boxes hold enough rows, by what they promise, and how often each occurs.
+
+    Around a group a box grows by the neighbour that costs least, and theirs, until it has `least` rows, then
+    twice as many, and so on: at its levels one class is there already, and as cheap a one as is at hand.
+    """
     rows = _node_rows(groups, row_order(groups.leaf).astype(np.int32))
-    steps = [prod(heights[j + 1 :]) for j, height in enumerate(heights) for _ in range(height - 1)]
-    counts = count_meetings(near, rows, np.array(steps, np.int64), prod(heights))
-    numbers = np.flatnonzero(counts)
-    return np.stack(np.unravel_index(numbers, heights), axis=1).astype(np.int32), counts[numbers]
-
-
-def _meeting_levels_of_pairs(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
-    """The same, pair by pair: where combinations of levels are too many to have a count each."""
-    pair = near >= 0
-    left = np.repeat(np.arange(len(groups)), pair.sum(axis=1))
-    right = near[pair]
-    vectors = np.empty((len(left), groups.leaf.shape[1]), np.int32)
-    for j, levels in enumerate(groups.levels):
-        rank = _ranks(groups, j)
-        a, b, level = rank[left], rank[right], np.zeros(len(left), np.int32)
-        for step in range(len(levels) - 1):
-            level[levels[step][a] != levels[step][b]] = step + 1
-        vectors[:, j] = level
-    distinct, place = distinct_rows(vectors)
+    seeds = np.unique(
+        np.linspace(0, len(groups) - 1, min(len(groups), max(1, MOST_GROWN // least)), dtype=np.int64)
+    )
+    grown = grow_boxes(near, rows, groups.weight, groups.forest.price, least, seeds, DOUBLED, KEPT)
+    ends = np.cumsum([len(levels) - 1 for levels in groups.levels])
+    raised = grown.reshape(-1, grown.shape[-1])
+    starts = np.append(0, ends[:-1])
+    vectors = np.stack([raised[:, a:b].sum(axis=1) for a, b in zip(starts, ends, strict=True)], axis=1)
+    distinct, place = distinct_rows(vectors.astype(np.int32))
     return distinct, np.bincount(place, minlength=len(distinct)).astype(np.int64)
 
 
@@ -312,12 +280,12 @@ class LevelLattice:
     most: Counts
 
     @classmethod
-    def of(cls, groups: KeyGroups, near: Codes) -> LevelLattice:
-        """Returns the whole lattice where it is small, else those level vectors at which neighbours meet."""
+    def of(cls, groups: KeyGroups, near: Codes, least: int) -> LevelLattice:
+        """Returns the whole lattice where it is small, else those that promise most (`promising_levels`)."""
         sides = _two_sides([top + 1 for top in groups.ceilings])
         values = [distinct_rows(groups.leaf[:, side]) for side in sides]
         sizes = [len(distinct) for distinct, _ in values]
-        vectors = _level_vectors(groups, near, sides, sizes)
+        vectors = _level_vectors(groups, near, least, sides, sizes)
         halves, nodes = [], []
         for side, (distinct, value) in zip(sides, values, strict=True):
             needed, node = distinct_rows(vectors[:, side])
@@ -386,19 +354,57 @@ def _two_sides(levels: list[int]) -> tuple[list[int], list[int]]:
 
 
 def _level_vectors(
-    groups: KeyGroups, near: Codes, sides: tuple[list[int], list[int]], sizes: list[int]
+    groups: KeyGroups, near: Codes, least: int, sides: tuple[list[int], list[int]], sizes: list[int]
 ) -> Codes:
     """Returns the level vectors to walk; the last one has every column at its ceiling, the root as a rule."""
     heights = [top + 1 for top in groups.ceilings]
     entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
     if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
         return np.indices(heights, np.int32).reshape(len(heights), -1).T
-    vectors, counts = meeting_levels(groups, near)
+    vectors, counts = promising_levels(groups, near, least)
     vectors = np.minimum(vectors, np.array(groups.ceilings, np.int32))
-    most = max(1, min(MOST_LEVEL_VECTORS, MOST_ENTRIES // max(1, sum(sizes))))
+    kept = _levels_worth_walking(groups, vectors, counts, sides, sizes)
+    whole = np.stack([each.ravel() for each in np.meshgrid(*kept, indexing="ij")], axis=1)
+    most = max(1, min(MOST_LEVEL_VECTORS - len(whole), MOST_ENTRIES // (2 * max(1, sum(sizes)))))
     often = np.sort(np.argsort(-counts, kind="stable")[:most])
     ends = np.array([[0] * len(heights), [height - 1 for height in heights]], np.int32)
-    return np.unique(np.concatenate((vectors[often], ends)), axis=0)
+    return np.unique(np.concatenate((whole.astype(np.int32), vectors[often], ends)), axis=0)
+
+
+def _levels_worth_walking(
+    groups: KeyGroups, vectors: Codes, counts: Counts, sides: tuple[list[int], list[int]], sizes: list[int]
+) -> list[list[int]]:
+    """Returns so few levels of each column that all their combinations are half of what may be walked.
+
+    The level goes first without which boxes that hold enough rows become least dearer, at the next level that
+    is left of its column, for each part by which the combinations become fewer. The last level stays.
+    """
+    kept = [list(range(top + 1)) for top in groups.ceilings]
+    prices, uses = [], []
+    for j, levels in enumerate(groups.levels):
+        at = groups.forest.price[levels[: groups.ceilings[j] + 1][:, _ranks(groups, j)]]
+        prices.append((at @ groups.weight.astype(np.float64)) / groups.weight.sum())
+        uses.append(np.bincount(vectors[:, j], counts, len(kept[j])))
+
+    def too_many() -> bool:
+        entries = sum(
+            size * prod(len(kept[j]) for j in side) for size, side in zip(sizes, sides, strict=True)
+        )
+        return 2 * prod(map(len, kept)) > MOST_LEVEL_VECTORS or 2 * entries > MOST_ENTRIES
+
+    while too_many() and any(len(levels) > 1 for levels in kept):
+        _, j, place = min(
+            (
+                uses[j][low] * (prices[j][high] - prices[j][low]) / -log1p(-1 / len(levels)),
+                j,
+                place,
+            )
+            for j, levels in enumerate(kept)
+            for place, (low, high) in enumerate(pairwise(levels))
+        )
+        uses[j][kept[j][place + 1]] += uses[j][kept[j][place]]
+        del kept[j][place]
+    return kept
 
 
 def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> ColumnHalf:
@@ -548,7 +554,8 @@ BYTES_PER_WALKED_ENTRY = 16
 def _held_bytes(table: Microdata) -> int:
     heights = [len(column.taxonomy.levels) for column in table.keys]
     leaves = [len(column.taxonomy.leaves) for column in table.keys]
-    return most_entries(heights, leaves, table.distinct) * BYTES_PER_WALKED_ENTRY
+    nodes = 4 * table.distinct * sum(height - 1 for height in heights)
+    return max(nodes, most_entries(heights, leaves, table.distinct) * BYTES_PER_WALKED_ENTRY)
 
 
 @built_in_search(
@@ -610,7 +617,7 @@ def classes_of_groups(
         return _one_class(table, promises, aim)
     groups = KeyGroups.prepared(table, aim)
     judge = GroupJudge(groups, promises, aim)
-    near, lattice = _neighbours_and_boxes(groups, aim, progress)
+    near, lattice = _neighbours_and_boxes(groups, judge, aim, progress)
     class_of, count = walk_boxes(groups, lattice, judge, progress=progress)
     classes = groups.no_classes()
     fill(classes, groups.forest, class_of)
@@ -626,16 +633,18 @@ def classes_of_groups(
     return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 
 
-def _neighbours_and_boxes(groups: KeyGroups, aim: Aim, progress: Progress) -> tuple[Codes, LevelLattice]:
-    """Returns the neighbours of groups and the boxes to walk, which no promise changes."""
+def _neighbours_and_boxes(
+    groups: KeyGroups, judge: GroupJudge, aim: Aim, progress: Progress
+) -> tuple[Codes, LevelLattice]:
+    """Returns the neighbours of groups and the boxes to walk; of promises they ask the least rows alone."""
 
     def made() -> tuple[Codes, LevelLattice]:
         near = neighbours_of(groups, progress=progress)
-        return near, LevelLattice.of(groups, near)
+        return near, LevelLattice.of(groups, near, judge.least)
 
     if aim.prepared is None or aim.prepared.table is not groups.table:
         return made()
-    return aim.prepared.find(("boxes", *aim.weights.items()), made)
+    return aim.prepared.find(("boxes", judge.least, *aim.weights.items()), made)
 
 
 def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
