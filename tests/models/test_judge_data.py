@@ -27,15 +27,24 @@ FREE = {"f": FreeColumn(("AIDS",)), "g": FreeColumn((), particular, BELIEF)}
 
 EVERY = [
     (KAnonymity(5), {"k": 5}),
-    (DistinctLDiversity("s", 3), {"of": "s", "l": 3}),
+    (DistinctLDiversity("s", 3), {"of": "s", "l": 3, "values": None}),
     (EntropyLDiversity("s", "5/2"), {"of": "s", "l": Fraction(5, 2)}),
     (RecursiveLDiversity("s", 2, "3/2"), {"of": "s", "l": 2, "c": Fraction(3, 2)}),
-    (ConfidenceBounding("s", HALF), {"of": "s", "confidence": HALF}),
-    (AlphaKAnonymity("s", HALF, 4), {"of": "s", "alpha": HALF, "k": 4}),
-    (TCloseness("s", "1/5"), {"of": "s", "t": Fraction(1, 5), "distance": "equal", "reference": None}),
+    (ConfidenceBounding("s", HALF), {"of": "s", "confidence": HALF, "values": None}),
+    (AlphaKAnonymity("s", HALF, 4), {"of": "s", "alpha": HALF, "k": 4, "values": None}),
+    (
+        TCloseness("s", "1/5", values=["b", 1]),
+        {"of": "s", "t": Fraction(1, 5), "distance": "equal", "reference": None, "values": ("b", "1")},
+    ),
     (
         TCloseness("s", "1/5", "ordered", ReferenceDistribution.of({"b": 1, None: 2})),
-        {"of": "s", "t": Fraction(1, 5), "distance": "ordered", "reference": ((None, 2), ("b", 1))},
+        {
+            "of": "s",
+            "t": Fraction(1, 5),
+            "distance": "ordered",
+            "reference": ((None, 2), ("b", 1)),
+            "values": None,
+        },
     ),
     (
         QuasiSensitiveDiversity("q", KNOWN, 2, 3),

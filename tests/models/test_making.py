@@ -102,11 +102,12 @@ def test_schema_names_every_promise_and_every_key():
     assert tuple(entries) == known()
     kinds = entries["l-diversity"]["properties"]["l-diversity"]
     assert kinds["properties"]["kind"]["enum"] == ["distinct", "entropy", "recursive"]
-    assert set(kinds["properties"]) == {"of", "l", "c", "kind"} and kinds["required"] == ["of", "l"]
+    assert set(kinds["properties"]) == {"of", "l", "c", "kind", "values"}
+    assert kinds["required"] == ["of", "l"]
     rules = {rule["if"]["properties"]["kind"]["const"]: rule for rule in kinds["allOf"]}
     assert ["required" in rules[kind]["if"] for kind in rules] == [False, True, True]
     assert rules["recursive"]["then"]["required"] == ["of", "l", "c"]
-    assert rules["distinct"]["then"]["propertyNames"] == {"enum": ["of", "l", "kind"]}
+    assert rules["distinct"]["then"]["propertyNames"] == {"enum": ["of", "l", "values", "kind"]}
     assert set(entries["t-closeness"]["properties"]["t-closeness"]["properties"]) == {
         "of",
         "t",

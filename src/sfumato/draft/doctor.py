@@ -48,10 +48,10 @@ from sfumato.policy.yaml import MOST_FILE_BYTES, read
 from sfumato.system.disk import read_start
 from sfumato.system.errors import BadInput, BadPolicy, BadTaxonomy, did_you_mean, short
 from sfumato.system.presentation.cards import pluralize
-from sfumato.system.verdict import ABSENCE, AttackLimits
+from sfumato.system.verdict import ABSENCE, AttackLimits, Bound
 from sfumato.table.microdata import Missing, Role, terms_of
 from sfumato.table.published_texts import rounded_number
-from sfumato.table.spelling import Folding, Spelling, meaning
+from sfumato.table.spelling import Folding, Spelling, meaning, meaning_under
 from sfumato.table.taxonomy import ANY, Label, TaxonomyRule
 
 # Values that a ready taxonomy lacks, and those that are probably meant.
@@ -498,6 +498,34 @@ def sparse_values(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     yield _of_column(name, "sparse", Severity.WARNING, what, count, remedy)
 
 
+# Values that promises protect: whether they occur, and in which spelling.
+
+
+def protected_values(declared: DeclaredColumn) -> Iterator[Diagnosis]:
+    """Yields a warning where values that a promise names do not occur, or are spelled otherwise."""
+    limits, spelling = declared.policy.promises.limits, declared.rule.spelling
+    named = dict.fromkeys(v for b in limits.of_kind(Bound) if b.column == declared.name for v in b.values)
+    if not named or not declared.cells.complete:
+        return
+    cells = set(declared.cells.values)
+    meant = {meaning_under(cell, spelling) for cell in cells} - {None}
+    alike = {meaning(cell) for cell in cells} - {None}
+    absent = tuple(value for value in named if meaning_under(value, spelling) not in meant)
+    respelled = tuple(value for value in named if value not in cells and value not in absent)
+    if absent:
+        what = f"{len(absent)} of the {pluralize(len(named), 'value')} that promises name do not occur in it"
+        near = sum(meaning(value) in alike for value in absent)
+        remedy = "Nothing is promised of any other value: name those that harm as the table writes them."
+        if near:
+            remedy = f"In another spelling {near} of them would; leave out `spelling: exact`, or write that."
+        yield _of_column(declared.name, "no-such-value", Severity.WARNING, what, len(absent), remedy, absent)
+    if respelled:
+        what = (
+            f"it spells {pluralize(len(respelled), 'value')} that promises name otherwise; both count as one"
+        )
+        yield _of_column(declared.name, "spelled", Severity.NOTE, what, len(respelled), "", respelled)
+
+
 def _empty(rule: ColumnRule, column: ColumnEvidence) -> int:
     """Returns how many cells are missing, or say in words that nothing is known."""
     if rule.spelling is not Spelling.FOLDED:
@@ -816,6 +844,7 @@ POLICY_CHECKS = (
     _never_seen,
     look_alike_cells,
     sparse_values,
+    protected_values,
     _like_an_identifier,
 )
-WARNING_CHECKS = (_empty_cells, look_alike_cells, sparse_values, _like_an_identifier)
+WARNING_CHECKS = (_empty_cells, look_alike_cells, sparse_values, protected_values, _like_an_identifier)

@@ -8,8 +8,9 @@ import json
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import lru_cache
@@ -211,6 +212,49 @@ class ChoiceParam(Parameter):
 
 
 @dataclass(frozen=True)
+class ValuesParam(Parameter):
+    """Values of the column: a promise that names some protects these, and no others.
+
+    >>> ValuesParam("values").read(["yes", 1, True])
+    ('yes', '1', 'true')
+    """
+
+    required: ClassVar[bool] = False
+
+    def read(self, value: object) -> tuple[str, ...]:
+        listed = value if isinstance(value, list | tuple) else ()
+        texts = tuple(dict.fromkeys(_text_of_value(part) for part in listed))
+        if not texts or not all(texts):
+            raise BadPolicy(
+                f"{self.name} must be a list of values of the column, none of them empty",
+                where=self.name,
+                remedy="Write [yes], or leave it out to protect every value.",
+            )
+        return texts
+
+    def write(self, value: tuple[str, ...]) -> object:
+        return list(value)
+
+    def identify(self, value: tuple[str, ...]) -> str:
+        return fingerprint(sorted(value))
+
+    @property
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 1}
+
+
+def _text_of_value(value: object) -> str:
+    """Returns a value as a table writes it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float | Decimal) and value % 1 == 0:
+        return str(int(value))
+    return str(value) if isinstance(value, str | int | float | Decimal) else ""
+
+
+@dataclass(frozen=True)
 class ParametrizedPromise(Promise):
     """A promise made of declared parameters: a frozen dataclass with one field per key, valid from birth.
 
@@ -343,6 +387,98 @@ def values_of(classes: Classes, column: str) -> Histogram:
 
 def _opened(key: Parameter, value: object, folder: Path | None) -> Any:
     return key.open(value, folder) if key.names_file and folder and isinstance(value, str) else value
+
+
+# Promises about some values of a column: those that harm whoever is known to have them.
+
+
+class ValuePromise(ParametrizedPromise):
+    """A promise that protects every value of its column, or those alone that its parameter `values` names."""
+
+    plain_of_values: ClassVar[str]
+    """What holds of everybody where it protects some values, in place of `plain`."""
+    bounds_every_value: ClassVar[bool] = False
+    """Whether without `values` it bounds every value in the same way, and so asks no less."""
+
+    of: str
+    values: tuple[str, ...] | None
+
+    def in_words(self) -> str:
+        if self.values is None:
+            return super().in_words()
+        count = len(self.values)
+        which = "the protected value" if count == 1 else f"any of the {count} protected values"
+        sentence = self.plain_of_values.format_map({**self.parameters(), "values": which})
+        return f"{sentence} Its other values are not protected."
+
+    def _strength(self) -> PromiseStrength:
+        strength = super()._strength()
+        if self.values is None:
+            return strength
+        same = {name: word for name, word in strength.same.items() if name != VALUES_KEY.name}
+        if not self.bounds_every_value:
+            same[VALUES_KEY.name] = "each"
+        return replace(strength, same=same, values=tuple(sorted(map(fingerprint, self.values))))
+
+    @property
+    def of_what(self) -> str:
+        """The column and how many of its values are meant, for the promise's own words."""
+        count = len(self.values or ())
+        which = f", {count} of its values" if count > 1 else ", one of its values"
+        return f"{self.of}{which if count else ''}"
+
+
+VALUES_KEY = ValuesParam(
+    "values",
+    meaning="The values that harm whoever is known to have them, as the column spells them: these alone are"
+    " protected, each by itself. Without it, every value is.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueShares:
+    """Of the people of each class who have a value, how many have each of some protected ones.
+
+    The entries of `having` tell class, value and people; somebody with several values is counted with each.
+    `known` is how many people of each class have any value; it errs as little as `Guesses` does.
+    """
+
+    having: Histogram
+    known: Counts
+
+    @classmethod
+    def of(cls, classes: Classes, column: str, values: tuple[str, ...]) -> Self:
+        """Returns the counts of these classes."""
+        whole = histogram_of(classes, column)
+        unknown = whole.taxonomy.meanings[whole.values] < 0
+        missing, most = np.zeros(len(classes), np.int64), np.ones(len(classes), np.int64)
+        np.add.at(missing, whole.owner[unknown], whole.counts[unknown])
+        every = whole.by_meaning(missing=False)
+        np.maximum.at(most, every.owner, every.counts)
+        return cls(whole.of_values(values), np.maximum(classes.people - missing, most))
+
+    def within(self, limit: Callable[[int], Fraction]) -> Truth:
+        """Whether in a class no share of a value, by its leaf, exceeds its limit, exactly."""
+        truth = np.ones(len(self.known), dtype=bool)
+        for leaf, owner, having, known in self._by_value():
+            most = limit(leaf)
+            truth[owner[product_less(known, most.numerator, having, most.denominator)]] = False
+        return truth
+
+    def worst(self, expected: Callable[[int], Fraction]) -> tuple[int | None, Fraction | None]:
+        """The class where a share exceeds what is expected of its value by most, and by how much (or 0)."""
+        worst, measured = (0, Fraction(0)) if len(self.known) else (None, None)
+        for leaf, owner, having, known in self._by_value():
+            place, share = largest_ratio(having, known)
+            if measured is not None and share - expected(leaf) > measured:
+                worst, measured = int(owner[place]), share - expected(leaf)
+        return worst, measured
+
+    def _by_value(self) -> Iterator[tuple[int, NDArray[np.int64], Counts, Counts]]:
+        owner, values = self.having.owner, self.having.values
+        for leaf in np.unique(values).tolist():
+            here = np.flatnonzero(values == leaf)
+            yield leaf, owner[here], self.having.counts[here], self.known[owner[here]]
 
 
 # What verdicts have in common: who is in violation, and which class is worst.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -148,12 +148,14 @@ class AttackLimit:
 class Bound(AttackLimit):
     """A number that a measure must not exceed; with `at_least`, must not fall below.
 
-    `column` is the sensitive column that is concerned, `None` where the measure is about people.
+    `column` is the sensitive column that is concerned, `None` where the measure is about people; with
+    `values`, nothing is said of what adversaries learn of its other values.
     """
 
     measure: AttackMeasure
     value: Fraction
     column: str | None = None
+    values: tuple[str, ...] = ()
 
 
 L = TypeVar("L", bound=AttackLimit)
@@ -177,15 +179,31 @@ class AttackLimits:
 
     def limit(self, measure: AttackMeasure, column: str | None = None) -> tuple[Fraction, str]:
         """Returns the strictest bound on a measure, and who sets it: `promised`, or `default`."""
-        stated = [b.value for b in self.of_kind(Bound) if b.measure == measure and b.column == column]
+        stated = [b.value for b in self._bounds(measure) if b.column == column]
         if not stated:
             return measure.default, DEFAULT
         return (max(stated) if measure.at_least else min(stated)), PROMISED
 
     def over_columns(self, measure: AttackMeasure) -> Fraction:
         """Returns the strictest limit of a measure, whatever the column."""
-        stated = [b.value for b in self.of_kind(Bound) if b.measure == measure] or [measure.default]
+        stated = [b.value for b in self._bounds(measure)] or [measure.default]
         return max(stated) if measure.at_least else min(stated)
+
+    def _bounds(self, measure: AttackMeasure) -> Iterator[Bound]:
+        """The bounds on a measure that concern every value."""
+        return (bound for bound in self.of_kind(Bound) if bound.measure == measure and not bound.values)
+
+    def of_values(self, measure: AttackMeasure, column: str) -> tuple[Bound, ...]:
+        """Returns the bounds on a measure that concern some values of a column."""
+        bounds = self.of_kind(Bound)
+        return tuple(b for b in bounds if b.values and (b.measure, b.column) == (measure, column))
+
+    def sought(self, column: str) -> tuple[str, ...] | None:
+        """Returns the values of a column that promises protect, `None` where they protect all, or none."""
+        bounds = [b for b in self.of_kind(Bound) if b.column == column]
+        if not bounds or not all(b.values for b in bounds):
+            return None
+        return tuple(dict.fromkeys(value for bound in bounds for value in bound.values))
 
     @property
     def asked_k(self) -> int | None:
@@ -229,6 +247,8 @@ class PromiseStrength:
     at_least: Mapping[str, Fraction] = field(default_factory=dict)
     at_most: Mapping[str, Fraction] = field(default_factory=dict)
     sentence: str = ""
+    values: tuple[str, ...] = ()
+    """Fingerprints of the values that alone are protected; none where all of them are."""
 
     @classmethod
     def of_parameters(cls, name: str, kind: str | None, parameters: JsonMapping, sentence: str) -> Self:
@@ -244,6 +264,8 @@ class PromiseStrength:
         """
         if (self.promise, self.kind, dict(self.same)) != (asked.promise, asked.kind, dict(asked.same)):
             return False
+        if self.values and not (asked.values and set(asked.values) <= set(self.values)):
+            return False
         return _ordered(self.at_least, asked.at_least, larger=True) and _ordered(
             self.at_most, asked.at_most, larger=False
         )
@@ -257,6 +279,7 @@ class PromiseStrength:
             "at_least": {name: str(number) for name, number in self.at_least.items()},
             "at_most": {name: str(number) for name, number in self.at_most.items()},
             "sentence": self.sentence,
+            **({"values": list(self.values)} if self.values else {}),
         }
 
     @classmethod
@@ -269,6 +292,7 @@ class PromiseStrength:
             {name: Fraction(number) for name, number in words["at_least"].items()},
             {name: Fraction(number) for name, number in words["at_most"].items()},
             str(words["sentence"]),
+            tuple(words.get("values", ())),
         )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.system.verdict import AttackLimit, Measure
 from sfumato.table.microdata import BLOCK_ROWS, Codes, Counts, Microdata, Packing, sort_and_count
-from sfumato.table.taxonomy import Taxonomy
+from sfumato.table.taxonomy import Taxonomy, leaves_meaning
 
 CELLS_PER_ENTRY = 4
 """Values are counted in an array of all pairs of a class and a value where it has at most so many cells per
@@ -76,6 +76,17 @@ class Histogram:
         overall = np.zeros_like(self.overall)
         np.add.at(overall, meant[meant >= 0], self.overall[meant >= 0])
         return Histogram(tree, start, values.astype(np.int32), counts, overall)
+
+    def of_values(self, values: tuple[str, ...]) -> Histogram:
+        """The histogram of some values alone, in any spelling; a class may have no entry.
+
+        `overall` counts every known value.
+        """
+        known = self.by_meaning(missing=False)
+        chosen = leaves_meaning(self.taxonomy, values)[known.values]
+        places = np.concatenate(([0], np.cumsum(chosen)))
+        picked = known.values[chosen], known.counts[chosen]
+        return Histogram(self.taxonomy, places[known.start], *picked, known.overall)
 
     def of_class(self, index: int) -> dict[int, int]:
         """Leaf rank -> count, of one class."""

@@ -63,6 +63,11 @@ def meaning(text: Meaning) -> Meaning:
     return None if _MARKERS.fullmatch(joined) else joined
 
 
+def meaning_under(text: Meaning, spelling: Spelling) -> Meaning:
+    """Returns what a text means where spellings are told apart in this way."""
+    return text if spelling is Spelling.EXACT else meaning(text)
+
+
 def meanings(labels: Sequence[Meaning], spelling: Spelling) -> NDArray[np.int32]:
     """Returns, for every label, the place of the first one with its meaning; `MISSING` where it has none.
 
@@ -72,7 +77,7 @@ def meanings(labels: Sequence[Meaning], spelling: Spelling) -> NDArray[np.int32]
     first: dict[str, int] = {}
     places = []
     for place, label in enumerate(labels):
-        value = label if spelling is Spelling.EXACT else meaning(label)
+        value = meaning_under(label, spelling)
         places.append(MISSING if value is None else first.setdefault(value, place))
     return np.array(places, dtype=np.int32)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.system.errors import BadTaxonomy
 from sfumato.table.published_texts import RangeTexts
-from sfumato.table.spelling import Spelling, meanings
+from sfumato.table.spelling import Spelling, meaning_under, meanings
 
 # Trees as an array of parents: depths, sizes, numbers in preorder, and levels by depth.
 
@@ -410,6 +410,17 @@ class Taxonomy:
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self.leaves)} leaves, {len(self.labels)} nodes, height {self.height})"
+
+
+@lru_cache(maxsize=16)
+def leaves_meaning(tree: Taxonomy, values: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Returns which leaves are one of these values, in any spelling that counts as one with it."""
+    sought = {meaning_under(value, tree.spelling) for value in values} - {None}
+    found = np.array(
+        [meaning_under(label, tree.spelling) in sought for label in tree.leaf_labels], dtype=bool
+    )
+    found.setflags(write=False)
+    return found
 
 
 def _frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:

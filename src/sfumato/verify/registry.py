@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from sfumato.system.errors import BadData, BrokenPromise, UsageError
 from sfumato.system.plugins import offers
 from sfumato.system.verdict import Evidence, Measure, Verdict
+from sfumato.verify.cells import greatest, over
 from sfumato.verify.policy_data import PromiseData
 from sfumato.verify.tally import Tally
 
@@ -116,6 +118,35 @@ def people_verdict(tally: Tally, promise: PromiseData) -> Verdict:
     worst = int(tally.people.argmin()) if len(tally.people) else None
     smallest = None if worst is None else int(tally.people[worst])
     return verdict(promise, tally, tally.people < promise.k, measured=smallest, limit=promise.k, worst=worst)
+
+
+def beyond_shares(
+    tally: Tally, promise: PromiseData, most: Callable[[int], Fraction], expected: Callable[[int], Fraction]
+) -> tuple[NDArray[np.bool_], int | None, Fraction | None]:
+    """Returns where one of the promise's `values` has a larger share than `most` says of it, by its number.
+
+    Shares are of the people of a class who have a value. Then the class in which a share exceeds what is
+    `expected` of its value by most, and by how much.
+    """
+    spread = tally.spreads[promise.of]
+    void = spread.meant[spread.value] < 0
+    with_value = spread.by_meaning(missing=False)
+    largest, without = np.zeros((2, len(tally.people)), dtype=np.int64)
+    np.maximum.at(largest, with_value.owner, with_value.count)
+    np.add.at(without, spread.owner[void], spread.count[void])
+    known = np.maximum(tally.people - without, largest)
+    broken = np.zeros(len(known), dtype=bool)
+    excess = {0: Fraction(0)} if len(known) else {}
+    for number in dict.fromkeys(spread.numbers_of(promise.values)):
+        here = with_value.value == number + 1  # 0 stands for cells without a value
+        owner, having = with_value.owner[here], with_value.count[here]
+        broken[owner[over(having, known[owner], most(number))]] = True
+        place, share = greatest(having, known[owner])
+        if place is not None and share is not None and number >= 0:
+            above = share - expected(number)
+            excess = {int(owner[place]): above} if above > max(excess.values()) else excess
+    worst = next(iter(excess), None)
+    return broken, worst, None if worst is None else excess[worst]
 
 
 # From counts to verdicts: each promise by its judge, and what the evidence at hand cannot decide.

@@ -60,6 +60,14 @@ class ValueCounts:
         np.add.at(count, place, self.count[included])
         return replace(self, owner=cell // width, value=cell % width, count=count)
 
+    def numbers_of(self, texts: Sequence[Text]) -> list[int]:
+        """Returns the numbers of the values that these texts spell, one each; -1 where a text says nothing.
+
+        Values that do not occur have numbers beyond those that do.
+        """
+        numbers = one_value_each([*self.tree.values, *texts], self.spelling)
+        return [int(number) for number in numbers[len(self.tree.values) :]]
+
 
 @dataclass(frozen=True, eq=False)
 class JointCounts:

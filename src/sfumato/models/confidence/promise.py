@@ -11,11 +11,13 @@ import numpy as np
 
 from sfumato.models.contract import ClassPromise, Promise, Truth
 from sfumato.models.parameters import (
+    VALUES_KEY,
     ColumnParam,
     FractionParam,
     IntegerParam,
     Parameter,
-    ParametrizedPromise,
+    ValuePromise,
+    ValueShares,
     histogram_of,
     largest_ratio,
     product_less,
@@ -29,14 +31,15 @@ from sfumato.table.microdata import Counts
 
 @register
 @dataclass(frozen=True)
-class ConfidenceBounding(ParametrizedPromise, ClassPromise):
+class ConfidenceBounding(ValuePromise, ClassPromise):
     """In no class can a sensitive value be guessed with more than the given confidence.
 
     The confidence is the share of the people who have the most frequent value, all its spellings together,
     whatever else they have, among those who have a value: an adversary may know that somebody does. To have
-    none is a guess, too: missing cells, in whatever words, may be had by no larger share of all.
+    none is a guess, too: missing cells, in whatever words, may be had by no larger share of all. With
+    `values`, only these may not be guessed: a bound of their own each, by several promises of this kind.
     Source: Wang, Fung and Yu, *Handicapping attacker's confidence: an alternative to k-anonymization*, 2007,
-    with one bound for all values.
+    with one bound for all values, or a bound for some (their templates).
     Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
     table. Does not promise: a least number of people or of values.
 
@@ -51,11 +54,16 @@ class ConfidenceBounding(ParametrizedPromise, ClassPromise):
 
     of: str
     confidence: Fraction
+    values: tuple[str, ...] | None = None
 
     plain: ClassVar[str] = (
         "Nobody's value of {of} can be guessed with a confidence of more than {confidence}."
     )
+    plain_of_values: ClassVar[str] = (
+        "Nobody can be said to have {values} of {of} with a confidence of more than {confidence}."
+    )
     silent_on: ClassVar[str] = "It asks for no least number of people who look alike."
+    bounds_every_value: ClassVar[bool] = True
     name: ClassVar[str] = "confidence-bounding"
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
@@ -69,33 +77,33 @@ class ConfidenceBounding(ParametrizedPromise, ClassPromise):
             strict=True,
             meaning="No value may be had by a larger share of those in a class who have one.",
         ),
+        VALUES_KEY,
     )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
 
     def limits(self) -> tuple[Bound, ...]:
-        return tuple(Bound(measure, self.confidence, self.of) for measure in (CERTAINTY, ABSENCE))
+        return _limits(self.of, self.confidence, self.values)
 
     def holds_on(self, classes: Classes) -> Truth:
-        return Guesses.of(classes, self.of).within(self.confidence)
+        return _judged(classes, self.of, self.confidence, self.values)[0]
 
     def verdict(self, classes: Classes) -> Verdict:
-        guesses = Guesses.of(classes, self.of)
-        truth, (worst, measured) = guesses.within(self.confidence), guesses.best()
+        truth, worst, measured = _judged(classes, self.of, self.confidence, self.values)
         return verdict(self, classes, truth, limit=self.confidence, worst=worst, measured=measured)
 
     def __str__(self) -> str:
-        return f"confidence bounding of {self.of}, at most {self.confidence}"
+        return f"confidence bounding of {self.of_what}, at most {self.confidence}"
 
 
 @register
 @dataclass(frozen=True)
-class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
+class AlphaKAnonymity(ValuePromise, ClassPromise):
     """Every class has at least k people, and no value is held by more than a share alpha of them.
 
     That is a share of those who have a value, and of all where the value is missing: `ConfidenceBounding`.
 
     Source: Wong, Li, Fu and Wang, *(alpha, k)-anonymity: an enhanced k-anonymity model for privacy-preserving
-    data publishing*, 2006, for all values (the general model).
+    data publishing*, 2006, for all values (the general model), or for those in `values`.
     Monotone: yes. Hereditary: no. Evidence: the published table. The verdict measures the largest share.
     Does not promise: that a class looks like the table as a whole.
     """
@@ -103,11 +111,16 @@ class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
     of: str
     alpha: Fraction
     k: int
+    values: tuple[str, ...] | None = None
 
     plain: ClassVar[str] = (
         "At least {k} people look alike, and at most a share of {alpha} of them has the same value of {of}."
     )
+    plain_of_values: ClassVar[str] = (
+        "At least {k} people look alike, and at most a share of {alpha} of them has {values} of {of}."
+    )
     silent_on: ClassVar[str] = "People who look alike may differ much from the table as a whole."
+    bounds_every_value: ClassVar[bool] = True
     name: ClassVar[str] = "alpha-k-anonymity"
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
@@ -122,35 +135,52 @@ class AlphaKAnonymity(ParametrizedPromise, ClassPromise):
             meaning="No value may be had by a larger share of those in a class who have one.",
         ),
         IntegerParam("k", meaning="At least so many people in every class."),
+        VALUES_KEY,
     )
     orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
 
     def implied(self) -> tuple[Promise, ...]:
         """Both halves of it."""
-        return make("k-anonymity", {"k": self.k}), ConfidenceBounding(self.of, self.alpha)
+        return make("k-anonymity", {"k": self.k}), ConfidenceBounding(self.of, self.alpha, self.values)
 
     @property
     def least_people(self) -> int:
         return self.k
 
     def limits(self) -> tuple[Bound, ...]:
-        guesses = tuple(Bound(measure, self.alpha, self.of) for measure in (CERTAINTY, ABSENCE))
-        return (*guesses, Bound(RECOGNITION, Fraction(1, self.k)))
+        return (*_limits(self.of, self.alpha, self.values), Bound(RECOGNITION, Fraction(1, self.k)))
 
     def holds_on(self, classes: Classes) -> Truth:
         large: Truth = classes.people >= self.k
-        return large & Guesses.of(classes, self.of).within(self.alpha)
+        return large & _judged(classes, self.of, self.alpha, self.values)[0]
 
     def verdict(self, classes: Classes) -> Verdict:
-        truth, small = self.holds_on(classes), classes.people < self.k
-        worst, measured = Guesses.of(classes, self.of).best()
-        reason = ""
+        within, worst, measured = _judged(classes, self.of, self.alpha, self.values)
+        small, reason = classes.people < self.k, ""
+        truth = within & ~small
         if small.any():
             worst, reason = int(classes.people.argmin()), f"a class has fewer than {self.k} people"
         return verdict(self, classes, truth, limit=self.alpha, worst=worst, measured=measured, reason=reason)
 
     def __str__(self) -> str:
-        return f"(alpha, k)-anonymity of {self.of}, alpha = {self.alpha}, k = {self.k}"
+        return f"(alpha, k)-anonymity of {self.of_what}, alpha = {self.alpha}, k = {self.k}"
+
+
+def _limits(column: str, share: Fraction, values: tuple[str, ...] | None) -> tuple[Bound, ...]:
+    if values is not None:
+        return (Bound(CERTAINTY, share, column, values),)
+    return Bound(CERTAINTY, share, column), Bound(ABSENCE, share, column)
+
+
+def _judged(
+    classes: Classes, column: str, share: Fraction, values: tuple[str, ...] | None
+) -> tuple[Truth, int | None, Fraction | None]:
+    """Which classes allow no guess beyond this share, where the best guess is, and how sure it is."""
+    if values is None:
+        guesses = Guesses.of(classes, column)
+        return guesses.within(share), *guesses.best()
+    shares = ValueShares.of(classes, column, values)
+    return shares.within(lambda _: share), *shares.worst(lambda _: Fraction(0))
 
 
 @dataclass(frozen=True, eq=False)

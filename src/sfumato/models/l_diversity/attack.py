@@ -18,7 +18,7 @@ from sfumato.models.attack_contract import (
     register,
 )
 from sfumato.system.verdict import ABSENCE, CERTAINTY, VALUES, AttackLimits, Finding
-from sfumato.table.classes import Classes
+from sfumato.table.classes import Classes, Histogram
 
 
 @register
@@ -31,6 +31,8 @@ class Homogeneity:
     right with the share of those people among all of the class. It is a breach when a class has fewer values,
     or a larger chance, than the promises allow; without a promise about the column, when the chance is
     certainty. Spellings of a value are one value for whoever reads them, unless the policy tells them apart.
+    Where promises protect some values of a column alone, these are sought; how many people one of its other
+    values is certain for is counted, and breaks nothing.
 
     Source: Machanavajjhala et al., l-diversity: privacy beyond k-anonymity, 2006 (homogeneity attack).
     Silent on: adversaries who can exclude values beforehand.
@@ -52,30 +54,45 @@ class Homogeneity:
         return [self._seek(published, column, limits) for column in published.sensitive]
 
     def _seek(self, published: PublishedTable, column: str, limits: AttackLimits) -> Finding:
-        classes = published.classes
+        classes, h, sought = published.classes, published.classes.histograms[column], limits.sought(column)
         most, rank, values = commonest(classes, column)
         missing = without_value(classes, column)
         with_value = np.maximum(classes.people - missing, np.maximum(most, 1))
+        needed, allowed = ceil(limits.limit(VALUES, column)[0]), limits.limit(CERTAINTY, column)[0]
+        has_value = h.taxonomy.meanings[published.table.codes(column)] >= 0
+        every_value, every_none = most == with_value, missing == classes.people
+        if sought is not None:
+            most, rank, _ = _commonest(h.of_values(sought))
+            needed, missing = 0, np.zeros_like(missing)
         right, among = np.concatenate((most, missing)), np.concatenate((with_value, classes.people))
         place, confidence = largest(right, among)
-        needed, allowed = ceil(limits.limit(VALUES, column)[0]), limits.limit(CERTAINTY, column)[0]
         one_value, none = (right == among).reshape(2, -1)
         easy = exceeding(most, with_value, allowed)
         easy |= exceeding(missing, classes.people, limits.limit(ABSENCE, column)[0])
+        for bound in limits.of_values(CERTAINTY, column):
+            protected = h.of_values(bound.values)
+            too_sure = exceeding(protected.counts, with_value[protected.owner], bound.value)
+            easy[protected.owner[too_sure]] = True
         broken = (values < needed) | one_value | none | easy
-        has_value = classes.histograms[column].taxonomy.meanings[published.table.codes(column)] >= 0
         exposed = published.people_in(one_value, among=has_value) + published.people_in(none)
+        open_to_all = published.people_in(every_value & ~one_value, among=has_value)
+        open_to_all += published.people_in(every_none & ~none)
         people = published.people_in(broken)
         labels: dict[str, str | None] = {}
         if place >= 0:
             value_is_missing, worst = divmod(place, len(classes))
             leaf = None if value_is_missing else int(rank[worst])
-            tree = classes.histograms[column].taxonomy
+            tree = h.taxonomy
             labels = {**published.labels_of(worst), column: None if leaf is None else tree.leaf_labels[leaf]}
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=_sentence(published, column, confidence, exposed, people),
+            sentence=_sentence(published, column, confidence, exposed, people)
+            + (
+                ""
+                if sought is None
+                else f"; not protected: other values, certain for {format_people(open_to_all)}"
+            ),
             confidence=confidence,
             people=people,
             breach=bool(broken.any()),
@@ -87,6 +104,7 @@ class Homogeneity:
                 "chance allowed": allowed,
                 "classes with one certain value": int((one_value | none).sum()),
                 "people exposed with certainty": exposed,
+                **({} if sought is None else {"people certain of values not protected": open_to_all}),
             },
             values=labels,
         )
@@ -97,7 +115,11 @@ def commonest(classes: Classes, column: str) -> tuple[Integers, Integers, Intege
 
     Spellings of one value are one, and a missing cell is none: a class may have no value.
     """
-    h = classes.histograms[column].by_meaning(missing=False)
+    return _commonest(classes.histograms[column].by_meaning(missing=False))
+
+
+def _commonest(h: Histogram) -> tuple[Integers, Integers, Integers]:
+    """Of every class: the largest count of a value, the first value with it, and how many values."""
     values = np.diff(h.start)
     most, rank = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64)
     np.maximum.at(most, h.owner, h.counts)

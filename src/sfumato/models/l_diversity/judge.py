@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from sfumato.system.verdict import Measure, Verdict
 from sfumato.verify.cells import greatest, over, sign_of_entropy_margin
 from sfumato.verify.policy_data import PromiseData
-from sfumato.verify.registry import second_judge, verdict
+from sfumato.verify.registry import beyond_shares, second_judge, verdict
 from sfumato.verify.tally import Tally, ValueCounts
 
 
 @second_judge("l-diversity", "distinct")
 def distinct_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
-    """Returns whether no class has fewer than l values."""
+    """Returns whether no class has fewer than l values, or more than one in l with one of those named."""
+    if promise.get("values"):
+        most = Fraction(1, promise.l)
+        broken, place, share = beyond_shares(tally, promise, lambda _: most, lambda _: Fraction(0))
+        return verdict(promise, tally, broken, measured=share, limit=most, worst=place)
     with_value = tally.spreads[promise.of].by_meaning(missing=False)
     values = np.bincount(with_value.owner, minlength=len(tally.people))
     worst = int(values.argmin()) if len(values) else None

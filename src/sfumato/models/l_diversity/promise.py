@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from sfumato.models.contract import AdjustablePromise, ClassPromise, Promise, Truth
 from sfumato.models.parameters import (
+    VALUES_KEY,
     ColumnParam,
     FractionParam,
     IntegerParam,
     Parameter,
     ParametrizedPromise,
+    ValuePromise,
+    ValueShares,
     largest_ratio,
     product_less,
     segment_sums,
@@ -48,7 +51,8 @@ class _LDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
 
     @property
     def least_values(self) -> int:
-        return math.ceil(self.l)
+        """The values that a class has at least: none, where a share of some values alone is bounded."""
+        return 0 if getattr(self, "values", None) else math.ceil(self.l)
 
     def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
         return replace(self, l=l)
@@ -56,10 +60,11 @@ class _LDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
 
 @register
 @dataclass(frozen=True)
-class DistinctLDiversity(_LDiversity):
+class DistinctLDiversity(_LDiversity, ValuePromise):
     """Every class holds at least l different values of the sensitive column.
 
-    Spellings of one value count as one, and missing cells as none (`table/spelling.py`).
+    Spellings of one value count as one, and missing cells as none (`table/spelling.py`). With `values`, each
+    of these alone may be had by at most one in l of those in a class who have a value.
     Source: the weakest reading of *l-diversity* (Machanavajjhala, Kifer, Gehrke and
     Venkitasubramaniam 2007), under the name that Li, Li and Venkatasubramanian 2007 give it.
     Monotone: yes. Hereditary: yes. Evidence: the published table.
@@ -76,27 +81,45 @@ class DistinctLDiversity(_LDiversity):
     """
 
     l: int  # noqa: E741  # the name in the paper and in every policy
+    values: tuple[str, ...] | None = None
 
+    plain_of_values: ClassVar[str] = "Of the people who look alike, at most one in {l} has {values} of {of}."
     plain: ClassVar[str] = "People who look alike have at least {l} different values of {of} among them."
     silent_on: ClassVar[str] = (
         "One of these values may be far more frequent than the others, and different values may mean "
         "much the same."
     )
     kind: ClassVar[str | None] = "distinct"
-    hereditary: ClassVar[bool] = True
-    by_values: ClassVar[bool] = True
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),
         IntegerParam("l", meaning="At least so many different values in every class."),
+        VALUES_KEY,
     )
 
+    @property
+    def hereditary(self) -> bool:  # type: ignore[override]  # of some values, a part may have a smaller share
+        return self.values is None
+
+    @property
+    def by_values(self) -> bool:
+        return self.values is None
+
     def limits(self) -> tuple[Bound, ...]:
+        if self.values is not None:
+            return (Bound(CERTAINTY, Fraction(1, self.l), self.of, self.values),)
         return (Bound(VALUES, max(VALUES.default, Fraction(self.l)), self.of),)
 
     def holds_on(self, classes: Classes) -> Truth:
+        if self.values is not None:
+            return ValueShares.of(classes, self.of, self.values).within(lambda _: Fraction(1, self.l))
         return self._distinct(classes) >= self.l
 
     def verdict(self, classes: Classes) -> Verdict:
+        if self.values is not None:
+            shares, most = ValueShares.of(classes, self.of, self.values), Fraction(1, self.l)
+            place, share = shares.worst(lambda _: Fraction(0))
+            truth = shares.within(lambda _: most)
+            return verdict(self, classes, truth, limit=most, worst=place, measured=share)
         distinct = self._distinct(classes)
         worst = int(distinct.argmin()) if len(classes) else None
         measured = None if worst is None else int(distinct[worst])
@@ -106,7 +129,8 @@ class DistinctLDiversity(_LDiversity):
         return np.diff(values_of(classes, self.of).start)
 
     def __str__(self) -> str:
-        return f"distinct l-diversity of {self.of}, l = {self.l}"
+        kind = "distinct l-diversity" if self.values is None else "l-diversity"
+        return f"{kind} of {self.of_what}, l = {self.l}"
 
 
 # Entropy l-diversity.

@@ -17,8 +17,8 @@ from sfumato.models.attack_contract import (
     largest,
     register,
 )
-from sfumato.system.verdict import SHIFT, AttackLimits, Finding
-from sfumato.table.classes import Histogram
+from sfumato.system.verdict import PROMISED, SHIFT, AttackLimits, Finding
+from sfumato.table.classes import Classes, Histogram
 
 
 @register
@@ -28,7 +28,8 @@ class Skewness:
 
     The gain is the quotient of the two beliefs; the distance of a class is half the sum of the absolute
     differences over all values. A class further from the table than the promises allow is a breach; without
-    a promise about that distance, one further than a stated default.
+    a promise about that distance, one further than a stated default. Of values that a promise names, what
+    their shares of a class, among those who have a value, exceed those of the table by is compared instead.
 
     Source: Li, Li, Venkatasubramanian, t-closeness, 2007 (skewness attack).
     Silent on: values that differ in name and mean nearly the same.
@@ -50,6 +51,13 @@ class Skewness:
         above, below = shifts(h)
         _, distance = largest(above, below)
         far = exceeding(above, below, limit)
+        if (named := limits.of_values(SHIFT, column)) and source != PROMISED:
+            far, distance, source = np.zeros(len(far), dtype=bool), Fraction(0), PROMISED
+            limit = min(bound.value for bound in named)
+        for bound in named:
+            owner, above, below = _excesses(published.classes, column, bound.values)
+            far[owner[exceeding(above, below, bound.value)]] = True
+            distance = max(distance, largest(above, below)[1])
         people = published.people_in(far)
         entry, gain = largest(*gains(h))
         after, values = Fraction(0), {}
@@ -93,6 +101,19 @@ def shifts(h: Histogram) -> tuple[Integers, Integers]:
         return totals, totals
     surplus = h.counts * everyone - h.overall[h.values] * np.repeat(totals, np.diff(h.start))
     return np.add.reduceat(np.maximum(surplus, 0), h.start[:-1]), totals * everyone
+
+
+def _excesses(classes: Classes, column: str, values: tuple[str, ...]) -> tuple[Integers, Integers, Integers]:
+    """The classes that hold some values, and how much each exceeds its share of the table there."""
+    h, whole = classes.histograms[column].of_values(values), classes.histograms[column]
+    unknown = whole.taxonomy.meanings[whole.values] < 0
+    missing, most = np.zeros_like(classes.people), np.ones_like(classes.people)
+    np.add.at(missing, whole.owner[unknown], whole.counts[unknown])
+    every = whole.by_meaning(missing=False)
+    np.maximum.at(most, every.owner, every.counts)
+    known, everyone = np.maximum(classes.people - missing, most)[h.owner], int(h.overall.sum())
+    above = h.counts * everyone - h.overall[h.values] * known
+    return h.owner, np.maximum(above, 0), known * everyone
 
 
 def gains(h: Histogram) -> tuple[Integers, Integers]:

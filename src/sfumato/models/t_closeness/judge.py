@@ -18,7 +18,7 @@ from sfumato.system.errors import BadData, BrokenPromise
 from sfumato.system.verdict import Verdict
 from sfumato.verify.cells import greatest, over
 from sfumato.verify.policy_data import PromiseData
-from sfumato.verify.registry import second_judge, verdict
+from sfumato.verify.registry import beyond_shares, second_judge, verdict
 from sfumato.verify.tally import Tally
 from sfumato.verify.trees import ValueTree
 
@@ -46,6 +46,8 @@ class Heap:
 def t_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class is further than t from the published table, or from the reference."""
     spread = tally.spreads[promise.of]
+    if promise.get("values"):
+        return _of_values(tally, promise)
     heap = _heap(tally, promise)
     if promise.distance == "equal":
         above, scale = _surplus(heap), 1
@@ -60,6 +62,29 @@ def t_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     broken = over(above, below, promise.t)
     worst, measured = greatest(above, below)
     return verdict(promise, tally, broken, measured=measured, limit=Fraction(promise.t), worst=worst)
+
+
+def _of_values(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no named value is more frequent in a class than in the whole, by more than t."""
+    spread = tally.spreads[promise.of]
+    counts: dict[int, int] = {}
+    if promise.reference is None:
+        pairs = zip(spread.meant.tolist(), tally.whole(promise.of).tolist(), strict=True)
+    else:
+        labels = [label for label, _ in promise.reference]
+        named = spread.numbers_of([*promise.values, *labels])[len(promise.values) :]
+        pairs = zip(named, (count for _, count in promise.reference), strict=True)
+    for number, count in pairs:
+        if number >= 0:
+            counts[number] = counts.get(number, 0) + count
+    everyone = max(1, sum(counts.values()))
+
+    def share(number: int) -> Fraction:
+        return Fraction(counts.get(number, 0), everyone)
+
+    limit = Fraction(promise.t)
+    broken, worst, measured = beyond_shares(tally, promise, lambda number: limit + share(number), share)
+    return verdict(promise, tally, broken, measured=measured, limit=limit, worst=worst)
 
 
 def _heap(tally: Tally, promise: PromiseData) -> Heap:

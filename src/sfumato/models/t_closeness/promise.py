@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from sfumato.models.contract import Promise, RelativePromise, Truth
 from sfumato.models.parameters import (
     OVERFLOW,
+    VALUES_KEY,
     ChoiceParam,
     ColumnParam,
     FractionParam,
     Parameter,
-    ParametrizedPromise,
     ReferenceDistribution,
     ReferenceFile,
+    ValuePromise,
+    ValueShares,
     histogram_of,
     largest_ratio,
     product_less,
@@ -32,6 +34,7 @@ from sfumato.system.errors import BadPolicy
 from sfumato.system.verdict import SHIFT, Bound, Evidence, Order, Verdict
 from sfumato.table.classes import Classes, Histogram
 from sfumato.table.microdata import Counts
+from sfumato.table.spelling import meaning_under
 from sfumato.table.taxonomy import ROOT, Nodes, Taxonomy
 
 # The earth mover's distance of many classes to one distribution, for three ground distances.
@@ -214,14 +217,15 @@ DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 @register
 @dataclass(frozen=True)
-class TCloseness(ParametrizedPromise, RelativePromise):
+class TCloseness(ValuePromise, RelativePromise):
     """In every class the sensitive values are distributed as in the whole table, up to t.
 
     The difference is the earth mover's distance, from 0 to 1, over one of three ground distances between
     values: `equal` (1 between any two), `ordered` (their distance in the order of the m values that occur,
     over m - 1) and `hierarchical` (the height of their lowest common ancestor over the height of the
     tree). The whole table is what is published; with a `reference` it is that population, in which
-    values that it does not list have probability 0.
+    values that it does not list have probability 0. With `values`, none of these may exceed its share of the
+    whole table by more than t in a class, among those who have a value; it may well be rarer there.
     Source: Li, Li and Venkatasubramanian, *t-closeness: privacy beyond k-anonymity and l-diversity*, 2007.
     Monotone: yes (the distance to a fixed distribution is convex). Hereditary: no. Evidence: the published
     table, or the published table and the reference.
@@ -246,7 +250,11 @@ class TCloseness(ParametrizedPromise, RelativePromise):
     t: Fraction
     distance: str = "equal"
     reference: ReferenceDistribution | None = None
+    values: tuple[str, ...] | None = None
 
+    plain_of_values: ClassVar[str] = (
+        "Among people who look alike, {values} of {of} exceeds its share of the whole table by {t} at most."
+    )
     plain: ClassVar[str] = (
         "Among people who look alike {of} is distributed as in the whole table, up to a distance of {t}."
     )
@@ -274,12 +282,22 @@ class TCloseness(ParametrizedPromise, RelativePromise):
             meaning="Counts of a fixed population to compare with, or a file of them; else the published"
             " table is what classes are compared with.",
         ),
+        VALUES_KEY,
     )
     orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.values is not None and self.distance != "equal":
+            raise BadPolicy(
+                "values are compared each by itself, without a distance between them",
+                where="distance",
+                remedy="Leave out distance, or values.",
+            )
+
     def implied(self) -> tuple[Promise, ...]:
         """No ground distance exceeds the equal one, so no earth mover's distance does."""
-        if self.distance != "equal":
+        if self.distance != "equal" or self.values is not None:
             return ()
         return tuple(replace(self, distance=distance) for distance in DISTANCES if distance != "equal")
 
@@ -295,10 +313,14 @@ class TCloseness(ParametrizedPromise, RelativePromise):
     def relative(self) -> bool:
         return self.reference is None
 
+    @property
+    def known_alone(self) -> bool:  # type: ignore[override]  # shares of some values are of those who have one
+        return self.values is not None
+
     def limits(self) -> tuple[Bound, ...]:
         """It limits the skewness attack where both measure the same: value by value, from the table."""
         measured = self.distance == "equal" and self.relative
-        return (Bound(SHIFT, self.t, self.of),) if measured else ()
+        return (Bound(SHIFT, self.t, self.of, self.values or ()),) if measured else ()
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -308,6 +330,9 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         return ((self.reference.file, self.reference.digest),)
 
     def holds_on(self, classes: Classes) -> Truth:
+        if self.values is not None:
+            shares, expected = self._shares(classes, self.values)
+            return shares.within(lambda leaf: self.t + expected(leaf))
         full, compared = self._compared_classes(classes)
         truth = np.zeros(len(classes), dtype=bool)
         if not len(full):
@@ -329,7 +354,7 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         No ground distance exceeds 1, so a class comes no nearer to t than the table moves. The ordered one
         changes with the values that occur.
         """
-        if self.distance == "ordered":
+        if self.distance == "ordered" or self.values is not None:
             return None
         full, compared = self._compared_classes(classes)
         margins = np.full(len(classes), np.inf)  # a class without a value never holds
@@ -344,7 +369,7 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         Without a reference, the shares of what is published are bounded by those of the table without
         `spare` rows. The ordered distance tells nothing.
         """
-        if self.distance == "ordered":
+        if self.distance == "ordered" or self.values is not None:
             return None
         full, compared = self._compared_classes(classes)
         most = np.zeros(len(classes), dtype=np.int64)
@@ -355,6 +380,10 @@ class TCloseness(ParametrizedPromise, RelativePromise):
 
     def verdict(self, classes: Classes) -> Verdict:
         truth = self.holds_on(classes)
+        if self.values is not None:
+            shares, expected = self._shares(classes, self.values)
+            place, excess = shares.worst(expected)
+            return verdict(self, classes, truth, limit=self.t, worst=place, measured=excess)
         full, compared = self._compared_classes(classes)
         worst, measured = None, None
         if len(full) < len(classes):
@@ -372,6 +401,23 @@ class TCloseness(ParametrizedPromise, RelativePromise):
         cost = self._cost(compared, np.int64 if self._fits(compared) else object)
         index, ratio = largest_ratio(cost, compared.histogram.totals)
         return int(close[index]), ratio / (self._scale(compared) * compared.total)
+
+    def _shares(
+        self, classes: Classes, values: tuple[str, ...]
+    ) -> tuple[ValueShares, Callable[[int], Fraction]]:
+        """The shares of some values, and how large each is in the whole table, or in the reference."""
+        shares = ValueShares.of(classes, self.of, values)
+        h = shares.having
+        if self.reference is None:
+            total = max(1, int(h.overall.sum()))
+            return shares, lambda leaf: Fraction(int(h.overall[leaf]), total)
+        labels, spelling = h.taxonomy.leaf_labels, h.taxonomy.spelling
+        counts: dict[str | None, int] = {}
+        for label, count in self.reference.counts:
+            value = meaning_under(label, spelling)
+            counts[value] = counts.get(value, 0) + count
+        everyone = max(1, self.reference.total - counts.pop(None, 0))
+        return shares, lambda leaf: Fraction(counts.get(meaning_under(labels[leaf], spelling), 0), everyone)
 
     def _compared_classes(self, classes: Classes) -> tuple[NDArray[np.int64], ComparedClasses]:
         """The classes that hold anybody, and what they are compared with."""
@@ -426,6 +472,8 @@ class TCloseness(ParametrizedPromise, RelativePromise):
 
     def __str__(self) -> str:
         beside = "" if self.reference is None else BESIDE
+        if self.values is not None:
+            return f"t-closeness of {self.of_what}, t = {self.t}{beside}"
         return f"t-closeness of {self.of}, t = {self.t}, {self.distance} distance{beside}"
 
 
