@@ -113,6 +113,7 @@ def test_schema_names_every_promise_and_every_key():
         "t",
         "distance",
         "reference",
+        "values",
     }
 
 

@@ -192,3 +192,15 @@ def test_an_attacker_measures_what_a_named_value_gains():
     assert found.details["largest distance"] == HALF - Fraction(2, 12)
     assert (found.breach, found.people) == (True, 8)
     assert not strike(Skewness(), rare, {"t-closeness": {"of": "dx", "t": "1/3", "values": ["HIV"]}}).breach
+
+
+def test_values_that_do_not_occur_are_told_and_so_are_other_spellings():
+    rows = published([[2, 1, 3, 1, 1]])
+    bound = {"confidence-bounding": {"of": "dx", "confidence": 1, "values": ["H.I.V.", "flu", "plague"]}}
+    kinds = {"no-such-value": ("warning", ("plague",)), "spelled": ("note", ("H.I.V.",))}
+    told = {d.name: (d.gravity, d.values) for d in sf.check_policy(policy(bound), rows) if d.name in kinds}
+    assert told == kinds
+    exact = policy(bound, spelling="exact")
+    (found,) = [d for d in sf.check_policy(exact, rows) if d.name in kinds]
+    assert (found.name, found.count) == ("no-such-value", 2) and "another spelling" in found.remedy
+    assert "plague" not in str(found)

@@ -55,8 +55,8 @@ class Skewness:
             far, distance, source = np.zeros(len(far), dtype=bool), Fraction(0), PROMISED
             limit = min(bound.value for bound in named)
         for bound in named:
-            owner, above, below = _excesses(published.classes, column, bound.values)
-            far[owner[exceeding(above, below, bound.value)]] = True
+            holding, above, below = _excesses(published.classes, column, bound.values)
+            far[holding[exceeding(above, below, bound.value)]] = True
             distance = max(distance, largest(above, below)[1])
         people = published.people_in(far)
         entry, gain = largest(*gains(h))
