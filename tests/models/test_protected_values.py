@@ -24,6 +24,7 @@ from sfumato.system.verdict import AttackLimits, PromiseStrength, missing_streng
 from sfumato.table.microdata import Role
 from sfumato.table.source import open_source
 from sfumato.testing.promises import check_promise
+from sfumato.workflows.confirm import check_policy
 from verify.both import first_verdicts, recheck
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -198,9 +199,9 @@ def test_values_that_do_not_occur_are_told_and_so_are_other_spellings():
     rows = published([[2, 1, 3, 1, 1]])
     bound = {"confidence-bounding": {"of": "dx", "confidence": 1, "values": ["H.I.V.", "flu", "plague"]}}
     kinds = {"no-such-value": ("warning", ("plague",)), "spelled": ("note", ("H.I.V.",))}
-    told = {d.name: (d.gravity, d.values) for d in sf.check_policy(policy(bound), rows) if d.name in kinds}
+    told = {d.name: (d.gravity, d.values) for d in check_policy(policy(bound), rows) if d.name in kinds}
     assert told == kinds
     exact = policy(bound, spelling="exact")
-    (found,) = [d for d in sf.check_policy(exact, rows) if d.name in kinds]
+    (found,) = [d for d in check_policy(exact, rows) if d.name in kinds]
     assert (found.name, found.count) == ("no-such-value", 2) and "another spelling" in found.remedy
     assert "plague" not in str(found)
