@@ -16,7 +16,7 @@ PYTEST   := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         protect a made-up hospital table, attack it before and after"
+	@echo "make demo         the life of a release in one screen: made-up people, three recipients, a leak"
 	@echo "make check        style, types, contracts and the quick tests, in little more than a minute"
 	@echo "make test         run the tests"
 	@echo "make lint         style, types, direction of imports, dead code"
@@ -90,7 +90,7 @@ pages:
 			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-dejavu-core poppler-utils chromium; }
 
 demo: $(VENV)/.ready
-	@$(BIN)/sfumato demo demo-out --rows $(ROWS)
+	@$(BIN)/sfumato demo demo-out
 
 test: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests on $(JOBS) processes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -149,19 +150,45 @@ def test_the_checklist_of_safe_harbor(sfumato, hospital):
     assert said.code == 3 and "column zip" in said.out
 
 
-def test_the_demo_runs_twice(sfumato, tmp_path):
+DEMO_FILES = ["disease.csv", "hospital.csv", "job.csv", "leak.csv", "policy.yaml", "quarter-1.csv"]
+DEMO_FILES += ["quarter-2.csv", "quarters.yaml", "releases", "report.html", "safe.csv"]
+ON_ONE_SCREEN = 45
+
+
+def test_the_demo_shows_the_life_of_a_release_on_one_screen_and_runs_twice(sfumato, tmp_path):
     folder = tmp_path / "demo-out"
-    first = sfumato("demo", folder, "--rows", "400")
+    first = sfumato("demo", folder, "--rows", "600")
     assert first.code == 0, first.err
-    names = ["disease.csv", "hospital.csv", "job.csv", "policy.yaml", "report.html", "safe.csv"]
-    assert sorted(p.name for p in folder.iterdir()) == names
-    safe = (folder / "safe.csv").read_bytes()
-    assert sfumato("demo", folder, "--rows", "400").out == first.out
-    assert (folder / "safe.csv").read_bytes() == safe
-    before, after = first.out.split("plan by")
-    assert "BREACH" in before and "BROKEN" in before
-    assert "withstood" in after and "BREACH" not in after and "BROKEN" not in after
-    assert "Six people before" in first.out
+    assert sorted(p.name for p in folder.iterdir()) == DEMO_FILES
+    assert len(first.out.splitlines()) <= ON_ONE_SCREEN and "not tried" not in first.out
+    stands_out, safe, versions, later, leak = re.split(r"^[2-5]\. ", first.out, flags=re.MULTILINE)
+    assert "patients are the only ones with their born, zip" in stands_out and "homogeneity" in stands_out
+    assert "All promises hold" in safe and "Six people before" in safe
+    for part in (versions, later):
+        rows = [line.split() for line in part.splitlines() if "every promise holds" in line]
+        assert [row[0] for row in rows] == ["registry", "university", "insurer"]
+    losses = [float(loss) for loss in re.findall(r"  loss (\d\.\d+)", versions)]
+    one_table = float(re.search(r"would lose (\d\.\d+)\.", versions)[1])
+    assert len(losses) == 3 and max(losses) <= 1.1 * one_table + 0.001
+    told = re.search(r"(\d+) patients are new, (\d+) came again, (\d+) did not", later)
+    new, back, gone = map(int, told.groups())
+    patients = len((folder / "quarter-1.csv").read_text(encoding="utf-8").splitlines()) - 1
+    assert new and back and back + gone == patients
+    assert "Traced to university: an innocent is charged in at most 1 of 1,000 traces." in leak
+    assert leak.count("not charged") == 2
+
+    again = sfumato("demo", folder, "--rows", "600", "--details")
+    assert again.code == 0, again.err
+    assert "not tried" in again.out and "BROKEN" in again.out and "why not finer" in again.out
+
+
+def test_the_demo_removes_no_releases_but_its_own(sfumato, tmp_path):
+    kept = tmp_path / "releases" / "ledger.db"
+    kept.parent.mkdir()
+    kept.write_text("somebody's")
+    refused = sfumato("demo", tmp_path, "--rows", "600")
+    assert refused.code == 2 and "Name another folder" in refused.err
+    assert kept.read_text() == "somebody's"
 
 
 def test_the_version(sfumato):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -258,6 +258,15 @@ def _digits(numbers: Ints, width: int, *, prefix: str = "") -> Texts:
 # The policy of the made-up hospital, and a folder with everything to try it on.
 
 POLICY = files("sfumato.demo").joinpath("policy.yaml").read_text("utf-8")
+CHAIN_POLICY = "".join(
+    [
+        *(line for line in POLICY.splitlines(keepends=True) if "t-closeness" not in line),
+        "person: patient_id\n",
+        "chain: {}                                        # the table comes again every quarter\n",
+        "recipients: {by: marks, tolerance: 10%}          # everybody gets a version of their own\n",
+    ]
+)
+"""The same for a chain. How close a class is to the table cannot be promised where the table grows."""
 
 
 def policy() -> Policy:
@@ -289,15 +298,40 @@ def write(folder: str | Path, rows: int = 100_000, seed: int = 0) -> tuple[Path,
     if into.exists() and not into.is_dir():
         raise UsageError("the place for the demo is a file", remedy="Name a folder.")
     into.mkdir(parents=True, exist_ok=True)
-    table = columns(rows, seed)
-    with (into / "hospital.csv").open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(table)
-        lines.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+    _write_table(into / "hospital.csv", columns(rows, seed))
     (into / "policy.yaml").write_text(POLICY, encoding="utf-8")
     (into / "job.csv").write_text(_hierarchy(JOBS), encoding="utf-8")
     (into / "disease.csv").write_text(_hierarchy(DISEASES), encoding="utf-8")
     return tuple(into / name for name in ("hospital.csv", "policy.yaml", "job.csv", "disease.csv"))
+
+
+RETURNING = 16
+"""One patient of so many of the first quarter comes again in the second."""
+
+
+def write_quarters(folder: str | Path, rows: int, seed: int = 0) -> tuple[Path, Path, Path]:
+    """Writes what `write` does, and quarter-1.csv, quarter-2.csv and quarters.yaml, which publishes both.
+
+    Some patients of the first quarter come again in the second, for another visit; the others do not.
+    """
+    into, year = write(folder, rows, seed)[0].parent, columns(rows, seed)
+    month = np.array([int(text[-2:]) for text in year["admitted"].tolist()])
+    first, second = np.flatnonzero(month <= 3), np.flatnonzero((month > 3) & (month <= 6))
+    back = first[::RETURNING]
+    again = {name: column[back] for name, column in year.items()}
+    again["admitted"] = np.array([f"{YEAR}-{m + 3:02d}" for m in month[back].tolist()])
+    later = {name: np.concatenate([column[second], again[name]]) for name, column in year.items()}
+    _write_table(into / "quarter-1.csv", {name: column[first] for name, column in year.items()})
+    _write_table(into / "quarter-2.csv", later)
+    (into / "quarters.yaml").write_text(CHAIN_POLICY, encoding="utf-8")
+    return into / "quarter-1.csv", into / "quarter-2.csv", into / "quarters.yaml"
+
+
+def _write_table(path: Path, table: Mapping[str, NDArray[np.generic]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(table)
+        lines.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
 
 
 def _hierarchy(tree: Tree) -> str:
