@@ -519,6 +519,22 @@ class JudgedColumn:
             if wide is None or not reader.covers(wide, ANY if text is None else text)
         ]
 
+    def shows_above_another(self, texts: Sequence[Text]) -> bool:
+        """Returns whether one of the texts stands for more than another does, and for all of that."""
+        if ANY in texts and len(texts) > 1:
+            return True
+        if self.levels(texts)[0]:
+            return False
+        reader = label_reader(self.taxonomy or UNSAID, self.content)
+        present = [text for text in texts if text is not None]
+        wide = [text for text in present if not reader.is_finer(text, 1, False)]
+        return any(
+            reader.covers(above, text) and not reader.covers(text, above)
+            for above in wide
+            for text in present
+            if text != above
+        )
+
     def levels(self, texts: Sequence[Text]) -> tuple[frozenset[int], int]:
         """Returns the levels that a key column may be at where it shows these texts, and the last level."""
         present = [text for text in texts if text is not None]

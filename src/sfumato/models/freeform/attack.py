@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from sfumato.models.attack_contract import PublishedTable, register
 from sfumato.models.contract import PolicyWithPromises
 from sfumato.models.freeform.inference import (
+    NESTED,
     FreeformLimit,
     Inference,
     NodeTable,
@@ -192,6 +193,7 @@ def _finding(
             "people who match": inference.support,
         },
         values={**observed, target: trees[inference.target].labels[inference.node]},
+        not_tried=NESTED if node_table.nested else "",
         given=observed,
         infers=(target, trees[inference.target].labels[inference.node]),
         support=inference.support,

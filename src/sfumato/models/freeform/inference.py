@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.system.errors import BadData, BadPolicy, BadTaxonomy
 from sfumato.system.verdict import AttackLimit
-from sfumato.table.taxonomy import ANY, ROOT, Label, Taxonomy, TaxonomyRule
+from sfumato.table.taxonomy import ANY, ROOT, Label, Taxonomy, TaxonomyRule, depths, preorder
 
 # How sensitive a value is: the share of what it stands for that must not be learned.
 
@@ -357,6 +357,18 @@ class NodeTable:
         """The nodes that column j shows, ascending."""
         return np.unique(self.nodes[column])
 
+    @property
+    def nested(self) -> bool:
+        """Whether some column shows a node and one below it, so that the table is no single recoding."""
+        for j, guard in enumerate(self.guards):
+            shown, tree = self.occurring(j), guard.taxonomy
+            size = tree.leaf_count
+            if any(str(label).endswith(REST) for label in tree.labels) or any(
+                tree.covers(v, w) and size[w] < size[v] for v in shown[size[shown] > 1] for w in shown
+            ):
+                return True
+        return False
+
     def critical(self, column: int) -> NDArray[np.bool_]:
         """Per node: whether it is critical."""
         guard = self.guards[column]
@@ -504,9 +516,52 @@ def node_table_of_labels(
         else:
             tree, places = taxonomy_and_nodes(texts, declared, column=name)
             guards.append(declared.guard(tree, threshold, column=name))
+        if len(places) > 1:
+            alone = declared is not None and declared.sensitivity is particular
+            is_open = declared is not None and has_no_groups(declared.rule)
+            guards[-1], places = with_rests(guards[-1], places, alone=alone, is_open=is_open)
         nodes.append(places[codes[name]])
     shape = np.stack(nodes).astype(np.int32) if nodes else np.zeros((0, len(counts)), np.int32)
     return NodeTable(shape, counts, tuple(guards))
+
+
+NESTED = "what stands behind a value where a column also shows one below it, taken as published at will"
+"""What nobody tries of a table that is no single recoding."""
+
+REST = "other than what is shown"
+
+
+def with_rests(guard: Guard, places: Int32s, *, alone: bool, is_open: bool) -> tuple[Guard, Int32s]:
+    """The guard with a leaf for what every shown node leaves over besides those shown below it.
+
+    So reads a column whoever takes each value to be published in one way. A rest is hidden if all that it
+    stands for is; `alone`: harm is to learn which value it is. With `is_open`, `*` may stand for any other
+    value. In a single recoding nothing is left over.
+    """
+    tree, size = guard.taxonomy, guard.taxonomy.leaf_count
+    labels, parents = [*tree.labels], tree.parent.tolist()
+    harm, seen, rest_of = [*guard.sensitivity], [*guard.observable], dict[int, int]()
+    for v in np.unique(places).tolist():
+        below = places[(places > v) & (places < tree.end[v]) & (size[places] < size[v])]
+        left = np.ones(int(size[v]), dtype=bool)
+        for w in np.unique(below).tolist():
+            left[tree.low[w] - tree.low[v] : tree.high[w] - tree.low[v]] = False
+        leaves = tree.leaves[tree.low[v] : tree.high[v]][left].tolist()
+        free = is_open and v == ROOT
+        if len(below) and (leaves or free):
+            rest_of[v] = len(labels)
+            labels.append(f"{tree.labels[v]}, {REST}")
+            parents.append(v)
+            total = sum((guard.sensitivity[leaf] for leaf in leaves), Fraction(0))
+            harm.append(Fraction(0) if free else total / len(leaves) ** (2 if alone else 1))
+            seen.append(free or any(guard.observable[leaf] for leaf in leaves))
+    if not rest_of:
+        return guard, places
+    grown = Taxonomy.grow(labels, parents)
+    order = np.argsort(preorder(np.array(parents, dtype=np.int32), depths(np.array(parents, np.int32))))
+    place = np.argsort(order).astype(np.int32)
+    moved = place[[rest_of.get(v, v) for v in places.tolist()]]
+    return Guard(grown, tuple(harm[v] for v in order), tuple(seen[v] for v in order)), moved
 
 
 def taxonomy_and_nodes(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Taxonomy, Int32s]:

@@ -5,6 +5,11 @@ adversary may observe in the other columns, equal combinations are added up, and
 them that hold a hidden value. In a column it is enough to observe what is published, and what lies right
 above something hidden: any other value is a mixture of values that can be observed as well, and a mixture
 is never surer than its surest part. Where the copies are too many they are made in portions.
+
+A table that shows a value and one above it is no single recoding. Whoever takes every value to be published
+in one way reads the upper one as the rest: what it stands for without what is shown below it. That rest is
+observed and inferred like a value, so such a table may be broken; it never holds, since nobody knows that
+values are published in one way.
 """
 
 from __future__ import annotations
@@ -28,20 +33,39 @@ from sfumato.verify.trees import ANY, Text, TreeNodes, ValueTree, value_tree
 
 Ints = NDArray[np.int64]
 
+NESTED = "a column shows a value and one above it, so what stands behind the upper one is not known"
+
 OWN_MODEL = "a model of one's own speaks of values that the policy does not list"
 
 FreeColumnData = Mapping[str, Any]
 """What a policy says of a free column; each promise's data have their own shape."""
 
+ALL_OBSERVABLE: FreeColumnData = {"sensitive": (), "observable": None, "aggregate": True}
+"""What is so of a key column that is not free."""
+
+OPEN = frozenset(("intervals", "date", "prefix", "mask"))
+"""Taxonomies that have a place for values that nobody listed."""
+
 
 @dataclass(frozen=True, eq=False)
 class FreeField:
-    """One key column: its tree, the node of every class, which nodes are hidden, and the harm of each."""
+    """One key column: its tree, the node of every class, which nodes are hidden, and the harm of each.
+
+    `rest` holds, for published nodes with others below them, whether what these leave over is hidden, and its
+    harm. The number of a rest is that of its node and the number of nodes. `nested`: there are such nodes.
+    """
 
     tree: TreeNodes
     node: Ints
     hidden: list[bool]
     harm: list[Fraction]
+    rest: Mapping[int, tuple[bool, Fraction]] = field(default_factory=dict)
+    nested: bool = False
+
+    def inside(self, node: int, rows: Ints) -> NDArray[np.bool_]:
+        """Returns which of the rows show a node or one below it; of a rest, which show its node."""
+        own, nodes = self.node[rows], len(self.tree.labels)
+        return own == node - nodes if node >= nodes else (own >= node) & (own < self.tree.end[node])
 
     def path(self, node: int) -> list[int]:
         """Returns the node and everything above it."""
@@ -57,15 +81,21 @@ class FreeField:
         ahead = {int(self.tree.parent[a]) for a in covered if self.hidden[a]}
         return {
             v: [a for a in self.path(v) if not self.hidden[a] and (a in published or a in ahead)]
+            + [v + len(self.hidden)] * (v in self.rest and not self.rest[v][0])
             for v in published
         }
 
     def sought(self) -> dict[int, list[int]]:
         """Returns, for every published node, the hidden nodes above or at it that do harm."""
         return {
-            int(v): [a for a in self.path(int(v)) if self.hidden[a] and self.harm[a]]
-            for v in np.unique(self.node)
+            v: [a for a in self.path(v) if self.hidden[a] and self.harm[a]]
+            + [v + len(self.hidden)] * (v in self.rest and self.rest[v][0] and self.rest[v][1] > 0)
+            for v in np.unique(self.node).tolist()
         }
+
+    def harm_of(self, node: int) -> Fraction:
+        """Returns the harm of a node, or of a rest."""
+        return self.harm[node] if node < len(self.harm) else self.rest[node - len(self.harm)][1]
 
 
 def field_of(
@@ -75,12 +105,16 @@ def field_of(
 
     What is observable altogether needs no tree: only the texts themselves matter.
     """
-    free: FreeColumnData | None = promise.free_columns.get(name)
-    if free is None or (not free["sensitive"] and free["observable"] is None and free["aggregate"] is True):
-        tree, places = _flat(published.texts, ())
-        nodes = len(tree.labels)
-        return FreeField(tree, places[published.code], [False] * nodes, [Fraction(0)] * nodes)
+    free: FreeColumnData = promise.free_columns.get(name) or ALL_OBSERVABLE
     spec = None if column is None else column.taxonomy
+    nested = column is not None and column.shows_above_another(published.texts)
+    harmless = not free["sensitive"] and free["observable"] is None and free["aggregate"] is True
+    open_ended = spec is None or spec.get("flat") is True or not OPEN.isdisjoint(spec)
+    if harmless and (open_ended or not nested):
+        tree, places = _flat(published.texts, ())
+        zeros = [Fraction(0)] * len(tree.labels)
+        rest = {0: (False, Fraction(0))} if nested and ANY in published.texts else {}
+        return FreeField(tree, places[published.code], [False] * len(zeros), zeros, rest, nested)
     if spec is None or spec.get("flat") is True:
         tree, places = _flat(published.texts, [*free["sensitive"], *_believed(free)])
     else:
@@ -93,7 +127,35 @@ def field_of(
         guarded[tree.low[top] : tree.high[top]] = True
     observability = _observability(free, tree, guarded)
     hidden = [v > 0 and observability[v] < Fraction(promise.observability) for v in range(len(tree.labels))]
-    return FreeField(tree, places[published.code], hidden, _harm(free, tree, guarded))
+    harm = _harm(free, tree, guarded)
+    rest, nested = _rests(tree, np.unique(places), hidden, harm, alone=free["aggregate"] is False)
+    if nested and (spec is None or spec.get("flat") is True):
+        rest = {0: (False, Fraction(0))}  # there may be any other value
+    return FreeField(tree, places[published.code], hidden, harm, rest, nested)
+
+
+def _rests(
+    tree: TreeNodes, published: Ints, hidden: list[bool], harm: list[Fraction], *, alone: bool
+) -> tuple[dict[int, tuple[bool, Fraction]], bool]:
+    """Returns what published nodes leave over besides those below them, and whether there are any below.
+
+    Harm is the share of the values left over that are harmful; `alone`, over their number again.
+    """
+    rests, nested = dict[int, tuple[bool, Fraction]](), False
+    leaf_at = {int(tree.low[v]): v for v in range(len(tree.labels)) if tree.end[v] == v + 1}
+    size = tree.high - tree.low
+    for v in published.tolist():
+        below = published[(published > v) & (published < tree.end[v])]
+        below = below[size[below] < size[v]]
+        if not len(below):
+            continue
+        nested = True
+        shown = {place for w in below.tolist() for place in range(int(tree.low[w]), int(tree.high[w]))}
+        left = [leaf_at[place] for place in range(int(tree.low[v]), int(tree.high[v])) if place not in shown]
+        if left:
+            share = sum((harm[leaf] for leaf in left), Fraction(0)) / len(left) ** (2 if alone else 1)
+            rests[v] = (all(hidden[leaf] for leaf in left), share)
+    return rests, nested
 
 
 def _flat(texts: Sequence[Text], spoken: Sequence[Text]) -> tuple[TreeNodes, Ints]:
@@ -222,20 +284,21 @@ def freeform(tally: Tally, promise: PromiseData) -> Verdict:
         if not any(aim.hidden):
             continue
         for node, surest in _surest_guesses(fields, j, tally.rows).items():
-            threat = surest.confidence * aim.harm[node]
+            threat = surest.confidence * aim.harm_of(node)
             most = max(most, threat)
             if threat > limit:
                 broken += 1
                 exposed[list(surest.hit)] = True
+    nested = any(column.nested for column in fields)
     return Verdict(
         promise=str(promise),
-        holds=not broken,
+        holds=False if broken else None if nested else True,
         measured=most,
         limit=limit,
         people=int(tally.rows[exposed].sum()),
         classes=broken,
         evidence=promise.evidence,
-        reason="" if len(tally.rows) else "nothing is published",
+        reason=NESTED if nested else "" if len(tally.rows) else "nothing is published",
     )
 
 
@@ -250,7 +313,7 @@ def _surest_guesses(fields: list[FreeField], target: int, weight: Ints) -> dict[
         total = np.zeros(keys, dtype=np.int64)
         np.add.at(total, key, weight[rows])
         for node in sought:
-            inside = (aim.node[rows] >= node) & (aim.node[rows] < aim.tree.end[node])
+            inside = aim.inside(node, rows)
             hits = np.zeros(keys, dtype=np.int64)
             np.add.at(hits, key[inside], weight[rows[inside]])
             hit_keys = np.flatnonzero(hits)
@@ -275,7 +338,7 @@ def _copies(
     if amount.sum() > AT_ONCE and others and len(rows) > 1:
         (column, *columns), (choice, *after) = others, choices
         for a in sorted({a for c in choice.values() for a in c}):
-            inside = (column.node[rows] >= a) & (column.node[rows] < column.tree.end[a])
+            inside = column.inside(a, rows)
             if inside.any():
                 yield from _copies(rows[inside], columns, after)
         return
@@ -295,7 +358,7 @@ def _spelled_out(rows: Ints, key: Ints, column: FreeField, choice: dict[int, lis
     for v, nodes in choice.items():
         table[v, : len(nodes)] = nodes
     rows = np.repeat(rows, many)
-    pair = np.repeat(key, many) * len(column.tree.labels) + table[column.node[rows], turn]
+    pair = np.repeat(key, many) * (2 * len(column.tree.labels)) + table[column.node[rows], turn]
     return rows, np.unique(pair, return_inverse=True)[1].ravel()
 
 

@@ -26,6 +26,7 @@ from sfumato.models.contract import (
     most_general,
 )
 from sfumato.models.freeform.inference import (
+    NESTED,
     Belief,
     FreeColumn,
     FreeformLimit,
@@ -521,7 +522,8 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
 
     Source: Wang, Xu, Fu and Wong, *FF-anonymity: when quasi-identifiers are missing*, 2009, with the
     extended breaches of its Definition 3.4. Monotone: yes (a more general table has fewer breaches).
-    Evidence: the published table.
+    Evidence: the published table. One that shows a value and one above it in a column never keeps it: it is
+    broken, or not decidable.
     Does not promise: that nobody is recognized (one person with harmless values is no breach: combine with
     k-anonymity), nor anything about columns that are not part of the key.
 
@@ -649,13 +651,13 @@ class Freeform(ParametrizedPromise, TablePromise, AdjustablePromise, ColumnRoleP
         broken = [inference for inference in attacks if inference.threat > self.threat]
         return Verdict(
             promise=str(self),
-            holds=not broken,
+            holds=False if broken else None if node_table.nested else True,
             measured=max((inference.threat for inference in attacks), default=Fraction(0)),
             limit=self.threat,
             people=people_exposed(node_table, broken),
             classes=len(broken),
             evidence=self.evidence,
-            reason="" if len(node_table.counts) else NOTHING,
+            reason=f"not known: {NESTED}" if node_table.nested else "" if len(node_table.counts) else NOTHING,
         )
 
     def __str__(self) -> str:
