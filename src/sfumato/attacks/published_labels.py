@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from sfumato.draft.evidence import TableEvidence, nearly_unique
 from sfumato.draft.functional_dependencies import ColumnsBesideKeys
@@ -28,6 +28,9 @@ _DAY = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 _QUARTER, _WEEK = re.compile(r"([0-9]{4})-Q([1-4])"), re.compile(r"([0-9]{4})-W([0-9]{2})")
 _BETWEEN = re.compile(r"\s*[,;|/]\s*|\s+or\s+")
 _AROUND = "[](){}<> "
+_END = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf(?:inity)?|∞|[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?)"
+_INTERVAL = re.compile(rf"[\[\](]\s*({_END})\s*[,;:]\s*({_END})\s*[\[\])]")
+_SET = re.compile(r"\{[^{}]+\}")
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 JUST_BELOW = Decimal("0.001")
 
@@ -38,6 +41,9 @@ class KnownLabels:
     Many taxonomies know their leaves only from the data. What a label stands for is then looked for in the
     label itself (the number 40 in `40-49`, the first day in `2026-03`), and the tree of these values shows
     whether it is the label of one of its nodes. `start` is the finest level that the policy publishes.
+
+    Other programs write a group as an interval (`[20, 40[`, `(20, 40]`) or as a set (`{a, b}`). Neither is a
+    list of raw values, unless a taxonomy says that what a set holds must not be published.
     """
 
     def __init__(self, rule: TaxonomyRule | None, labels: Sequence[Label], *, start: int = 0) -> None:
@@ -52,7 +58,7 @@ class KnownLabels:
             return True
         if self._tree is None:
             return False
-        if label in self._tree.labels or self._tree.is_range(label):
+        if any(text in self._tree.labels or self._tree.is_range(text) for text in (label, _as_ours(label))):
             return True
         ends = label.split(RANGE)  # between two values: finer than is allowed, which is another question
         return self._tree.ordered and len(ends) == 2 and all(self._tree.rank(end) is not None for end in ends)
@@ -70,7 +76,11 @@ class KnownLabels:
         the data knows it is taken to be so where the parts are alike in form and hold digits, or where each
         of them occurs on its own or in another list.
         """
-        parts = {label: items for label in self._labels if len(items := _parts(label)) > 1}
+        parts = {
+            label: items
+            for label in self._labels
+            if len(items := _parts(label)) > 1 and not is_interval(label) and not self._is_group(label)
+        }
         times_listed = Counter([*self._labels, *(part for items in parts.values() for part in items)])
         often = {text for text, times in times_listed.items() if times > 1}
         return tuple(
@@ -78,6 +88,10 @@ class KnownLabels:
             for label, items in parts.items()
             if not self._is_node(label) and self._is_list(items, often)
         )
+
+    def _is_group(self, label: str) -> bool:
+        """Whether it is a set as other programs write it, of values that no taxonomy names."""
+        return self._open and _SET.fullmatch(label) is not None
 
     def _is_node(self, label: str) -> bool:
         """Whether the policy itself has this label, for a value or for several."""
@@ -90,6 +104,28 @@ class KnownLabels:
             return True
         forms = {re.sub(r"[0-9]", "0", part) for part in parts}
         return (len(forms) == 1 and "0" in forms.pop()) or often.issuperset(parts)
+
+
+def is_interval(label: str) -> bool:
+    """Whether a text is an interval between two numbers or dates, each end in brackets of either kind.
+
+    >>> [is_interval(text) for text in ("[20, 40[", "(20, 40]", "[-inf, 0.5)", "[40, 20]", "20, 40")]
+    [True, True, True, False, False]
+    """
+    ends = _INTERVAL.fullmatch(label)
+    if ends is None:
+        return False
+    with suppress(InvalidOperation):
+        low, high = (Decimal(end.replace("∞", "inf")) for end in ends.groups())
+        return low < high
+    return ends[1] < ends[2]
+
+
+def _as_ours(label: str) -> str:
+    """Returns an interval that another program wrote as the policy's taxonomies write it."""
+    if is_interval(label) and label[0] == "[" and label[-1] in "[)":
+        return f"[{', '.join(re.split(r'[,;:]', label[1:-1].replace(' ', '')))})"
+    return f"{label[2:].strip()}+" if label.startswith(">=") else label
 
 
 def _parts(label: str) -> list[str]:
