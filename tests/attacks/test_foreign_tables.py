@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.models.k_anonymity.attack import Linkage
+from sfumato.models.attack_contract import PublishedTable
+from sfumato.models.k_anonymity.attack import matched_by_anything
+from sfumato.table.microdata import Role
+from sfumato.table.source import open_source
 
 AGE = {"columns": {"age": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
 BINNED = {"columns": {"age": {"role": "quasi", "taxonomy": {"intervals": [20], "from": 0, "to": 100}}}, **{
@@ -56,3 +60,49 @@ def test_a_set_that_a_taxonomy_names_the_values_of_stays_a_list():
     rule = {"columns": {"job": {"role": "quasi", "taxonomy": {"tree": {"Health": ["Nurse", "Cook"]}}}}}
     audit = sf.audit(pd.DataFrame({"job": ["{Nurse, Cook}"] * 2}), {**rule, "promises": AGE["promises"]})
     assert audit.holds is False
+
+
+STARRED = pd.DataFrame({"age": ["34", "34", "35", "35", "*", "36"], "sex": ["M", "*", "F", "*", "F", "*"]})
+"""Whoever lets `*` match anything finds 2, 2, 3, 2, 3 (with 36 and `*`: itself and `*`, F) and 2 records."""
+
+
+def matches(rows):
+    """The records that each one does not contradict, by plain comparison."""
+    return [
+        sum(all(a == b or "*" in (a, b) for a, b in zip(row, other, strict=True)) for other in rows)
+        for row in rows
+    ]
+
+
+def test_both_readings_of_a_suppressed_cell_are_named_and_counted():
+    rule = {"columns": {n: {"role": "quasi"} for n in STARRED}, "promises": [{"k-anonymity": {"k": 2}}]}
+    prosecutor, journalist, marketer = sf.attack("linkage", STARRED, rule).findings
+    found = matches(STARRED.values.tolist())
+    assert min(found) == 2
+    for finding in (prosecutor, journalist):
+        assert finding.confidence == 1 and "1 time in 1 with * taken for a value" in finding.sentence
+        assert finding.details["highest risk if * matches anything"] == Fraction(1, 2)
+        assert "1 in 2 if * matches anything" in finding.sentence
+    mean = sum(Fraction(1, n) for n in found) / len(found)
+    assert marketer.details["success rate if * matches anything"] == mean
+
+
+def test_a_table_without_a_single_suppressed_cell_has_one_reading():
+    rule = {"columns": {n: {"role": "quasi"} for n in STARRED}, "promises": [{"k-anonymity": {"k": 2}}]}
+    for table in (STARRED[:1], STARRED.assign(sex="*")[:4]):
+        assert not any("anything" in f.sentence for f in sf.attack("linkage", table, rule).findings)
+
+
+def test_matching_anything_is_counted_as_by_comparing_all_pairs():
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        shown = rng.integers(0, 3, (int(rng.integers(2, 30)), 3)).astype(str)
+        shown[rng.random(shown.shape) < 0.3] = "*"
+        table = pd.DataFrame(shown, columns=list("abc")).sort_values(list("abc"))
+        published = PublishedTable.read(open_source(table), dict.fromkeys("abc", Role.QUASI))
+        counted = matched_by_anything(published)
+        every = matches(table.values.tolist())
+        if counted is None:
+            assert not any(0 < (table[c] == "*").sum() < len(table) for c in table)
+            continue
+        assert sorted(np.repeat(counted, published.classes.people).tolist()) == sorted(every)

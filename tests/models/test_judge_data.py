@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from sfumato.models.beta_likeness.promise import BasicBetaLikeness
 from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
 from sfumato.models.continuous.promise import Continuous
 from sfumato.models.contract import Prior
@@ -45,6 +46,10 @@ EVERY = [
             "reference": ((None, 2), ("b", 1)),
             "values": None,
         },
+    ),
+    (
+        BasicBetaLikeness("s", 2, ReferenceDistribution.of({"b": 1, None: 2})),
+        {"of": "s", "beta": Fraction(2), "reference": ((None, 2), ("b", 1))},
     ),
     (
         QuasiSensitiveDiversity("q", KNOWN, 2, 3),

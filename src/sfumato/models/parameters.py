@@ -635,6 +635,10 @@ def _counts_on(taxonomy: Taxonomy, counts: tuple[tuple[Label, int], ...]) -> tup
     return overall, tuple(lacking)
 
 
+BESIDE = ", against a reference"
+"""What the sentence of a promise with a reference ends with."""
+
+
 @dataclass(frozen=True)
 class ReferenceFile(Parameter):
     """The name of a reference file, or the counts themselves."""

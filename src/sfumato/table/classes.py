@@ -8,13 +8,14 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import log1p, nextafter
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.system.verdict import AttackLimit, Measure
 from sfumato.table.microdata import BLOCK_ROWS, Codes, Counts, Microdata, Packing, sort_and_count
-from sfumato.table.taxonomy import Taxonomy, leaves_meaning
+from sfumato.table.taxonomy import Label, Taxonomy, leaves_meaning
 
 CELLS_PER_ENTRY = 4
 """Values are counted in an array of all pairs of a class and a value where it has at most so many cells per
@@ -27,7 +28,8 @@ class Histogram:
 
     The values of class c are `values[start[c]:start[c+1]]`, ascending leaf ranks, with `counts` beside
     them, all positive. `overall[rank]` counts the whole published table, also where only some of its
-    classes are looked at.
+    classes are looked at; beside a reference it counts that, and `outside` those of its people whose values
+    have no leaf.
     """
 
     taxonomy: Taxonomy
@@ -35,6 +37,12 @@ class Histogram:
     values: Codes
     counts: Counts
     overall: Counts
+    outside: int = 0
+
+    @property
+    def everyone(self) -> int:
+        """How many people classes are compared with."""
+        return int(self.overall.sum()) + self.outside
 
     @cached_property
     def totals(self) -> Counts:
@@ -66,7 +74,8 @@ class Histogram:
         if tree.spelled_once and not missing:
             places = np.concatenate(([0], np.cumsum(is_known)))
             counted = np.where(meant < 0, 0, self.overall)
-            return Histogram(tree, places[self.start], self.values[is_known], self.counts[is_known], counted)
+            known_values, known_counts = self.values[is_known], self.counts[is_known]
+            return Histogram(tree, places[self.start], known_values, known_counts, counted, self.outside)
         cell = self.owner[is_known] * len(meant) + meant[self.values[is_known]]
         cells, place = np.unique(cell, return_inverse=True)
         counts = np.zeros(len(cells), dtype=self.counts.dtype)
@@ -75,7 +84,7 @@ class Histogram:
         start = np.searchsorted(owner, np.arange(len(self.start))).astype(np.int64)
         overall = np.zeros_like(self.overall)
         np.add.at(overall, meant[meant >= 0], self.overall[meant >= 0])
-        return Histogram(tree, start, values.astype(np.int32), counts, overall)
+        return Histogram(tree, start, values.astype(np.int32), counts, overall, self.outside)
 
     def of_values(self, values: tuple[str, ...]) -> Histogram:
         """The histogram of some values alone, in any spelling; a class may have no entry.
@@ -86,7 +95,7 @@ class Histogram:
         chosen = leaves_meaning(self.taxonomy, values)[known.values]
         places = np.concatenate(([0], np.cumsum(chosen)))
         picked = known.values[chosen], known.counts[chosen]
-        return Histogram(self.taxonomy, places[known.start], *picked, known.overall)
+        return Histogram(self.taxonomy, places[known.start], *picked, known.overall, known.outside)
 
     def of_class(self, index: int) -> dict[int, int]:
         """Leaf rank -> count, of one class."""
@@ -104,6 +113,7 @@ class Histogram:
             self.values[entry],
             self.counts[entry],
             self.overall if overall is None else overall,
+            self.outside,
         )
 
 
@@ -234,13 +244,35 @@ Truth = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
+class KnownPopulation(Protocol):
+    """How often each value occurs among people whom classes are compared with."""
+
+    @property
+    def total(self) -> int:
+        """How many people there are."""
+
+    def on(self, taxonomy: Taxonomy) -> tuple[Counts, tuple[Label, ...]]:
+        """Returns counts by leaf rank, and the values that the taxonomy lacks."""
+
+
 @dataclass(frozen=True)
 class GainLimit(AttackLimit):
-    """No value of the column gains more than `beta`; `enhanced`: nor more than -ln of its share p."""
+    """No value of the column gains more than `beta`; `enhanced`: nor more than -ln of its share p.
+
+    Shares are those of the table, or of a `reference`.
+    """
 
     column: str
     beta: Fraction
     enhanced: bool
+    reference: KnownPopulation | None = None
+
+    def readings(self, h: Histogram) -> tuple[Histogram, ...]:
+        """Returns the histograms that must each keep it, beside what classes are compared with."""
+        if self.reference is None:
+            return readings_of(h)
+        counts, _ = self.reference.on(h.taxonomy)
+        return readings_of(replace(h, overall=counts, outside=self.reference.total - int(counts.sum())))
 
     def allows(self, gain: Fraction, holders: int, everyone: int) -> bool:
         """Whether a value that `holders` of `everyone` have may gain so much, exactly."""
@@ -260,7 +292,7 @@ class GainLimit(AttackLimit):
     def judge(self, h: Histogram) -> tuple[Truth, Floats]:
         """Per entry of a histogram: whether its value gains no more than it may, exactly; and the share of
         what it may gain that it uses up, rounded (infinite where the whole table lacks the value)."""
-        everyone, size = int(h.overall.sum()), h.totals[h.owner]
+        everyone, size = h.everyone, h.totals[h.owner]
         holders = h.overall[h.values]
         there = holders > 0
         ratio = np.full(len(h.counts), np.inf)

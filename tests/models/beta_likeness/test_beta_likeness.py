@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from oracles import class_promises as plain
 from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
+from sfumato.models.parameters import ReferenceDistribution
 from sfumato.models.registry import make
 from sfumato.models.t_closeness.promise import TCloseness
+from sfumato.system.verdict import Evidence
 from sfumato.table.classes import GainLimit, is_below_log
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.testing.promises import check_promise
@@ -69,6 +71,27 @@ def test_as_defined(kind, table, beta):
     if not enhanced:
         most = max((gain for g in groups for gain, _ in gains(g, overall)), default=Fraction(0))
         assert (verdict.measured, verdict.limit) == (most, beta)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(table=plain.groups(count=3, largest=3), beta=betas, data=st.data())
+def test_against_a_reference(kind, table, beta, data):
+    taxonomy, groups = table
+    leaves = len(taxonomy.leaves)
+    drawn = data.draw(st.lists(st.integers(0, 4), min_size=leaves, max_size=leaves).filter(any))
+    outside = data.draw(st.integers(0, 3))
+    named = dict(zip(taxonomy.leaf_labels, drawn, strict=True)) | ({"elsewhere": outside} if outside else {})
+    overall = dict(enumerate([*drawn, outside]))
+    truth = [
+        all(overall[v] for v in group) and holds(group, overall, beta, enhanced=kind is EnhancedBetaLikeness)
+        for group in groups
+    ]
+    promise = kind("s", beta, ReferenceDistribution.of(named))
+    classes = plain.classes_of(taxonomy, groups)
+    assert promise.holds_on(classes).tolist() == truth
+    verdict = promise.verdict(classes)
+    assert verdict.holds == all(truth) and verdict.evidence is Evidence.REFERENCE
+    assert not promise.relative and promise.limits()[0].reference == promise.reference
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -171,4 +194,4 @@ def test_policies_name_the_kind_and_enhanced_is_the_default():
     assert basic == BasicBetaLikeness("d", Fraction(3, 2))
     assert basic.parameters() == {"of": "d", "beta": "3/2", "kind": "basic"}
     assert str(basic) == "basic beta-likeness of d, beta = 3/2"
-    assert basic.judge_data()["parameters"] == {"of": "d", "beta": Fraction(3, 2)}
+    assert basic.judge_data()["parameters"] == {"of": "d", "beta": Fraction(3, 2), "reference": None}

@@ -12,6 +12,7 @@ from oracles import class_promises as plain
 from oracles.published_rows import as_csv
 from sfumato.models.beta_likeness.judge import _grows_beyond
 from sfumato.models.beta_likeness.promise import BasicBetaLikeness, EnhancedBetaLikeness
+from sfumato.models.parameters import ReferenceDistribution
 from sfumato.table.classes import is_below_log
 from sfumato.table.taxonomy import Taxonomy
 from verify.both import recheck
@@ -31,20 +32,30 @@ def counted(table):
     return plain.classes_of(VALUES, list(groups.values()), column="disease")
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(table=rows(), beta=BETAS)
-def test_both_judges_say_the_same(tmp_path, table, beta):
+REFERENCES = st.none() | st.fixed_dictionaries({value: st.integers(0, 3) for value in PATHS if value}).filter(
+    lambda counts: any(counts.values())
+)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=rows(), beta=BETAS, reference=REFERENCES)
+def test_both_judges_say_the_same(tmp_path, table, beta, reference):
     path = tmp_path / "table.csv"
     path.write_bytes(as_csv(table, (*KEYS, "disease", "visits")))
-    made = [{"beta-likeness": {"of": "disease", "beta": str(beta), "kind": k}} for k in ("basic", "enhanced")]
+    beside = {"of": "disease", "beta": str(beta)} | ({} if reference is None else {"reference": reference})
+    made = [{"beta-likeness": {**beside, "kind": kind}} for kind in ("basic", "enhanced")]
     told = recheck(path, policy(made))
+    known = None if reference is None else ReferenceDistribution.of(reference)
     for verdict, kind in zip(told, (BasicBetaLikeness, EnhancedBetaLikeness), strict=True):
-        expected = kind("disease", beta).verdict(counted(table)) if table else None
+        expected = kind("disease", beta, known).verdict(counted(table)) if table else None
         if expected is None:
             assert verdict.holds is True and verdict.measured is None
             continue
         assert (verdict.promise, verdict.holds) == (expected.promise, expected.holds)
         assert (verdict.people, verdict.classes) == (expected.people, expected.classes)
+        if expected.measured is None:  # a value that nobody of the reference has
+            assert verdict.measured is None and not verdict.holds
+            continue
         assert float(verdict.measured) == pytest.approx(float(expected.measured))
         assert float(verdict.limit) == pytest.approx(float(expected.limit))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.models.attack_contract import PublishedTable, format_people, register
 from sfumato.system.verdict import AttackLimits, Finding
-from sfumato.table.classes import GainLimit, gain_of, readings_of
+from sfumato.table.classes import GainLimit, gain_of
 
 
 @register
@@ -37,19 +37,20 @@ class RelativeGain:
         return [self._seek(published, limit) for limit in stated if limit.column in published.sensitive]
 
     def _seek(self, published: PublishedTable, limit: GainLimit) -> Finding:
-        readings = readings_of(published.classes.histograms[limit.column])
+        readings = limit.readings(published.classes.histograms[limit.column])
         over = np.zeros(len(published.classes), dtype=bool)
         for reading in readings:
             over[reading.owner[~limit.judge(reading)[0]]] = True
         people = published.people_in(over)
-        gain = after = before = Fraction(0)
+        after = before = Fraction(0)
+        gain: Fraction | None = Fraction(0)
         values: dict[str, str | None] = {}
         if (worst := limit.worst_of(readings)) is not None:
             h, entry = worst
-            owner, value, everyone = int(h.owner[entry]), int(h.values[entry]), int(h.overall.sum())
+            owner, value = int(h.owner[entry]), int(h.values[entry])
             count, size, holders = int(h.counts[entry]), int(h.totals[owner]), int(h.overall[value])
-            after, before = Fraction(count, size), Fraction(holders, everyone)
-            gain = gain_of(count, size, holders, everyone)
+            after, before = Fraction(count, size), Fraction(holders, h.everyone)
+            gain = gain_of(count, size, holders, h.everyone) if holders else None
             values = {**published.labels_of(owner), limit.column: h.taxonomy.leaf_labels[value]}
         return Finding(
             attack=self.name,
@@ -60,7 +61,7 @@ class RelativeGain:
             breach=bool(over.any()),
             columns=(*published.keys, limit.column),
             details={
-                "gain": gain,
+                "gain": "unbounded: the reference lacks the value" if gain is None else gain,
                 "gain allowed": limit.beta,
                 "belief before": before,
                 "belief after": after,
@@ -70,11 +71,11 @@ class RelativeGain:
         )
 
 
-def _sentence(published: PublishedTable, limit: GainLimit, gain: Fraction, people: int) -> str:
+def _sentence(published: PublishedTable, limit: GainLimit, gain: Fraction | None, people: int) -> str:
     if not published.rows:
         return f"nothing is published, so no belief about {limit.column} changes"
     allowed = f"{limit.beta}, or -ln of its share" if limit.enhanced else f"{limit.beta}"
-    return (
-        f"the belief in a value of {limit.column} grows by {float(gain):.3g} of what it was; "
-        f"{format_people(people)} by more than allowed ({allowed})"
-    )
+    grows = f"the belief in a value of {limit.column} grows by {float(gain or 0):.3g} of what it was"
+    if gain is None:
+        grows = f"{limit.column} has a value that nobody of the reference has"
+    return f"{grows}; {format_people(people)} by more than allowed ({allowed})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log1p, nextafter
+from math import inf, log1p, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,31 @@ UNSURE = 1e-9
 def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no value of a class gains more than beta or, if enhanced, -ln of its share.
 
+    Shares are those of the published table, or of the reference.
+
     Where spellings count as one value it is asked of the texts, and again of the values; where some
     people have no value, a third time of the others.
     """
-    spread, whole = tally.spreads[promise.of], tally.whole(promise.of)
+    spread, whole, outside = tally.spreads[promise.of], tally.whole(promise.of), 0
+    missing = bool(whole[spread.meant < 0].any())  # in the table, whatever the reference says
+    if promise.reference is not None:
+        whole = np.zeros_like(whole)
+        for label, count in promise.reference:
+            place = spread.tree.place(label)
+            if place is None:
+                outside += count
+            else:
+                whole[place] += count
     values = np.zeros(len(whole) + 1, dtype=np.int64)
     np.add.at(values, spread.meant + 1, whole)
     folded = spread.by_meaning(missing=True)
-    gains = [_gains(tally, promise, spread, whole), _gains(tally, promise, folded, values)]
-    if values[0]:
+    gains = [
+        _gains(tally, promise, spread, whole, outside),
+        _gains(tally, promise, folded, values, outside),
+    ]
+    if missing:
         values[0] = 0
-        gains.append(_gains(tally, promise, spread.by_meaning(missing=False), values))
+        gains.append(_gains(tally, promise, spread.by_meaning(missing=False), values, outside))
     broken = np.any([reading.broken for reading in gains], axis=0)
     worst = max(gains, key=lambda reading: (reading.broken.any(), reading.used))
     return verdict(promise, tally, broken, measured=worst.gain, limit=worst.limit)
@@ -49,14 +63,17 @@ class _Gains:
     limit: Measure
 
 
-def _gains(tally: Tally, promise: PromiseData, spread: ValueCounts, whole: NDArray[np.int64]) -> _Gains:
+def _gains(
+    tally: Tally, promise: PromiseData, spread: ValueCounts, whole: NDArray[np.int64], outside: int
+) -> _Gains:
     classes, beta, enhanced = len(tally.people), Fraction(promise.beta), promise.kind == "enhanced"
     size = _sums(spread.owner, spread.count, classes)[spread.owner]
-    holders, everyone = whole[spread.value], int(whole.sum())
-    growth = (spread.count / size) / (holders / max(everyone, 1)) - 1
-    bound = np.full(len(growth), float(beta))
-    if enhanced:
-        bound = np.minimum(bound, -np.log(holders / max(everyone, 1)))
+    holders, everyone = whole[spread.value], int(whole.sum()) + outside
+    bound = np.full(len(holders), float(beta))
+    with np.errstate(divide="ignore"):  # nobody of a reference has the value: it grows without bound
+        growth = (spread.count / size) / (holders / max(everyone, 1)) - 1
+        if enhanced:
+            bound = np.minimum(bound, -np.log(holders / max(everyone, 1)))
     over = growth > bound
     for i in np.flatnonzero(abs(growth - bound) <= UNSURE * (1 + bound)).tolist():
         gain = Fraction(int(spread.count[i]) * everyone, int(size[i]) * int(holders[i])) - 1
@@ -68,6 +85,8 @@ def _gains(tally: Tally, promise: PromiseData, spread: ValueCounts, whole: NDArr
         return _Gains(broken, 0.0, None, beta)
     used = np.divide(growth, bound, out=np.zeros(len(growth)), where=bound > 0)
     worst = int(np.where(over | ~over.any(), used, -np.inf).argmax())
+    if not holders[worst]:
+        return _Gains(broken, inf, None, beta)
     gain = Fraction(int(spread.count[worst]) * everyone, int(size[worst]) * int(holders[worst])) - 1
     limit = _stated(beta, enhanced, Fraction(everyone, int(holders[worst])))
     return _Gains(broken, float(used[worst]), max(gain, Fraction(0)), limit)

@@ -19,7 +19,7 @@ from sfumato.models.attack_contract import (
     register,
 )
 from sfumato.system.verdict import RECOGNITION, AttackLimits, Finding
-from sfumato.table.taxonomy import Label
+from sfumato.table.taxonomy import ANY, Label
 
 Population = Mapping[tuple[Label, ...], int]
 """How many people of the population share each combination of published key values, in their order."""
@@ -35,6 +35,10 @@ class Linkage:
     1/F, with F people in the population who share the class's values; without a population F is at least
     f, and the prosecutor's risk is the bound. The marketer wants to recognize as many as possible and
     counts the share of right matches, the mean of 1/F over all records.
+
+    A published text is taken for a value, and so is `*` in a single cell: whoever knows which cells were
+    suppressed tells these records apart. Other programs let such a cell match anything. Where the two
+    readings differ, the best guess by the other one is told as well.
 
     Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, 2010.
     Silent on: what is learned about someone without recognizing their record (see homogeneity).
@@ -52,10 +56,13 @@ class Linkage:
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         inside = published.classes.people
         around, absent = self._around(published)
+        limit, _ = limits.limit(RECOGNITION)
+        risky = exceeding(np.ones_like(inside), inside, limit).any()
+        anything = matched_by_anything(published) if risky else None
         return [
-            _best_guess(published, inside, limits, "prosecutor", _PROSECUTOR, {}),
-            _best_guess(published, around, limits, "journalist", _JOURNALIST, absent),
-            _matches(published, around, limits, absent),
+            _best_guess(published, inside, limits, "prosecutor", _PROSECUTOR, {}, anything),
+            _best_guess(published, around, limits, "journalist", _JOURNALIST, absent, anything),
+            _matches(published, around, limits, absent, anything),
         ]
 
     def _around(self, published: PublishedTable) -> tuple[Integers, dict[str, int | str]]:
@@ -81,6 +88,7 @@ def _best_guess(
     who: str,
     adversary: str,
     details: Mapping[str, int | str],
+    anything: Integers | None,
 ) -> Finding:
     """The highest risk, how many carry more than is allowed, and the average."""
     limit, source = limits.limit(RECOGNITION)
@@ -92,13 +100,18 @@ def _best_guess(
     average = _mean_risk(inside, sizes)
     if who == "journalist" and len(sizes):
         average = max(average, Fraction(len(sizes), int(sizes.sum())))
+    told, other = "", dict[str, Fraction]()
+    if anything is not None and len(sizes):
+        other = {"highest risk if * matches anything": Fraction(1, int(np.maximum(anything, sizes).min()))}
+        (again,) = other.values()
+        told = f" with * taken for a value, 1 in {again.denominator:,} if * matches anything"
     bound = " at most" if who == "journalist" and details.get("population") != "given" else ""
     return Finding(
         attack=Linkage.name,
         adversary=f"{who}: {adversary}",
         sentence=_sentence(
             published,
-            f"best guess right{bound} 1 time in {highest.denominator:,}; "
+            f"best guess right{bound} 1 time in {highest.denominator:,}{told}; "
             f"{format_people(people)} above {limit} ({source})",
         ),
         confidence=highest,
@@ -112,6 +125,7 @@ def _best_guess(
             "records over threshold": int(published.classes.rows[risky].sum()),
             "share over threshold": Fraction(people, everyone) if everyone else Fraction(0),
             "unique": published.people_in(sizes == 1),
+            **other,
             **details,
         },
         values=published.labels_of(worst) if worst >= 0 else {},
@@ -119,23 +133,69 @@ def _best_guess(
 
 
 def _matches(
-    published: PublishedTable, sizes: Integers, limits: AttackLimits, details: Mapping[str, int | str]
+    published: PublishedTable,
+    sizes: Integers,
+    limits: AttackLimits,
+    details: Mapping[str, int | Fraction | str],
+    anything: Integers | None,
 ) -> Finding:
     """The share of the table that a register would match rightly."""
     limit, source = limits.limit(RECOGNITION)
     rate = _mean_risk(published.classes.people, sizes)
     hits = rate * int(published.classes.people.sum())
     everyone = published.people_in(np.ones(len(sizes), dtype=bool))
+    told = ""
+    if anything is not None:
+        again = _mean_risk(published.classes.people, np.maximum(anything, sizes))
+        told = f" with * taken for a value, {float(again):.3%} if * matches anything"
+        details = {**details, "success rate if * matches anything": again}
     return Finding(
         attack=Linkage.name,
         adversary=f"marketer: {_MARKETER}",
-        sentence=_sentence(published, f"{float(rate):.3%} matched rightly, against {limit} ({source})"),
+        sentence=_sentence(published, f"{float(rate):.3%} matched rightly{told}, against {limit} ({source})"),
         confidence=rate,
         people=everyone if rate > limit else 0,
         breach=rate > limit,
         columns=published.keys,
         details={"success rate": rate, "expected matches": hits, "threshold": limit, **details},
     )
+
+
+MOST_COMPARED = 5_000_000
+"""Classes, times patterns of suppressed cells, that are held against each other."""
+
+
+def matched_by_anything(published: PublishedTable) -> Integers | None:
+    """How many people each class may be about if `*` matches anything: those that it does not contradict.
+
+    `None` where no single cell reads `*`, or where they do in too many ways.
+    """
+    texts, codes, _ = published.texts
+    names = [name for name, labels in texts.items() if ANY in labels and len(labels) > 1]
+    if not names:
+        return None
+    shown = np.stack([codes[name] for name in codes], axis=1).astype(np.int64)
+    starred = np.zeros(shown.shape, dtype=bool)
+    for j, name in enumerate(codes):
+        if name in names:
+            starred[:, j] = shown[:, j] == texts[name].index(ANY)
+    patterns, which = np.unique(starred, axis=0, return_inverse=True)
+    which = which.ravel()
+    if len(patterns) * len(shown) > MOST_COMPARED:
+        return None
+    people = published.classes.people
+    matched = np.zeros(len(shown), dtype=np.int64)
+    for i, mine in enumerate(patterns):
+        for j, theirs in enumerate(patterns):
+            here, there = np.flatnonzero(which == i), np.flatnonzero(which == j)
+            both = np.flatnonzero(~mine & ~theirs)
+            rows = np.concatenate([shown[there][:, both], shown[here][:, both]])
+            _, place = np.unique(rows, axis=0, return_inverse=True)
+            place = place.ravel()
+            sums = np.zeros(int(place.max(initial=-1)) + 1, dtype=np.int64)
+            np.add.at(sums, place[: len(there)], people[there])
+            matched[here] += sums[place[len(there) :]]
+    return matched
 
 
 def _mean_risk(inside: Integers, sizes: Integers) -> Fraction:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.models.contract import Promise, RelativePromise, Truth
 from sfumato.models.parameters import (
+    BESIDE,
     OVERFLOW,
     VALUES_KEY,
     ChoiceParam,
@@ -211,7 +212,6 @@ def _as(value: int, number: type) -> Any:
     return float(value) if number is np.float64 else value
 
 
-BESIDE = ", against a reference"
 DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 
