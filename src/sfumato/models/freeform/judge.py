@@ -65,7 +65,9 @@ class FreeField:
     def inside(self, node: int, rows: Ints) -> NDArray[np.bool_]:
         """Returns which of the rows show a node or one below it; of a rest, which show its node."""
         own, nodes = self.node[rows], len(self.tree.labels)
-        return own == node - nodes if node >= nodes else (own >= node) & (own < self.tree.end[node])
+        if node >= nodes:
+            return np.asarray(own == node - nodes, dtype=bool)
+        return np.asarray((own >= node) & (own < self.tree.end[node]), dtype=bool)
 
     def path(self, node: int) -> list[int]:
         """Returns the node and everything above it."""
