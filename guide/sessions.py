@@ -12,6 +12,8 @@ from pathlib import Path
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
+TITLE = re.compile(r"\w+ title=(?P<name>[\w-]+\.\w+)")
+"""The kind of a block that shows a file, which lies in the folder before anything is typed."""
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 ONCE = re.compile(r"^compiling for this machine.*\n", re.MULTILINE)
 """What is said on stderr when a program runs for the first time, and not again."""
@@ -42,6 +44,13 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
         indent = found["indent"]
         lines = (line.removeprefix(indent) for line in found["text"].splitlines(keepends=True))
         yield found["kind"].strip(), "".join(lines)
+
+
+def write_files(text: str, folder: Path) -> None:
+    """Writes the files that a page shows, those whose blocks have a name with an ending, into a folder."""
+    for kind, block in blocks(text):
+        if titled := TITLE.fullmatch(kind):
+            (folder / titled["name"]).write_text(block, encoding="utf-8")
 
 
 def session(text: str) -> list[Typed]:

@@ -18,7 +18,7 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-from guide.sessions import run, session
+from guide.sessions import run, session, write_files
 
 ROOT = Path(__file__).parent.parent
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -56,7 +56,9 @@ def typed_as_shown(page: Path, folder: Path, programs: Path) -> bool:
     """Types the session of a page; returns whether every output is what the page shows."""
     variables = {name: os.environ[name] for name in KEPT if name in os.environ}
     print(f"== {page.stem}", flush=True)
-    for typed in session(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    write_files(text, folder)
+    for typed in session(text):
         begun = time.monotonic()
         shown = run(typed, folder, programs=programs, variables=variables)
         fits = typed.fits(shown)

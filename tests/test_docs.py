@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from guide import command_options, pictures, screenshots
-from guide.sessions import blocks, run, session
+from guide.sessions import TITLE, blocks, run, session, write_files
 from ruamel.yaml import YAML
 
 from sfumato.cli import main as program
@@ -46,6 +46,7 @@ def having(kind):
 @pytest.mark.parametrize("page", having("python"), ids=name_of)
 def test_python_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_files(text_of(page), tmp_path)
     names = {}
     for text in (text for kind, text in blocks(text_of(page)) if kind == "python"):
         if ">>>" in text:
@@ -66,6 +67,7 @@ def test_console_blocks_print_what_they_say(page, tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "110")
+    write_files(text_of(page), tmp_path)
     for typed in session(text_of(page)):
         shown = shown_by(typed, tmp_path, capsys)
         assert typed.fits(shown), f"$ {typed.command}\n{shown}"
@@ -146,6 +148,10 @@ def test_every_block_runs_or_is_held_to_something(page):
             continue
         if (name_of(page), kind) in ELSEWHERE:
             assert (ROOT / ELSEWHERE[name_of(page), kind]).exists()
+            continue
+        if TITLE.fullmatch(kind):  # a file that commands of the page read
+            assert {"python", "console"} & set(dict(blocks(text_of(page))))
+            assert misfits_of_policy(text) == []
             continue
         assert kind in HELD, f"nothing runs a block of kind {kind or 'none'}"
         assert HELD[kind](text) == []
