@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import polars as pl
 import pytest
@@ -17,6 +18,7 @@ from sfumato.policy import searches
 from sfumato.policy.policy import Policy
 from sfumato.policy.schema import schema
 from sfumato.search.contract import find
+from sfumato.system import plugins
 from sfumato.system.errors import BadPolicy, BrokenPromise, UsageError
 from sfumato.testing.searches import check_loss
 from verify.both import recheck
@@ -254,3 +256,14 @@ def test_a_loss_is_checked_before_anybody_relies_on_it():
     check_loss(names["widest"])
     with pytest.raises(AssertionError, match="more general"):
         check_loss(names["shrinking"])
+
+
+def test_what_lies_in_the_working_folder_is_not_installed(install, tmp_path, monkeypatch):
+    """Python itself looks there first in a session, a notebook, and after `python -c`."""
+    install("gossip", ATTACK, {"sfumato.attacks": {"rumour": "gossip:Rumour"}})
+    assert [offer.name for offer in plugins.offers("sfumato.attacks")] == ["rumour"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder if folder != str(tmp_path) else "" for folder in sys.path])
+    plugins.all_entry_points.cache_clear()
+    plugins.offers.cache_clear()
+    assert plugins.offers("sfumato.attacks") == ()

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -76,10 +77,18 @@ def offers(group: str) -> tuple[Offer, ...]:
 
 @cache
 def all_entry_points() -> EntryPoints:
-    """Returns what every installed distribution offers to anybody: the system is searched once."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import, seldom needed
+    """Returns what every installed distribution offers to us: the system is searched once.
 
-    return cast("EntryPoints", entry_points())  # before Python 3.12 another class, which selects alike
+    What merely lies in the working folder is not installed: Python looks there first in a session or a
+    notebook, and whoever can write there would add promises and searches.
+    """
+    from importlib.metadata import EntryPoints, distributions  # noqa: PLC0415  # slow to import, seldom needed
+
+    found_first: dict[str, list[EntryPoint]] = {}
+    for each in distributions(path=[folder for folder in sys.path if folder]):
+        if points := [point for point in each.entry_points if point.group.startswith(f"{PACKAGE}.")]:
+            found_first.setdefault(each.name, points)
+    return EntryPoints(chain.from_iterable(found_first.values()))
 
 
 def names(group: str, *, taken: Collection[str]) -> tuple[str, ...]:
