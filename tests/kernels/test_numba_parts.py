@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -20,6 +21,12 @@ def test_a_hidden_library_is_as_good_as_not_installed_for_a_while(monkeypatch):
             importlib.import_module("colorsys")
         assert importlib.import_module("json") is sys.modules["json"]
     assert importlib.import_module("colorsys").rgb_to_hsv
+
+
+def test_a_hidden_library_is_there_for_other_threads(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with hidden_libraries("colorsys"), ThreadPoolExecutor(1) as other:
+        assert other.submit(importlib.import_module, "colorsys").result().rgb_to_hsv
 
 
 def test_an_error_hides_nothing_for_longer(monkeypatch):

@@ -289,19 +289,30 @@ def _show_again() -> None:
 def hidden_libraries(*names: str, although_loaded: bool = False) -> Iterator[None]:
     """Meanwhile an import of one of these fails as if it were not installed; later imports find it.
 
-    A library that is loaded already stays, unless asked for otherwise: others may use it at the same time.
-    For libraries that try such an import and do without.
+    A library that is loaded already stays, unless asked for otherwise: then it is hidden from other threads,
+    too, which else import what they like. For libraries that try such an import and do without.
     """
-    hidden = {name: sys.modules.get(name) for name in names if although_loaded or name not in sys.modules}
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None says that there is no such module
+    hiding = _Hiding(frozenset(names), threading.get_ident())
+    loaded = {name: sys.modules[name] for name in names if although_loaded and name in sys.modules}
+    sys.meta_path.insert(0, hiding)
+    sys.modules.update(dict.fromkeys(loaded))  # type: ignore[arg-type]  # None says that there is no such module
     try:
         yield
     finally:
-        for name, loaded in hidden.items():
-            if sys.modules.get(name, name) is None:
-                del sys.modules[name]
-            if loaded is not None:
-                sys.modules[name] = loaded
+        sys.meta_path.remove(hiding)
+        sys.modules.update(loaded)
+
+
+@dataclass(frozen=True, eq=False)
+class _Hiding:
+    """Refuses imports of some libraries by one thread."""
+
+    names: frozenset[str]
+    thread: int
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name in self.names and threading.get_ident() == self.thread:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 # Compilation at first use: whoever talks to the user may say that it happens.
