@@ -24,7 +24,7 @@ from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
 from sfumato.table.data_file import NO_FORM, DataFile, SourceForm, written_formats
 from sfumato.table.form_of_source import RowSource, source_form
-from sfumato.table.microdata import ROW_NUMBER, Microdata, Role
+from sfumato.table.microdata import BARE, ROW_NUMBER, Microdata, Role
 from sfumato.table.observers import survey_first_texts
 from sfumato.table.reading.csv import CsvReader
 from sfumato.table.release_summary import Imprint
@@ -494,3 +494,32 @@ def with_preset_check(source: Source, policy: Policy, progress: Progress) -> Sou
     survey = source.survey(names, progress=progress)
     refuse(list(cell_problems(policy, survey, findings(survey))), policy.origin)
     return source
+
+
+def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
+    """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
+    columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
+    return replace(policy, columns=columns, person=None, chain=None, recipients=None)
+
+
+def without_bare_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
+    """Returns what is judged of a published file: every row is a person, without bare rows.
+
+    Rows that name their person are not published ones: people are counted in them.
+    """
+    if policy.chain is None and (policy.person is None or policy.person in source.columns):
+        return source, policy
+    if policy.people.rows != 1:  # rows that look alike may be of the same person: the file does not decide
+        view = replace(view_policy(policy, marked=BARE in source.columns), person=policy.person)
+    else:
+        view = view_policy(policy, marked=BARE in source.columns)
+    if BARE not in source.columns:
+        return source, view
+    from sfumato.table.known_rows import chosen_rows, rows_where
+
+    if not isinstance(source, RowSource):
+        raise UsageError(
+            f"bare rows of a {source.kind} table are not told apart", remedy="Write it to Parquet first."
+        )
+    bare = rows_where(source.reader, BARE, "yes")
+    return chosen_rows(source, ~bare), view

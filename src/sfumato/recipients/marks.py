@@ -5,6 +5,7 @@ the two says a symbol, a coin of a secret key for the group and the recipient. W
 which columns, follows from boxes alone and is fixed when a group is made: so whatever versions somebody puts
 together, they tell no more than the base does, and a recipient can come at any time.
 """
+# ruff: noqa: PLC0415  # a policy is read where groups are marked, not where a leak of them is traced
 
 from __future__ import annotations
 
@@ -17,9 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.draft.functional_dependencies import FEWEST_TOLD, told_by
-from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import By, RecipientRule
 from sfumato.system.coins import Coins
 from sfumato.system.errors import UsageError
 from sfumato.table.base import Base
@@ -28,6 +26,7 @@ from sfumato.table.recoding import Recoding
 from sfumato.table.taxonomy import ROOT, Label, Taxonomy
 
 if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
     from sfumato.releases.ledger.ledger import Ledger
 
 Numbers = NDArray[np.int64]
@@ -109,7 +108,7 @@ def commitment(key: bytes) -> str:
 
 def marks_of_chain(ledger: Ledger, chain: str) -> MarkedChain:
     """Opens the base of a chain of groups with its marks; raises where the chain is none of groups."""
-    from sfumato.releases.base_file import BaseStore  # noqa: PLC0415  # plans are made without a ledger
+    from sfumato.releases.base_file import BaseStore  # plans are made without a ledger
 
     last = next((record for record in reversed(ledger.history(chain)) if record.is_of_groups), None)
     if last is None:
@@ -144,6 +143,8 @@ class MarkRule:
 
 def mark_rule(policy: Policy, table: Microdata) -> MarkRule:
     """Returns how a policy marks groups of a table."""
+    from sfumato.policy.recipients import By, RecipientRule
+
     asked = policy.recipients or RecipientRule.usual(By.MARKS)
     together = {name for group in policy.protect.together for name in group}
     follows = {name: set(others) for name, others in policy.follows.items()}
@@ -158,6 +159,8 @@ MOST_COMPARED = 50_000
 
 def dependencies(table: Microdata) -> dict[str, tuple[str, ...]]:
     """Returns for quasi-identifiers by which others they can be told, as far as rows show."""
+    from sfumato.draft.functional_dependencies import FEWEST_TOLD, told_by
+
     step = -(-table.distinct // MOST_COMPARED) or 1
     counts = np.minimum(table.counts[::step], FEWEST_TOLD)
     numbers = {}

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sfumato.system.errors import BadInput, UsageError
-from sfumato.table.release_summary import ReadingTree, trees_in
+from sfumato.table.release_summary import POOL, ReadingTree, trees_in
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.record import ReleaseRecord
@@ -17,8 +17,6 @@ Cuts = tuple[tuple[int, ...], ...]
 """For every key column the nodes of a cut."""
 UNNAMED = "(unnamed)"
 """Whoever received a release that names no recipient: anybody, perhaps."""
-POOL = "drawn_from"
-"""Beside the trees of a release: column by column, the levels of all patterns that it was drawn from."""
 
 
 @dataclass(frozen=True)

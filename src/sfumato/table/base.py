@@ -6,6 +6,7 @@ what several files tell together is never more than the base tells, which is jud
 
 The base is a second copy of personal data: it lies beside the ledger, encrypted, and is never published.
 """
+# ruff: noqa: PLC0415  # Parquet's library is loaded where there is a chain
 
 from __future__ import annotations
 
@@ -24,7 +25,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sfumato.system.errors import BadLedger, RefusedByHistory
@@ -345,6 +345,8 @@ class Base:
     @classmethod
     def from_bytes(cls, content: bytes) -> Base:
         """Reads a base; raises `BadLedger` where it is none."""
+        import pyarrow.parquet as pq
+
         try:
             rows = pq.read_table(io.BytesIO(content))
             meta = rows.schema.metadata or {}
@@ -363,6 +365,8 @@ TABLES = ("rows", "marks")
 
 
 def _as_parquet(table: pa.Table) -> bytes:
+    import pyarrow.parquet as pq
+
     out = io.BytesIO()
     pq.write_table(table, out, compression="zstd")
     return out.getvalue()

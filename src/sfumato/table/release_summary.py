@@ -186,6 +186,10 @@ class ReadingTree:
         return f"ReadingTree({self.name!r}, {len(self.parent)} nodes)"
 
 
+POOL = "drawn_from"
+"""Beside the trees of a release: column by column, the levels of all patterns that it was drawn from."""
+
+
 def reading_trees(recoding: Recoding, *, stored: Iterable[str] = ()) -> JsonObject:
     """The document that a ledger keeps of the key columns of a release, so that a leak of it can be traced.
 

@@ -16,7 +16,7 @@ from sfumato.attacks.adversaries.minimality import DeFinetti, ValueMinimality
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.known_search import STEPS, KnownSearch
-from sfumato.inputs import AnyImprint, AnyPolicy, load_policy, open_table
+from sfumato.inputs import AnyImprint, AnyPolicy, load_policy, open_table, view_policy
 from sfumato.models.attack_contract import Attack, make_all
 from sfumato.models.contract import Promise
 from sfumato.models.quasi_sensitive.attack import KnownRemoval, Rows, TermMinimality
@@ -38,7 +38,6 @@ from sfumato.table.microdata import ROW_NUMBER, Codes, Microdata
 from sfumato.table.recoding import Recoding
 from sfumato.table.source import AnyTable
 from sfumato.workflows.audit import audit
-from sfumato.workflows.judgement import view_policy
 from sfumato.workflows.protect_file import protect_file
 
 if TYPE_CHECKING:

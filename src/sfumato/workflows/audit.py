@@ -14,17 +14,23 @@ from typing import TYPE_CHECKING, Any
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.published_labels import BYTES
-from sfumato.inputs import AnyMemory, AnyPolicy, Warn, load_policy, open_table, warn_of_policy
+from sfumato.inputs import (
+    AnyMemory,
+    AnyPolicy,
+    Warn,
+    load_policy,
+    open_table,
+    warn_of_policy,
+    without_bare_rows,
+)
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
 from sfumato.system.address import Address, is_address, is_database
 from sfumato.system.errors import BadData, RefusedByHistory, UsageError
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, one_step, silent
-from sfumato.table.microdata import BARE
 from sfumato.table.source import AnyTable, Source
 from sfumato.workflows.history import imprints_of, read_history
-from sfumato.workflows.judgement import view_policy
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -197,30 +203,6 @@ def _audit_together(
 
 
 # A file of a chain of groups: its rows are of different people, but for bare ones, which count for nobody.
-
-
-def without_bare_rows(source: Source, policy: Policy) -> tuple[Source, Policy]:
-    """Returns what is judged of a published file: every row is a person, without bare rows.
-
-    Rows that name their person are not published ones: people are counted in them.
-    """
-    if policy.chain is None and (policy.person is None or policy.person in source.columns):
-        return source, policy
-    if policy.people.rows != 1:  # rows that look alike may be of the same person: the file does not decide
-        view = replace(view_policy(policy, marked=BARE in source.columns), person=policy.person)
-    else:
-        view = view_policy(policy, marked=BARE in source.columns)
-    if BARE not in source.columns:
-        return source, view
-    from sfumato.table.form_of_source import RowSource
-    from sfumato.table.known_rows import chosen_rows, rows_where
-
-    if not isinstance(source, RowSource):
-        raise UsageError(
-            f"bare rows of a {source.kind} table are not told apart", remedy="Write it to Parquet first."
-        )
-    bare = rows_where(source.reader, BARE, "yes")
-    return chosen_rows(source, ~bare), view
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original
+from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original, view_policy
 from sfumato.policy.reference import judge_data
 from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
@@ -17,7 +17,6 @@ from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrow_rows import form_of
 from sfumato.verify.groups import judge_step
-from sfumato.workflows.judgement import view_policy
 
 
 @dataclass(frozen=True)

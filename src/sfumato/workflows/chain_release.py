@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.inputs import Warn
+from sfumato.inputs import Warn, view_policy
 from sfumato.models.registry import make
 from sfumato.policy.chain import ChainRule, Leavers, Shows
 from sfumato.policy.policy import Policy
@@ -51,7 +51,7 @@ from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth, check_version
 from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.grown_base import GrownBase, grow
-from sfumato.workflows.judgement import agreed, class_rules, judged_view, view_policy, view_rules
+from sfumato.workflows.judgement import agreed, class_rules, judged_view, view_rules
 from sfumato.workflows.protect import plan_table
 
 Truth = NDArray[np.bool_]

@@ -17,6 +17,7 @@ from sfumato.inputs import (
     load_policy,
     open_original,
     open_table,
+    without_bare_rows,
 )
 from sfumato.models.contract import Promises, with_least_people
 from sfumato.policy.chain import ChainRule
@@ -40,7 +41,6 @@ from sfumato.table.kept_order import IntervalForm, numbers_of_intervals
 from sfumato.table.known_rows import chosen_rows, known_rows
 from sfumato.table.microdata import BARE, Microdata
 from sfumato.table.source import AnyTable, Source
-from sfumato.workflows.audit import without_bare_rows
 from sfumato.workflows.grown_base import who_is_who
 
 

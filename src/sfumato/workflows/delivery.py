@@ -16,7 +16,6 @@ from sfumato.policy.compatibility import recodes_columns
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import BEST, GLOBAL_SEARCHES
-from sfumato.recipients.traced_versions import POOL
 from sfumato.releases.certificate import Circumstances, stated_adversaries
 from sfumato.releases.dictionary import dictionary_files
 from sfumato.releases.files import StageText, discard
@@ -36,7 +35,7 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.observers import TableFingerprint
 from sfumato.table.publication import WriteVersion
 from sfumato.table.recoding import Recoding
-from sfumato.table.release_summary import reading_trees
+from sfumato.table.release_summary import POOL, reading_trees
 from sfumato.table.source import Source, open_source
 from sfumato.workflows.baseline_policy import BaselineCheck, BaselineComparison
 from sfumato.workflows.chain_check import (

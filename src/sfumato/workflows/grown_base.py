@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.draft.doctor import Diagnosis, Severity
-from sfumato.inputs import Warn, count_table
+from sfumato.inputs import Warn, count_table, view_policy
 from sfumato.policy.chain import Again, ChainRule, Changed, Leavers, Shows
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_words
-from sfumato.recipients.marks import mark_rule, with_marks
 from sfumato.search.bare_rows import (
     PublishedPeople,
     boxes_for_bare_rows,
@@ -44,7 +43,6 @@ from sfumato.table.known_rows import (
 )
 from sfumato.table.microdata import ROW_NUMBER, Missing, Role
 from sfumato.table.recoding import Recoding
-from sfumato.workflows.judgement import view_policy
 
 Numbers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
@@ -134,6 +132,8 @@ def grow(
         leaving=known.left_groups if rule.leavers is Leavers.WITHHELD else (),
     )
     if plan is not None and grown.marks_key:
+        from sfumato.recipients.marks import mark_rule, with_marks  # noqa: PLC0415  # of chains alone
+
         grown = with_marks(grown, plan.recoding, base.groups, mark_rule(policy, plan.recoding.table))
     before, where = len(grown.rows), np.flatnonzero(known.further)
     theirs = int((grown.homes_of(known.people_of(where)) >= 0).sum())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.inputs import view_policy
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_column, judge_data
@@ -112,12 +113,6 @@ def witness_path(policy: Policy, staged: Path, private: Path) -> Path | None:
     """Returns where, in a private folder, the witness of a staged file is; nothing if it needs none."""
     suffix = staged.suffix if staged.suffix in AS_PUBLISHED else TELLS_ALL
     return private / f"witness{suffix}" if needs_witness(policy) else None
-
-
-def view_policy(policy: Policy, *, marked: bool = False) -> Policy:
-    """Returns the policy that a file is judged and described by: every row that is not bare is a person."""
-    columns = {**policy.columns, **({BARE: ColumnRule(Role.INSENSITIVE)} if marked else {})}
-    return replace(policy, columns=columns, person=None, chain=None, recipients=None)
 
 
 def judged_view(

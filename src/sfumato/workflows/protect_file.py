@@ -22,6 +22,7 @@ from sfumato.inputs import (
     load_transformation,
     needed_files,
     open_original,
+    view_policy,
     with_name_check,
     with_preset_check,
     with_warnings,
@@ -50,7 +51,6 @@ from sfumato.workflows.judgement import (
     judged,
     judged_view,
     numbered_columns,
-    view_policy,
     view_rules,
     witness_path,
 )

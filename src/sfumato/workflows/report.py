@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.attacks.audit import Audit
-from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original, open_table
+from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original, open_table, view_policy
 from sfumato.policy.policy import Policy
 from sfumato.releases import certificate as manifest
 from sfumato.releases.certificate import CERTIFICATE, examine
@@ -52,7 +52,6 @@ from sfumato.table.source import AnyTable
 from sfumato.verify.file import file_texts
 from sfumato.workflows.audit import audit
 from sfumato.workflows.compare import compare
-from sfumato.workflows.judgement import view_policy
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
