@@ -36,8 +36,9 @@ def test_the_note_says_what_the_plan_keeps():
 def test_a_promise_that_costs_most_detail_waits_for_a_person():
     rare = ["yes" if i == 7 else "no" for i in range(ROWS)]
     policy = sf.declare(people(hiv=rare, disease=["flu", "cold", "measles"] * (ROWS // 3)))
-    assert [p.sensitive for p in policy.promises if p.sensitive] == [("disease",)]
-    assert list(policy.confirm) == ["hiv"] and "no diversity is promised" in policy.confirm["hiv"]
+    bound, diversity = (promise for promise in policy.promises if promise.sensitive)
+    assert (bound.name, bound.values, diversity.sensitive) == ("confidence-bounding", ("yes",), ("disease",))
+    assert list(policy.confirm) == ["hiv"] and "would harm, which is a guess" in policy.confirm["hiv"]
     assert policy.columns["hiv"].role.value == "sensitive"
     assert all(
         verdict.holds

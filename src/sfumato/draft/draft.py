@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -138,6 +139,53 @@ def _diversity_promises(columns: dict[str, ColumnRule], survey: TableEvidence) -
     secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
     several = (name for name in secret if _different(survey.columns[name]) > 1)
     return Promises(tuple(make("l-diversity", {"of": name, "l": 2}) for name in several))
+
+
+def harmful_values(name: str, column: ColumnEvidence) -> dict[str, Fraction]:
+    """Returns the values of a sensitive column that harm whoever is known to have them, with their shares.
+
+    That is a guess, for a person to confirm: what is no word of being well or of having none of it, or
+    nothing but these under a header of what is good to have (*vaccinated: no*); else what is rare beside a
+    value that most have. `{}` where nothing tells, or too many values would have to be named. One spelling
+    stands for all.
+    """
+    shares: dict[str, Fraction] = {}
+    spelled: dict[str, str] = {}
+    for text, count in zip(column.values, column.counts.tolist(), strict=False):
+        value = meaning(text)
+        if text is not None and value is not None:
+            shares[value] = shares.get(value, Fraction(0)) + count
+            spelled.setdefault(value, text)
+    known, harmless = sum(shares.values()), {v for v in shares if _CODE.sub("", v) in HARMLESS}
+    if not column.complete or not 1 < len(shares) <= MOST_HARMFUL:
+        return {}
+    harmful = {value for value in shares if value not in harmless}
+    if words(name) & GOOD_TO_HAVE and harmless:
+        harmful = harmless
+    elif not harmless or not harmful:
+        common = max(shares, key=lambda value: (shares[value], value))
+        harmful = {value for value in shares if value != common} if 2 * shares[common] >= known else set()
+    return {spelled[value]: shares[value] / known for value in shares if value in harmful}
+
+
+_CODE = re.compile(r"^[0-9]{1,2}(?=[^\W\d])")
+"""The number of an answer, where separators are folded: `0no`."""
+MOST_HARMFUL = 50
+"""With more values none are named: a policy would be a list of them."""
+_HARMLESS = """
+    0 no n non nein nee nej não nao ne false faux falsch falso never nie jamais nunca mai normal negative
+    negativ neg healthy gesund sain sano well absent notpresent notmentioned unchecked notselected
+    nodisability keine aucun aucune ninguno ninguna nessuno nessuna
+"""
+HARMLESS = frozenset(_HARMLESS.split())
+"""Words, as spellings are folded, of people who have nothing that would harm them; not their opposites."""
+_GOOD_TO_HAVE = """
+    vaccinated vaccination immunized immunised employed employment working job insured insurance citizen
+    literate legal registered housed geimpft impfung beschäftigt beschaeftigt berufstätig versichert vacciné
+    vaccine employé assuré vacunado empleado asegurado vaccinato occupato assicurato consent adherent
+"""
+GOOD_TO_HAVE = frozenset(_GOOD_TO_HAVE.split())
+"""Words of headers under which `no` is what harms."""
 
 
 def _different(column: ColumnEvidence) -> int:

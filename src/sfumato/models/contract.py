@@ -361,6 +361,11 @@ class Promise(InPlainWords, ABC):
         return 0
 
     @property
+    def protects(self) -> bool:
+        """Whether it bounds anything at all with these parameters: every share is at most 1."""
+        return True
+
+    @property
     def by_size(self) -> bool:
         """Whether it asks for `least_people` and for nothing else."""
         return False

@@ -202,6 +202,19 @@ class PolicyContent:
         return self.columns.get(name) or next(parts, None)
 
     @property
+    def not_protected(self) -> dict[str, tuple[str, ...]]:
+        """The sensitive columns of which promises protect no value, or some alone: these values."""
+        about = {
+            name: [p for p in self.promises if name in p.sensitive and p.protects] for name in self.columns
+        }
+        partly = {
+            name: tuple(value for p in promises for value in getattr(p, "values", None) or ())
+            for name, promises in about.items()
+            if all(getattr(promise, "values", None) for promise in promises)
+        }
+        return {n: values for n, values in partly.items() if self.columns[n].role is Role.SENSITIVE}
+
+    @property
     def published(self) -> tuple[str, ...]:
         """The columns that are published, in the order of the policy."""
         return tuple(name for name, rule in self.columns.items() if rule.role is not Role.IDENTIFIER)

@@ -55,6 +55,7 @@ from sfumato.system.presentation.cards import (
     Printable,
     format_number,
     json_ready,
+    not_protected_lines,
     pluralize,
     verdict_document,
     verdict_lines,
@@ -62,6 +63,7 @@ from sfumato.system.presentation.cards import (
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.system.verdict import Verdict
 from sfumato.table.arrays import written
+from sfumato.table.classes import Classes
 from sfumato.table.cut import Cut
 from sfumato.table.microdata import Counts, Microdata, Role
 from sfumato.table.recoding import SUPPRESSED, Recoding, classes_under
@@ -563,6 +565,14 @@ class Plan(Printable):
             )
         return planned_rows(source, list(self.policy.columns), people.base, people.mark, progress=progress)
 
+    @property
+    def not_protected(self) -> dict[str, int]:
+        """The sensitive columns with values that no promise protects, and for how many people one of these
+        is certain as planned. The data have to be at hand for that: an owner's figures."""
+        values = self.policy.not_protected
+        classes = Classes.of(self.recoding.table, self.recoding.class_of, sensitive=list(values))
+        return {name: classes.histograms[name].certain_for(values[name]) for name in values}
+
     def as_dict(self) -> JsonObject:
         """Returns JSON, under the names of the attributes; `cuts` lists the labels that are published."""
         published: JsonObject | None = None
@@ -587,6 +597,7 @@ class Plan(Printable):
             **({} if self.reference is None else {"reference": self.reference.names}),
             **({} if self.people is None else {"people": self.people.as_dict()}),
             "outlook": self.outlook.as_dict(),
+            "not_protected": self.not_protected,
             **self._comparison_document(),
         }
 
@@ -617,7 +628,8 @@ class Plan(Printable):
             *(() if self.reference is None else self.reference.lines()),
             self.outlook.line,
         )
-        lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
+        unprotected = not_protected_lines(self.policy.not_protected, self.not_protected)
+        lines = [*unprotected, *verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self._searched}", lines, notes)
 
     def comparison(self) -> Card:

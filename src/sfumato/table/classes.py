@@ -97,6 +97,14 @@ class Histogram:
         picked = known.values[chosen], known.counts[chosen]
         return Histogram(self.taxonomy, places[known.start], *picked, known.overall, known.outside)
 
+    def certain_for(self, protected: tuple[str, ...]) -> int:
+        """For how many people a value is certain, other than the protected ones, if it is known that they
+        have any: everybody who has one in their class has that."""
+        known = self.by_meaning(missing=False)
+        single = known.start[:-1][np.diff(known.start) == 1]
+        others = ~leaves_meaning(self.taxonomy, protected)[known.values[single]]
+        return int(known.counts[single][others].sum())
+
     def of_class(self, index: int) -> dict[int, int]:
         """Leaf rank -> count, of one class."""
         span = slice(int(self.start[index]), int(self.start[index + 1]))

@@ -9,11 +9,12 @@ from os import PathLike
 
 from sfumato.discovery.identifiers import findings
 from sfumato.draft.doctor import Diagnosis, Severity, several_rows
-from sfumato.draft.draft import draft
+from sfumato.draft.draft import draft, harmful_values
 from sfumato.draft.evidence import ColumnFinding, TableEvidence, empty_texts
 from sfumato.draft.roles import without_undecided
 from sfumato.inputs import Warn, check_header, count_table, declared_form, open_table
 from sfumato.models.contract import Promise, Promises
+from sfumato.models.registry import make
 from sfumato.policy.compatibility import searches_of
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
@@ -109,8 +110,9 @@ def tried(
 
     A table that no draft can be followed on, because it is about too few people, gets one that says so.
     A promise of diversity that cannot be kept, or that costs most of the detail because nearly everybody has
-    the same value, is given up: its column then waits for confirmation, as do columns of which nothing is
-    known where they cost much as quasi-identifiers. Where most is lost all the same,
+    the same value, gives way to one about the values that harm, and is given up where that costs as much: its
+    column then waits for confirmation, as do columns of which nothing is known where they cost much as
+    quasi-identifiers. Where most is lost all the same,
     columns are proposed to be left out.
     """
     planned: list[Trial] = []
@@ -183,7 +185,11 @@ def _decided(policy: Policy, plan: Callable[[Policy], Trial]) -> Policy:
 
 
 def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:
-    """Returns the trial with as many promises of diversity as leave the table useful, and can be kept."""
+    """Returns the trial with as much promised of sensitive columns as leaves the table useful.
+
+    What is promised is weakened step by step: of one column after the other, the most one-sided first, the
+    values that harm are protected instead of all, then more loosely, then none.
+    """
     diverse = sorted((p for p in policy.promises.stated if p.sensitive), key=lambda p: -_commonest(p, survey))
     try:
         whole = plan(policy)
@@ -193,22 +199,64 @@ def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[
         whole = None
     if whole is not None and (whole.lost.share <= LOST_SHARE or not diverse):
         return whole
-    least = plan(_without(policy, diverse, survey))
+    steps = _weakening(diverse, survey)
+    least = plan(_weakened(policy, steps, survey))
     if whole is not None and whole.lost.share - least.lost.share < NOTABLE_GAIN:
         return whole
     wanted = max(LOST_SHARE, least.lost.share + NOTABLE_GAIN)
-    best, low, high = least, 0, len(diverse)
+    best, low, high = least, 0, len(steps)
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            trial = plan(_without(policy, diverse[:middle], survey))
+            trial = plan(_weakened(policy, steps[:middle], survey))
         except SfumatoError:
             trial = None
         if trial is not None and trial.lost.share <= wanted:
             best, high = trial, middle
         else:
             low = middle
-    return best
+    return _with_certainty(best)
+
+
+Step = tuple[Promise, Promise | None]
+"""A promise about a sensitive column, and what is promised instead of it; `None`: nothing."""
+BOUNDS = (Fraction(1, 2), Fraction(2, 3), Fraction(3, 4))
+"""Shares of a group that a value may have at most: the first that is no less than twice its share of all."""
+LOOSE_BOUND = Fraction(9, 10)
+
+
+def _weakening(diverse: Sequence[Promise], survey: TableEvidence) -> list[Step]:
+    """Returns the steps from promises of diversity to none, in the order in which they are taken."""
+    named = {promise: _of_harmful_values(promise, survey) for promise in diverse}
+    steps: list[Step] = [(promise, bounds[0]) for promise, bounds in named.items() if bounds]
+    steps += [(promise, bounds[-1]) for promise, bounds in named.items() if len(bounds) > 1]
+    return [*steps, *((promise, None) for promise in diverse)]
+
+
+def _of_harmful_values(promise: Promise, survey: TableEvidence) -> tuple[Promise, ...]:
+    """Returns promises about the values of a column that harm, the stricter one first; none where no value
+    does, or nearly everybody has it."""
+    (name,) = promise.sensitive
+    shares = harmful_values(name, survey.columns[name])
+    largest = max(shares.values(), default=Fraction(1))
+    bounds = [*[bound for bound in BOUNDS if bound >= 2 * largest][:1], LOOSE_BOUND]
+    return tuple(
+        make("confidence-bounding", {"of": name, "confidence": bound, "values": list(shares)})
+        for bound in bounds
+        if largest < bound
+    )
+
+
+def _with_certainty(trial: Trial) -> Trial:
+    """Returns a trial whose policy says of how many people a value that is not protected is certain."""
+    certain = trial.plan.not_protected
+    confirm = {
+        name: f"{why}; as planned, one is certain for {pluralize(certain[name], 'person', 'people')}"
+        if name in certain
+        else why
+        for name, why in trial.policy.confirm.items()
+    }
+    return replace(trial, policy=replace(trial.policy, confirm=confirm))
 
 
 def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:
@@ -217,16 +265,22 @@ def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:
     return Fraction(int(column.counts.max(initial=0)), max(1, survey.rows))
 
 
-def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence) -> Policy:
-    """Returns the policy without these promises; their columns wait for confirmation."""
-    columns = [promise.sensitive[0] for promise in given_up]
-    promises = Promises(tuple(p for p in policy.promises.stated if p not in given_up))
+def _weakened(policy: Policy, steps: Sequence[Step], survey: TableEvidence) -> Policy:
+    """Returns the policy after these steps; columns that lose protection wait for confirmation."""
+    instead = dict(steps)
+    wanted = (instead.get(promise, promise) for promise in policy.promises.stated)
+    promises = Promises(tuple(promise for promise in wanted if promise is not None))
     waiting = {}
-    for promise, name in zip(given_up, columns, strict=True):
-        share = f"{float(_commonest(promise, survey)):.0%}"
+    for promise, weaker in instead.items():
+        name, share = promise.sensitive[0], f"{float(_commonest(promise, survey)):.0%}"
+        what = "no value of it is protected"
+        if weaker is not None:
+            count = len(getattr(weaker, "values", ()))
+            what = f"protected {'is' if count == 1 else 'are'} {pluralize(count, 'value')} that would harm"
+            what += ", which is a guess (values), and no other"
         waiting[name] = (
-            f"{policy.columns[name].reason}; published unchanged, and no diversity is promised: {share} of"
-            " the rows have one value, and groups with two would cost most detail"
+            f"{policy.columns[name].reason}; published unchanged, and {what}: {share} of the rows have one"
+            " value, and groups with two would cost most detail"
         )
     order = [name for name in policy.columns if name in policy.confirm or name in waiting]
     confirm = {name: waiting.get(name) or policy.confirm[name] for name in order}

@@ -81,6 +81,10 @@ class ConfidenceBounding(ValuePromise, ClassPromise):
     )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
 
+    @property
+    def protects(self) -> bool:
+        return self.confidence < 1
+
     def limits(self) -> tuple[Bound, ...]:
         return _limits(self.of, self.confidence, self.values)
 
@@ -142,6 +146,10 @@ class AlphaKAnonymity(ValuePromise, ClassPromise):
     def implied(self) -> tuple[Promise, ...]:
         """Both halves of it."""
         return make("k-anonymity", {"k": self.k}), ConfidenceBounding(self.of, self.alpha, self.values)
+
+    @property
+    def protects(self) -> bool:
+        return self.alpha < 1
 
     @property
     def least_people(self) -> int:

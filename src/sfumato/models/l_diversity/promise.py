@@ -50,6 +50,10 @@ class _LDiversity(ParametrizedPromise, ClassPromise, AdjustablePromise):
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
 
     @property
+    def protects(self) -> bool:
+        return self.l > 1
+
+    @property
     def least_values(self) -> int:
         """The values that a class has at least: none, where a share of some values alone is bounded."""
         return 0 if getattr(self, "values", None) else math.ceil(self.l)

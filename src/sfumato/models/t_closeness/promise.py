@@ -314,6 +314,10 @@ class TCloseness(ValuePromise, RelativePromise):
         return self.reference is None
 
     @property
+    def protects(self) -> bool:
+        return self.t < 1
+
+    @property
     def known_alone(self) -> bool:  # type: ignore[override]  # shares of some values are of those who have one
         return self.values is not None
 

@@ -12,7 +12,7 @@ from html import escape
 from itertools import groupby, zip_longest
 from typing import Any, Literal
 
-from sfumato.system.errors import UsageError
+from sfumato.system.errors import UsageError, short
 from sfumato.system.json_object import JsonObject
 from sfumato.system.verdict import WITHSTOOD, WITHSTOOD_IN_PART, Measure, Verdict
 
@@ -281,6 +281,27 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
             line.append(v.reason)
         lines.append(tuple(line))
     return lines
+
+
+def not_protected_lines(
+    columns: Mapping[str, Sequence[str]], people: Mapping[str, int] | None = None
+) -> list[tuple[str, ...]]:
+    """One line per sensitive column of which promises protect no values, or those alone that `columns` gives.
+
+    `people` says for how many one of the others is certain, where that is known.
+
+    >>> not_protected_lines({"income": (), "disability": ("yes",)}, {"income": 12, "disability": 1})
+    [('not protected: income', 'every value', 'certain for 12 people'), \
+('not protected: disability', 'all but 1 value', 'certain for 1 person')]
+    """
+    return [
+        (
+            f"not protected: {short(name)}",
+            f"all but {pluralize(len(values), 'value')}" if values else "every value",
+            *([f"certain for {pluralize(people[name], 'person', 'people')}"] if people is not None else []),
+        )
+        for name, values in columns.items()
+    ]
 
 
 # Results as JSON documents, nothing lost: fractions stay exact, as text.
