@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.models.contract import Cuts
 from sfumato.policy.recipients import RecipientRule
 from sfumato.recipients.marks import MarkedChain
-from sfumato.recipients.versions import AvailableVersions
+from sfumato.recipients.versions import AvailableVersions, ColumnClues
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import Card, format_number, json_ready, pluralize
 from sfumato.table.base import CLASS_NUMBER, GROUP
@@ -96,7 +96,9 @@ def least_tolerance_for(versions: AvailableVersions, count: int) -> Fraction | N
     rule = versions.rule
     for tolerance in (t for t in TOLERANCES if t > rule.tolerance):
         wider = replace(rule, tolerance=tolerance)
-        more = AvailableVersions(versions.patterns, wider, versions.metric, held=versions.held)
+        more = AvailableVersions(
+            versions.patterns, wider, versions.metric, held=versions.held, follows=versions.follows
+        )
         if more.most() >= count:
             return tolerance
     return None
@@ -171,9 +173,14 @@ def _named(size: int) -> str:
     return {1: "one other", 2: "any two"}.get(size, f"any {size}")
 
 
-def identifying_rows(recipient: str, version: Recoding, others: Sequence[Cuts]) -> IdentifyingRows:
+def identifying_rows(
+    recipient: str,
+    version: Recoding,
+    others: Sequence[Cuts],
+    follows: Mapping[str, Collection[str]] | None = None,
+) -> IdentifyingRows:
     """Counts the rows of a version after which its holder is identified, beside what others hold."""
-    weights, shared = _told_cells(version, others)
+    weights, shared = _told_cells(version, others, ColumnClues(version.table, follows or {}))
     rows, by_size = int(weights.sum()), dict[int, int | None]()
     for size in range(1, min(LARGEST_COALITION, len(others)) + 1):
         if comb(len(others), size) > MOST_COALITIONS:
@@ -186,7 +193,9 @@ def identifying_rows(recipient: str, version: Recoding, others: Sequence[Cuts]) 
     return IdentifyingRows(recipient, rows, by_size)
 
 
-def _told_cells(version: Recoding, others: Sequence[Cuts]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _told_cells(
+    version: Recoding, others: Sequence[Cuts], clues: ColumnClues
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Returns kinds of published rows, each with how many there are, and by whom which cells may be known.
 
     Entry [u, j, i] says whether a cell of column j in a row of kind i may come from u.
@@ -198,7 +207,10 @@ def _told_cells(version: Recoding, others: Sequence[Cuts]) -> tuple[NDArray[np.i
         for column in table.keys:
             codes, depth = table.codes(column.name)[published], column.taxonomy.depth
             own, theirs = cuts[column.name].node_of[codes], cuts_of_other[column.name].node_of[codes]
-            lines.append(depth[theirs] >= depth[own])
+            known = depth[theirs]
+            for level in clues.levels_told(column.name, cuts_of_other):
+                known = np.maximum(known, depth[column.taxonomy.levels[level, codes]])
+            lines.append(known >= depth[own])
     counts = table.counts[published].astype(np.int64)
     if not lines:
         return counts, np.zeros((0, len(table.keys), len(counts)), bool)

@@ -147,10 +147,16 @@ def mark_rule(policy: Policy, table: Microdata) -> MarkRule:
 
     asked = policy.recipients or RecipientRule.usual(By.MARKS)
     together = {name for group in policy.protect.together for name in group}
-    follows = {name: set(others) for name, others in policy.follows.items()}
-    for name, others in dependencies(table).items():
-        follows.setdefault(name, set()).update(others)
-    return MarkRule(asked.tolerance, asked.collusion, follows, together)
+    return MarkRule(asked.tolerance, asked.collusion, follows_of(policy, table), together)
+
+
+def follows_of(policy: Policy, table: Microdata) -> dict[str, tuple[str, ...]]:
+    """Returns for quasi-identifiers by which others they can be told: as a policy says, and as rows show."""
+    found = dependencies(table)
+    names = dict.fromkeys((*policy.follows, *found))
+    return {
+        name: tuple(dict.fromkeys((*policy.follows.get(name, ()), *found.get(name, ())))) for name in names
+    }
 
 
 MOST_COMPARED = 50_000

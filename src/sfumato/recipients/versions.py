@@ -6,7 +6,7 @@ no few members build another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,9 +14,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.draft.functional_dependencies import FEWEST_TOLD, is_telling, told_rows
 from sfumato.models.contract import CrossReleasePromise, Cuts, Promises
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
+from sfumato.recipients.marks import MOST_COMPARED
 from sfumato.recipients.pattern_quality import best_class, largest_antichain
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.search.plan import aim_of, key_promises, limits_of
@@ -67,19 +69,35 @@ def covers(truth: Truth, size: int) -> bool:
 
 
 class ShownDetail:
-    """The detail in which versions of one table show the values that occur in its key columns."""
+    """The detail in which versions of one table show the values that occur in its key columns.
 
-    def __init__(self, table: Microdata) -> None:
+    `follows` names for a column those that tell it: what the rest of a row gives away counts as shown.
+    """
+
+    def __init__(self, table: Microdata, follows: Mapping[str, Collection[str]] | None = None) -> None:
         self._keys = table.keys
         self._here = [np.unique(table.codes(c.name)) for c in table.keys]
+        self._clues = ColumnClues(table, follows or {})
 
     def detail(self, cuts: Cuts) -> Detail:
         """Returns one number per value of every key column: the depth of its node."""
-        parts = [
-            c.taxonomy.depth[cuts[c.name].node_of[here]]
-            for c, here in zip(self._keys, self._here, strict=True)
-        ]
+        parts = []
+        for c, here in zip(self._keys, self._here, strict=True):
+            depth = c.taxonomy.depth[cuts[c.name].node_of[here]]
+            for level in self._clues.levels_told(c.name, cuts):
+                depth = np.maximum(depth, c.taxonomy.depth[c.taxonomy.levels[level, here]])
+            parts.append(depth)
         return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+
+    def levels_known(self, grid: NDArray[np.int16]) -> NDArray[np.int16]:
+        """Returns the levels of some patterns, one line per key column, each as fine as its row tells it."""
+        known, names = grid.copy(), [c.name for c in self._keys]
+        for j, name in enumerate(names):
+            for clue in self._clues.follows[name]:
+                i = names.index(clue)
+                told = [self._clues.level_told(name, clue, level) for level in range(int(grid[i].max()) + 1)]
+                known[j] = np.minimum(known[j], np.array(told, np.int16)[grid[i]])
+        return known
 
     def details_of_levels(self) -> list[NDArray[np.int64]]:
         """Returns the same for every level of every column."""
@@ -98,6 +116,55 @@ class ShownDetail:
         """Whether a coalition can build a version."""
         details = np.array([self.detail(cuts) for cuts in coalition])
         return bool(np.all(details.max(axis=0) >= self.detail(version)))
+
+
+class ColumnClues:
+    """What cells of one key column tell of another one, in the rows of a table."""
+
+    def __init__(self, table: Microdata, follows: Mapping[str, Collection[str]]) -> None:
+        names = [column.name for column in table.keys]
+        self.follows = {name: [clue for clue in _clues_of(name, follows) if clue in names] for name in names}
+        clear = {name for name, clues in self.follows.items() if clues}
+        step = -(-table.distinct // MOST_COMPARED) or 1 if clear else 1
+        self._counts = np.minimum(table.counts[::step], FEWEST_TOLD)
+        self._columns = {column.name: column for column in table.keys}
+        used = clear | {clue for clues in self.follows.values() for clue in clues}
+        self._codes = {name: table.codes(name)[::step].astype(np.int64) for name in used}
+        self._told: dict[tuple[str, str, int], int] = {}
+
+    def levels_told(self, name: str, cuts: Cuts) -> list[int]:
+        """Returns to which level of a column each of its clues tells it, at some cuts."""
+        return [self._level(name, cuts[clue].node_of[self._codes[clue]]) for clue in self.follows[name]]
+
+    def level_told(self, name: str, clue: str, level: int) -> int:
+        """Returns the finest level of a column that another one tells, which is shown at a level."""
+        key = name, clue, level
+        if key not in self._told:
+            nodes = self._columns[clue].taxonomy.levels[level]
+            self._told[key] = self._level(name, nodes[self._codes[clue]])
+        return self._told[key]
+
+    def _level(self, name: str, cells: NDArray[np.integer]) -> int:
+        levels = self._columns[name].taxonomy.levels
+        clues = np.repeat(np.unique(cells, return_inverse=True)[1].ravel(), self._counts)
+        for level in range(len(levels) - 1):
+            nodes = np.repeat(levels[level][self._codes[name]].astype(np.int64), self._counts)
+            usual = int(np.bincount(nodes).max(initial=0))
+            if is_telling(told_rows(clues, nodes), usual, len(nodes)):
+                return level
+        return len(levels) - 1
+
+
+def _clues_of(name: str, follows: Mapping[str, Collection[str]]) -> list[str]:
+    """Returns by which columns one is told, also by way of others.
+
+    >>> _clues_of("region", {"region": ["town"], "town": ["zip", "region"]})
+    ['town', 'zip']
+    """
+    clues = list(follows.get(name, ()))
+    for clue in clues:
+        clues += [more for more in follows.get(clue, ()) if more not in clues and more != name]
+    return clues
 
 
 class FrameProofFamily:
@@ -186,9 +253,15 @@ class EarlierVersion:
 class Families:
     """Families of a table's patterns under a rule, beside the versions that are held."""
 
-    def __init__(self, patterns: Patterns, rule: RecipientRule, held: Sequence[EarlierVersion]) -> None:
+    def __init__(
+        self,
+        patterns: Patterns,
+        rule: RecipientRule,
+        held: Sequence[EarlierVersion],
+        follows: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
         self.patterns, self.rule, self.held = patterns, rule, tuple(held)
-        self.shown = ShownDetail(patterns.table)
+        self.shown = ShownDetail(patterns.table, follows)
         self._best_so_far: dict[bytes, Indices] = {}
 
     @property
@@ -295,9 +368,13 @@ class Families:
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """The detail of every pattern, one number per column."""
-        ranks = self.shown.detail_ranks()
-        grid = self.patterns.grid
+        ranks, grid = self.shown.detail_ranks(), self._grid
         return np.stack([r[grid[j]] for j, r in enumerate(ranks)], axis=1)
+
+    @cached_property
+    def _grid(self) -> NDArray[np.int16]:
+        """The level of every pattern, one line per key column, as fine as the rest of a row tells it."""
+        return self.shown.levels_known(self.patterns.grid)
 
     @cached_property
     def _held_details(self) -> list[Detail]:
@@ -315,7 +392,7 @@ class Families:
         truth = np.ones(len(indices), dtype=bool)
         for j, of_level in enumerate(levels):
             end = start + of_level.shape[1]
-            truth &= than(of_level, detail[start:end]).all(axis=1)[self.patterns.grid[j, indices]]
+            truth &= than(of_level, detail[start:end]).all(axis=1)[self._grid[j, indices]]
             start = end
         return truth
 
@@ -345,11 +422,17 @@ class AvailableVersions:
     """The versions of one table that can be handed out beside those that were handed out before."""
 
     def __init__(
-        self, patterns: Patterns, rule: RecipientRule, metric: str, *, held: Sequence[EarlierVersion] = ()
+        self,
+        patterns: Patterns,
+        rule: RecipientRule,
+        metric: str,
+        *,
+        held: Sequence[EarlierVersion] = (),
+        follows: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self.patterns, self.rule, self.metric = patterns, rule, metric
-        self.held = tuple(held)
-        self.families = Families(patterns, rule, held)
+        self.held, self.follows = tuple(held), follows
+        self.families = Families(patterns, rule, held, follows)
         self.shown = self.families.shown
 
     def most(self, tolerance: Fraction | None = None) -> int:

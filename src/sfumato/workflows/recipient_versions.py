@@ -23,6 +23,7 @@ from sfumato.recipients.capacity import (
     identifying_rows,
     least_tolerance_for,
 )
+from sfumato.recipients.marks import follows_of
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.recipients.versions import AvailableVersions, EarlierVersion, PlannedVersion
 from sfumato.releases.names import same_name
@@ -207,7 +208,7 @@ class RecipientVersions:
     def capacity(self) -> Capacity:
         """How many recipients can be served beside those who were."""
         before = self.held[: len(self._records)]
-        return capacity_of(AvailableVersions(self.patterns, self.rule, self.metric, held=before))
+        return capacity_of(self._versions(before))
 
     def assign(self, names: Sequence[str]) -> list[AssignedVersion]:
         """A version for each, in the order of the names; raises where somebody cannot have one."""
@@ -277,8 +278,14 @@ class RecipientVersions:
         """A place in the order of choice: by the policy, the chain and the name, not by who came first."""
         return sha256(f"{self.policy.digest}\0{self.chain}\0{name}".encode()).digest()
 
-    def _versions(self) -> AvailableVersions:
-        return AvailableVersions(self.patterns, self.rule, self.metric, held=self.held)
+    def _versions(self, held: Sequence[EarlierVersion] | None = None) -> AvailableVersions:
+        beside = self.held if held is None else held
+        return AvailableVersions(self.patterns, self.rule, self.metric, held=beside, follows=self._follows)
+
+    @cached_property
+    def _follows(self) -> dict[str, tuple[str, ...]]:
+        """The columns that others give away: what a row tells of them is no difference of versions."""
+        return follows_of(self.policy, self.table)
 
     def _several(self, count: int) -> list[PlannedVersion]:
         if not count:
@@ -327,6 +334,7 @@ class RecipientVersions:
                 version.recipient,
                 version.plan.recoding,
                 [earlier.cuts for earlier in self.held if earlier.recipient != version.recipient],
+                self._follows,
             )
             for version in assigned
         }
