@@ -1,18 +1,25 @@
 """Yuan's examples, with what the paper gets wrong about them."""
 
+import random
+import re
 from itertools import combinations
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from oracles.quasi_identifiers import is_quasi_identifier, minimal_sets, paper_loop
+import sfumato as sf
+from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets, paper_loop, random_table
 from papers.yuan_quasi_identifiers import cover_table, example_4_2, example_5_2
+from sfumato.cli.main import app
 from sfumato.discovery.quasi_identifiers.coded import Coded, Reading
 from sfumato.discovery.quasi_identifiers.descent import descend
 from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.discovery.quasi_identifiers.measures import k_test, measure
-from sfumato.discovery.quasi_identifiers.minimum import minimum
+from sfumato.discovery.quasi_identifiers.minimum import SearchMethod, minimum, search_by
+from sfumato.system.errors import UsageError
 
 DISTINCT = Reading.of(k=2, mode="distinct")
 ALL = Reading.of(k=2, mode="all")
@@ -56,6 +63,35 @@ def test_example_5_2_the_algorithm_returns_b_c_and_not_a_b_c():
     ]
     assert paper_loop(example_5_2(), DISTINCT) == (("b", "c"), 7)
     assert is_quasi_identifier(example_5_2(), ("b", "c"), DISTINCT)
+
+
+def test_algorithm_5_1_in_column_order_by_public_words(tmp_path):
+    people = pl.DataFrame({name: list(map(str, cells)) for name, cells in example_5_2().items()})
+    scan = sf.discover(people, k=2, mode="distinct", method="descend", orders=0)
+    told = [(", ".join(step.remaining), step.holds) for step in scan.steps]
+    tests = [("a, b, c, d", True), ("a, b, c", True), ("a, b", False), ("a, c", False), ("b, c", True)]
+    assert told == tests and scan.minimal == [("b", "c")] and not scan.complete
+    people.write_csv(tmp_path / "table.csv")
+    words = ["discover", str(tmp_path / "table.csv"), "--header", "--k", "2", "--mode", "distinct"]
+    shown = CliRunner().invoke(app, [*words, "--method", "descend", "--orders", "0"]).stdout
+    assert re.findall(r"without (\w) +(.+?)  +(still one|needed)", shown) == [
+        (step.without, ", ".join(step.remaining), "still one" if step.holds else "needed")
+        for step in scan.steps
+    ]
+    steps = [{"columns": columns.split(", "), "holds": holds} for columns, holds in tests]
+    assert scan.as_dict()["steps"] == steps
+    with pytest.raises(UsageError, match="no deadline"):
+        sf.discover(people, k=2, mode="distinct", method="descend", orders=0, deadline=1)
+
+
+@given(st.integers(0, 10**9), st.sampled_from([{"mode": "distinct"}, {"mode": "all"}, {"mode": "any"}]))
+def test_algorithm_5_1_ends_where_the_papers_loop_ends(seed, words):
+    table = random_table(random.Random(seed))
+    reading = Reading.of(k=2, **words)
+    answer = search_by(SearchMethod(name="descend", orders=0), coded(table), reading)
+    columns = paper_loop(table, reading)[0] if is_quasi_identifier(table, tuple(table), reading) else None
+    assert answer.smallest.columns == columns
+    assert all(is_quasi_identifier(table, s.remaining, reading) == s.holds for s in answer.steps)
 
 
 def test_example_5_2_has_five_minimum_sets_so_a_minimum_is_not_unique():

@@ -41,12 +41,17 @@ MethodOption = Annotated[
     str,
     option(
         "--method",
-        "exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders; "
+        "exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders of leaving columns out; "
         "sample: keys from a sample of rows, measured on all.",
     ),
 ]
 Budget = Annotated[int | None, valued("--budget", "STEPS", "For exact: stop after so many steps.", least=1)]
-Orders = Annotated[int, option("--orders", "For --method descend: so many random orders.", least=1)]
+Orders = Annotated[
+    int,
+    option(
+        "--orders", "For --method descend: so many random orders; 0: columns as they stand, step by step.", least=0
+    ),
+]
 Seed = Annotated[int, option("--seed", "For --method descend and sample: what chance starts from.")]
 Epsilon = Annotated[
     float, option("--epsilon", "For --method sample: the share of pairs of rows that a set may leave alike.")

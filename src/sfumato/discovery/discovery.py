@@ -22,6 +22,7 @@ from sfumato.discovery.quasi_identifiers.coded import (
     Reading,
     check_names,
 )
+from sfumato.discovery.quasi_identifiers.descent import DescentStep
 from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
 from sfumato.discovery.quasi_identifiers.measures import Measures, Partition, k_test, measure
 from sfumato.discovery.quasi_identifiers.minimum import SearchMethod, Smallest, search_by
@@ -200,6 +201,8 @@ class Discovery(Printable):
     method: str = field(default="exact", kw_only=True)
     assurance: str = field(default="", repr=False, kw_only=True)
     """What the method vouches for, where not all minimal sets are listed."""
+    steps: tuple[DescentStep, ...] = field(default=(), repr=False, kw_only=True)
+    """The tests of "descend" in one order, first to last: which columns remained, and whether they suffice."""
     limits: Limits | None = field(default=None, repr=False, kw_only=True)
     """What the search was held to; under a deadline also how long sets may be measured."""
     risk_in_time: bool = field(default=True, repr=False, kw_only=True)
@@ -407,7 +410,7 @@ class Discovery(Printable):
 
     def card(self) -> Card:
         """The discovery in a few lines: the whole table, the smallest set, sets, identifiers and risk."""
-        lines = [*_answers(self), (), *_sets(self), (), *_identifiers(self), (), *_risk(self)]
+        lines = [*_answers(self), (), *_steps(self), (), *_sets(self), (), *_identifiers(self), (), *_risk(self)]
         target = f"at least {format_number(self.t)} of {pluralize(self.found.terms.rows, 'row')} exposed"
         return Card(f"quasi-identifiers, k = {self.k}, reading {self.reading}: {target}", lines, _notes(self))
 
@@ -432,6 +435,7 @@ class Discovery(Printable):
             "complete_to": self.complete_to,
             "method": self.method,
             "assurance": self.assurance,
+            "steps": [{"columns": list(step.remaining), "holds": step.holds} for step in self.steps],
             "minima": [list(columns) for columns in self.minima],
             "all_minima": self.all_minima,
             "minimum": None if self.minimum is None else list(self.minimum),
@@ -513,6 +517,15 @@ def _answers(scan: Discovery) -> Lines:
     lines += [("  just as small", _named(columns)) for columns in further]
     more = len(scan.minima) - 1 - len(further)
     return [*lines, (f"  and {format_number(more)} more",)] if more else lines
+
+
+def _steps(scan: Discovery) -> Lines:
+    tests = [
+        (f"without {step.without}", _named(step.remaining), "still one" if step.holds else "needed")
+        for step in scan.steps[:MOST_SHOWN]
+    ]
+    more = len(scan.steps) - len(tests)
+    return [*tests, (f"and {pluralize(more, 'test')} more",)] if more else tests
 
 
 def _sets(scan: Discovery) -> Lines:
@@ -717,6 +730,7 @@ def scan(
         survey=survey,
         method=chosen.name,
         assurance=answer.assurance,
+        steps=answer.steps,
         sample_of=source.sample_of if isinstance(source, CanSample) else None,
     )
 

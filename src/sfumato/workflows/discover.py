@@ -57,7 +57,8 @@ def discover(
             best of random orders) or "sample" (keys of a sample of rows, then measured on all rows).
         budget: the counted steps after which the search ends; by default they depend on the size of the table
             alone.
-        orders: the number of random orders of "descend".
+        orders: the number of random orders of "descend"; 0 leaves columns out as they stand, the last first,
+            and tells each step.
         seed: chooses the orders or the sample.
         epsilon: the share of pairs of records that a set of "sample" may leave alike.
         delta: the chance that it leaves more of them alike.

@@ -23,6 +23,8 @@ from sfumato.discovery.quasi_identifiers.coded import (
 )
 from sfumato.discovery.quasi_identifiers.descent import (
     BestOfOrders,
+    Descent,
+    DescentStep,
     GreedyCover,
     best_of_orders,
     descend,
@@ -400,6 +402,7 @@ def minimal_by_sample(
 # | `exact` | all minimal sets, and the smallest | what is proved; how far the list has no gap |
 # | `greedy` | one minimal set, by greedy cover | by which factor it can be larger than the smallest |
 # | `descend` | one minimal set, the best of some random orders | the chance that a smallest set was hit |
+# | `descend`, 0 orders | one minimal set, columns left out as they stand | every test |
 # | `sample` | keys of a sample of the rows, measured on all of them | (ε, δ) of the sample |
 
 MethodName = Literal["exact", "greedy", "descend", "sample"]
@@ -409,8 +412,8 @@ MethodName = Literal["exact", "greedy", "descend", "sample"]
 class SearchMethod:
     """A way to search, with what bounds it and what is random about it.
 
-    `budget` counts steps; `None` is the usual one for the size of the table. `orders` is for `descend`,
-    `epsilon` and `delta` are for `sample`, `seed` is for both.
+    `budget` counts steps; `None` is the usual one for the size of the table. `orders` is for `descend` (0: the
+    columns as they stand, each step told), `epsilon` and `delta` are for `sample`, `seed` is for both.
     """
 
     name: str = "exact"
@@ -426,11 +429,15 @@ class SearchMethod:
     def __post_init__(self) -> None:
         if self.name not in get_args(MethodName):
             raise UsageError("unknown method", remedy='Use "exact", "greedy", "descend" or "sample".')
+        if self.orders < 0:
+            raise UsageError("there are no fewer than 0 orders", remedy="0 takes the columns as they stand.")
         if self.max_size is not None and self.name in ("greedy", "descend"):
             raise UsageError(
                 f"the method `{self.name}` looks for one set, of whatever size",
                 remedy="Leave the largest size out, or use the method `exact`.",
             )
+        if self.deadline is not None and self.name == "descend" and self.orders == 0:
+            raise UsageError("one order tests every column once, and has no deadline", remedy="Leave it out.")
         if self.deadline is not None and self.name == "greedy":
             raise UsageError(
                 "the method `greedy` tries every column once for each that it takes, and has no deadline",
@@ -444,11 +451,12 @@ class SearchMethod:
 
 @dataclass(frozen=True)
 class MethodAnswer:
-    """The sets found, the smallest of them, and in a sentence what the method vouches for."""
+    """The sets found, the smallest of them, in a sentence what the method vouches for, and tests one by one."""
 
     found: MinimalSets
     smallest: Smallest
     assurance: str
+    steps: tuple[DescentStep, ...] = ()
 
 
 def search_by(
@@ -469,6 +477,8 @@ def search_by(
     if method.name == "greedy":
         return _by_cover(greedy_cover(table, reading, progress=progress), table)
     if method.name == "descend":
+        if method.orders == 0:
+            return _by_order(descend(table, reading, progress=progress), table)
         until = Limits(deadline=limits.remaining)
         tried = best_of_orders(
             table, reading, orders=method.orders, seed=method.seed, progress=progress, limits=until
@@ -489,7 +499,7 @@ def _gap(sets: MinimalSets) -> str:
     return f"none of at most {columns} is missing; larger ones may be"
 
 
-def _one_set(source: GreedyCover | BestOfOrders, table: Coded) -> MinimalSets:
+def _one_set(source: GreedyCover | BestOfOrders | Descent, table: Coded) -> MinimalSets:
     sets = listed([] if source.columns is None else [source.columns], table.names)
     settled = bool(source.reason)
     return MinimalSets(source.terms, sets, settled, reason=source.reason, duplicates=source.duplicates)
@@ -516,6 +526,16 @@ def _by_orders(tried: BestOfOrders, table: Coded) -> MethodAnswer:
         chance = _decimal(tried.chance(size - 1), down=True)
         sentence += f"; a given set of {size - 1} would have been met with a chance of at least {chance}"
     return MethodAnswer(sets, smallest, sentence)
+
+
+def _by_order(one: Descent, table: Coded) -> MethodAnswer:
+    sets = _one_set(one, table)
+    if sets.complete:
+        return MethodAnswer(sets, Smallest(tuple(sets.sets), 0, True, True), "", one.steps)
+    smallest = Smallest(tuple(sets.sets), 1, len(one.columns or ()) == 1, False)
+    sentence = f"descend: columns left out as they stand, last first, in {len(one.steps)} tests; "
+    sentence += "no column of the set can be left out, smaller sets may exist"
+    return MethodAnswer(sets, smallest, sentence, one.steps)
 
 
 def _by_sample(method: SearchMethod, table: Coded, reading: Reading, progress: Progress) -> MethodAnswer:
