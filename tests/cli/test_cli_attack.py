@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -193,3 +194,47 @@ def test_any_call_that_lacks_an_argument_is_answered_by_a_whole_one(sfumato):
     said = sfumato("protect")
     assert said.code == 2 and "DATA: A file of rows" in said.err
     assert "sfumato protect patients.csv --policy policy.yaml -o safe.csv" in said.err
+
+
+PATIENTS = pl.DataFrame(
+    [("F", "190K", "Flu"), ("F", "160K", "AIDS"), ("F", "50K", "E.Coli"), ("F", "40K", "E.Coli")]
+    + [("M", "190K", "AIDS"), ("M", "160K", "AIDS"), ("M", "50K", "TB"), ("M", "40K", "TB")]
+    + [("M", "50K", "E.Coli"), ("M", "40K", "E.Coli")],
+    schema=["sex", "income", "disease"],
+    orient="row",
+)
+INCOMES = {"tree": {"High": ["190K", "160K"], "Low": ["50K", "40K"]}}
+FREE = {
+    "sex": {"role": "free"},
+    "income": {"role": "free", "taxonomy": INCOMES, "sensitive": ["*"], "observable": {"leaf": 0, "boost": 1}},
+    "disease": {
+        "role": "free",
+        "taxonomy": {"tree": {"Viral": ["Flu", "AIDS"], "Bacterial": ["E.Coli", "TB"]}},
+        "sensitive": ["AIDS", "TB"],
+    },
+}
+
+
+@pytest.mark.parametrize("published_only", [False, True])
+def test_every_breach_of_a_freeform_promise_is_listed_on_the_command_line(sfumato, tmp_path, published_only):
+    """BR(T*) and Definition 3.3, as in Python: the same attacks in the same order, values where asked for."""
+    PATIENTS.write_csv(tmp_path / "t.csv")
+    policy = {"columns": FREE, "promises": [{"freeform": {"threat": "1/4"}}]}
+    (tmp_path / "p.yaml").write_text(json.dumps(policy), encoding="utf-8")
+    call = ["attack", "freeform", str(tmp_path / "t.csv"), "-p", str(tmp_path / "p.yaml")]
+    narrow = ["--published-only"] if published_only else []
+    for every in (False, True):
+        words = [*call, *narrow, *(["--every"] if every else [])]
+        found = sf.attack.freeform(PATIENTS, policy, every=every, extended=not published_only)
+        said = sfumato(*words, "--show-values")
+        assert said.code == 1 and "190K" not in said.out
+        if every or published_only:
+            assert said.err.splitlines() == [finding.in_full for finding in found]
+            told = sfumato(*words, "--json").document
+            assert [f["sentence"] for f in told["findings"]] == [f.sentence for f in found]
+            assert told["complete"] is True
+    short = sfumato(*call, "--every", "--limit", "2")
+    assert "2 are listed, and there may be more" in short.err and short.out.count("BREACH") == 2
+    for wrong in (["--limit", "2"], ["--every", str(tmp_path / "t.csv")]):
+        assert sfumato(*call, *wrong).code == 2
+    assert sfumato("attack", "linkage", *call[2:], "--every").code == 2

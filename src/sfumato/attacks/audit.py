@@ -353,7 +353,7 @@ class Audit(Printable):
             "rows": self.rows,
             "columns": list(self.columns),
             "verdicts": [verdict_document(v) for v in self.verdicts],
-            "findings": [_finding(f) for f in self.findings],
+            "findings": [finding_fields(f) for f in self.findings],
             "objections": [json_ready(o) for o in self.objections],
             "failed": list(self.failed),
             "not_tried": dict(self.not_tried),
@@ -501,7 +501,7 @@ def _of(attacks: Sequence[str], why: str) -> str:
     return why if len(attacks) == 1 else why.replace("it needs", "they need", 1)
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_fields(finding: Finding) -> dict[str, Any]:
     """Without the values; the decimals of its own fractions and of those among the details stand beside."""
     written: dict[str, Any] = json_ready(finding)
     own = {f.name: getattr(finding, f.name) for f in fields(finding) if f.repr}

@@ -32,10 +32,14 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.terminal import FAILED, document, print_note, print_or_json, print_result, progress_bar, warn
 from sfumato.system.errors import BadData, UsageError
+from sfumato.system.presentation.cards import Card, format_number, pluralize
 from sfumato.table.data_file import NO_FORM, SourceForm
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sfumato.attacks.audit import Audit
+    from sfumato.models.freeform.attack import FreeformFinding
     from sfumato.system.memory import Memory
 
 
@@ -59,6 +63,11 @@ Steps = Annotated[
     valued("--steps", "N", "How many tables are tried at most (20000)."),
 ]
 Seed = Annotated[int, valued("--seed", "N", "Fixes what is drawn at random.")]
+Every = Annotated[bool, option("--every", "For freeform: list every breach, the most general first.")]
+PublishedOnly = Annotated[
+    bool, option("--published-only", "For freeform: only values that are published are inferred.")
+]
+Limit = Annotated[int | None, valued("--limit", "N", "With --every: list at most so many (100000).", least=1)]
 
 
 AttackName = Annotated[str, argument("NAME", "The adversary.", complete=complete_attack)]
@@ -104,6 +113,9 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     register: Register = None,
     steps: Steps = None,
     seed: Seed = 0,
+    every: Every = False,
+    published_only: PublishedOnly = False,
+    limit: Limit = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
     form: SourceForm = NO_FORM,
@@ -119,13 +131,24 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     Example:  sfumato attack correspondence q1.csv q2.csv --policy policy.yaml
     """
     from sfumato.attacks.audit import attack_card
+    from sfumato.models.freeform.attack import LIMIT
     from sfumato.workflows.attack import attack as attack_
 
     with progress_bar() as progress:
         tables = [table_read_by(engine, table, form) for table in data]
-        if len(tables) > 1 and (name in ("downcoding", "term-removal") or register is not None):
+        listed = every or published_only or limit is not None
+        if listed and (name != "freeform" or (limit is not None and not every)):
+            raise UsageError(
+                "--every and --published-only are for freeform, and --limit for --every", remedy="Leave it out."
+            )
+        one = listed or register is not None or name in ("downcoding", "term-removal")
+        if len(tables) > 1 and one:
             raise UsageError(f"{name} looks at one table", remedy="Give one file.")
-        if name == "downcoding":
+        if listed:
+            found = attack_.freeform(
+                tables[0], policy, every=every, extended=not published_only, limit=limit, progress=progress
+            )
+        elif name == "downcoding":
             audit = attack_.downcoding(tables[0], policy, steps=steps, progress=progress)
         elif name == "definetti":
             if register is None:
@@ -141,6 +164,10 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
             audit = attack_(
                 name, tables, policy, reference=reference, against=against, chain=chain, progress=progress
             )
+    if listed:
+        most = (limit or LIMIT) if every else None
+        say_inferences(found, most=most, as_json=as_json, show_values=show_values)
+        raise typer.Exit(int(any(finding.breach for finding in found)))
     if as_json:
         whole = audit.as_dict()
         fields = {key: whole[key] for key in ("findings", "failed", "beside")}
@@ -157,6 +184,26 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
         print_note("\n".join(values_of(audit.findings)))
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
+
+
+def say_inferences(
+    found: Sequence[FreeformFinding], *, most: int | None, as_json: bool, show_values: bool
+) -> None:
+    """Print freeform attacks in the order in which they were found, `most` at most; values where asked for."""
+    from sfumato.attacks.audit import finding_fields, finding_line
+
+    won = sum(finding.breach for finding in found)
+    if as_json:
+        fields = [finding_fields(finding) for finding in found]
+        whole = {"findings": fields, "complete": len(found) != most, "failed": [], "beside": None}
+        document({"fails": "attacks" if won else None, **whole})
+    else:
+        title = f"{pluralize(won, 'attack')} of {format_number(len(found))} succeeded"
+        print_result(Card(title, [finding_line(finding) for finding in found]))
+    if len(found) == most:
+        print_note(f"{format_number(most)} are listed, and there may be more: --limit says how many")
+    if show_values:
+        print_note("\n".join(finding.in_full for finding in found))
 
 
 def say_cracked(audit: Audit, name: str) -> None:
