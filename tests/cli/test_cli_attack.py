@@ -84,6 +84,7 @@ def test_files_of_releases_are_held_against_each_other(sfumato):
         "candidates": 4,
         "cracked": 1,
         "few": True,
+        "groups": [{"rows": 3, "cracked": 1}, {"rows": 2, "cracked": 0}],
     }
     assert cracked["classes"] == said.out.count(" ruled out for somebody who came with release ")
     assert sfumato("attack", "correspondence", "one.csv", *call[:1], *call[2:]).code == 0
@@ -197,16 +198,21 @@ def test_any_call_that_lacks_an_argument_is_answered_by_a_whole_one(sfumato):
 
 
 PATIENTS = pl.DataFrame(
-    [("F", "190K", "Flu"), ("F", "160K", "AIDS"), ("F", "50K", "E.Coli"), ("F", "40K", "E.Coli")]
-    + [("M", "190K", "AIDS"), ("M", "160K", "AIDS"), ("M", "50K", "TB"), ("M", "40K", "TB")]
-    + [("M", "50K", "E.Coli"), ("M", "40K", "E.Coli")],
-    schema=["sex", "income", "disease"],
-    orient="row",
+    {
+        "sex": ["F"] * 4 + ["M"] * 6,
+        "income": ["190K", "160K", "50K", "40K", "190K", "160K", "50K", "40K", "50K", "40K"],
+        "disease": ["Flu", "AIDS", "E.Coli", "E.Coli", "AIDS", "AIDS", "TB", "TB", "E.Coli", "E.Coli"],
+    }
 )
 INCOMES = {"tree": {"High": ["190K", "160K"], "Low": ["50K", "40K"]}}
 FREE = {
     "sex": {"role": "free"},
-    "income": {"role": "free", "taxonomy": INCOMES, "sensitive": ["*"], "observable": {"leaf": 0, "boost": 1}},
+    "income": {
+        "role": "free",
+        "taxonomy": INCOMES,
+        "sensitive": ["*"],
+        "observable": {"leaf": 0, "boost": 1},
+    },
     "disease": {
         "role": "free",
         "taxonomy": {"tree": {"Viral": ["Flu", "AIDS"], "Bacterial": ["E.Coli", "TB"]}},
@@ -238,3 +244,44 @@ def test_every_breach_of_a_freeform_promise_is_listed_on_the_command_line(sfumat
     for wrong in (["--limit", "2"], ["--every", str(tmp_path / "t.csv")]):
         assert sfumato(*call, *wrong).code == 2
     assert sfumato("attack", "linkage", *call[2:], "--every").code == 2
+
+
+def test_crack_sizes_have_labels_where_values_are_asked_for(sfumato, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK", "France"]}}}
+    job = {"role": "quasi", "taxonomy": {"tree": {"Professional": ["Lawyer", "Doctor"]}}}
+    columns = {"place": place, "job": job, "disease": {"role": "sensitive"}}
+    policy = {"columns": columns, "promises": [{"k-anonymity": {"k": 5}}]}
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy), encoding="utf-8")
+    one = [("Europe", "Lawyer", "Flu")] * 3 + [("Europe", "Lawyer", "HIV")] * 2
+    two = [("UK", "Professional", "Flu")] * 3 + [("France", "Professional", "HIV")] * 3
+    two += [("France", "Professional", "Flu")] * 2 + [("UK", "Professional", "HIV")] * 2
+    for name, rows in (("one", one), ("two", two)):
+        pl.DataFrame(rows, schema=list(columns), orient="row").write_csv(f"{name}.csv")
+    call = ("attack", "correspondence", "one.csv", "two.csv", "-p", "policy.yaml")
+    said = sfumato(*call, "--show-values")
+    assert "Flu" not in said.out and "Europe" not in said.out
+    assert "crack sizes 1 of 3, 0 of 2" in said.out
+    assert "may belong together in 1,200 ways" in said.out
+    assert said.err.splitlines()[1:4] == [
+        "release 1, class 1 (place = Europe, job = Lawyer): "
+        "1 of 3 with disease = Flu, 0 of 2 with disease = HIV",
+        "release 2, class 1 (place = France, job = Professional): "
+        "0 of 2 with disease = Flu, 1 of 3 with disease = HIV",
+        "release 2, class 2 (place = UK, job = Professional): "
+        "1 of 3 with disease = Flu, 0 of 2 with disease = HIV",
+    ]
+    generator = said.err.split("one generator, ")[1].splitlines()[1:]
+    assert sum(int(line.split(" with ")[0]) for line in generator) == len(one)
+    assert all(" is release 2, class " in line for line in generator)
+    assert "Flu" not in sfumato(*call).err
+    groups = [line["groups"] for line in sfumato(*call, "--json").document["cracked"]["by_class"]]
+    assert groups == [[{"rows": r, "cracked": c} for r, c in g] for g in _as_told(said.out)]
+    joint = sf.attack.correspondence("one.csv", "two.csv", policy=policy)
+    assert [line["groups"] for line in joint.as_dict()["cracked"]["by_class"]] == groups
+
+
+def _as_told(text):
+    lines = [line.split("crack sizes ")[1] for line in text.splitlines() if "crack sizes" in line]
+    sizes = [[part.split(" of ") for part in line.split(", ")] for line in lines]
+    return [[(int(rows), int(cracked)) for cracked, rows in line] for line in sizes]

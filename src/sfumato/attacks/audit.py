@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.attacks.correspondence import Correspondence
 from sfumato.attacks.published_labels import (
     BYTES,
     DOUBT,
@@ -28,7 +29,6 @@ from sfumato.models.attack_contract import (
     make_all,
     strike_all,
 )
-from sfumato.models.continuous.attack import CrackedClasses
 from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
@@ -47,7 +47,7 @@ from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Finding, Verdict
 from sfumato.table.arrow_rows import HandingReader, arrow_rows, file_of, form_of
 from sfumato.table.form_of_source import RowSource
-from sfumato.table.microdata import Coding, Role
+from sfumato.table.microdata import Coding, Microdata, Role
 from sfumato.table.observers import show_first_texts, survey_on_first_pass
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import PARQUET, Source, open_source
@@ -289,8 +289,10 @@ class HistoryPlace:
     chain: str | None
     releases: int
     place: int | None = None
-    cracked: CrackedClasses = field(default_factory=CrackedClasses)
-    """The classes in which releases together rule out rows, for whoever asked for correspondence."""
+    joint: Correspondence | None = field(default=None, repr=False)
+    """What releases say together, for whoever asked for it: in which classes rows are ruled out."""
+    table: Microdata | None = field(default=None, repr=False, compare=False)
+    """The table as it was counted, which knows the values of all releases."""
 
     def as_dict(self) -> JsonObject:
         """Returns JSON; the cracked classes are told to whoever asks for them."""

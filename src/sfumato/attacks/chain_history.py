@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sfumato.attacks.adversaries.chain import CorrespondenceAttack
 from sfumato.attacks.adversaries.posterior_belief import sought_columns
@@ -18,7 +20,7 @@ from sfumato.attacks.chain import (
     is_release,
 )
 from sfumato.attacks.correspondence import Correspondence, correspondence
-from sfumato.attacks.published_labels import Objection
+from sfumato.attacks.published_labels import Objection, published_labels_of
 from sfumato.models.attack_contract import (
     Attack,
     HeldReleases,
@@ -33,9 +35,11 @@ from sfumato.policy.policy import Policy
 from sfumato.system.errors import BadData, SfumatoError
 from sfumato.system.progress import Progress, one_step, silent
 from sfumato.system.verdict import UNASKED, Finding, Verdict
+from sfumato.table.keyed_hashes import matching, nodes_named, numbered_together
 from sfumato.table.microdata import Microdata
 from sfumato.table.release_summary import Imprint, in_order_of_newest
 from sfumato.table.source import Source, open_source
+from sfumato.table.taxonomy import ANY
 from sfumato.verify.chain.ruling import ChainCase
 
 if TYPE_CHECKING:
@@ -78,7 +82,7 @@ def audit_beside(
             verdicts = _decided(audit.verdicts, releases, policy)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
-    beside = replace(beside, cracked=joint.cracked)
+    beside = replace(beside, joint=joint, table=None if only is None else table)
     return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
 
 
@@ -90,15 +94,52 @@ def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy,
     """
     releases = imprints_of(tables, policy)
     joint = correspondence(releases, policy)
-    beside = HistoryPlace(None, len(releases), len(releases), joint.cracked)
-    audit = replace(audit, beside=beside)
     newest = tables[-1]
     table = (
         None
         if isinstance(newest, Imprint) or is_imprint(newest)
         else count_published(open_source(newest, expected=policy.form_of_data), releases[-1])
     )
-    return _struck(audit, joint, releases, policy, only, table)
+    beside = HistoryPlace(None, len(releases), len(releases), joint, table)
+    return _struck(replace(audit, beside=beside), joint, releases, policy, only, table)
+
+
+def labelled_cracks(joint: Correspondence, table: Microdata, policy: Policy, most: int) -> Iterator[str]:
+    """Yields the classes in which rows are ruled out and their groups, by what they show in the tables.
+
+    Texts are those of the newest table, `table`, and of the trees of the policy: `?` where neither has one.
+    """
+    chain, texts = joint.chain, []
+    for name, tree in zip(chain.names, chain.trees, strict=True):
+        written = published_labels_of(policy, name) if name in policy.columns else None
+        known = [*table.column(name).taxonomy.leaf_labels, *(written.labels if written else ()), ANY]
+        labels = list(dict.fromkeys(known))
+        marks = np.array([int(str(label), 16) for label in tree.labels], np.uint64)
+        named = zip(*nodes_named(labels, marks, tree.parent), strict=True)
+        texts.append({int(node): labels[label] for label, node in named})
+    unchanged = sorted(c.name for c in table.columns if not c.role.is_key)
+    value = matching(table, unchanged)
+    rows = np.unique(value.ids, return_index=True)[1]
+    shown = [(n, table.column(n).taxonomy.leaf_labels, table.codes(n)[rows]) for n in unchanged]
+    value_texts = {
+        number: ", ".join(f"{name} = {labels[codes[i]]}" for name, labels, codes in shown) or "nothing else"
+        for i, number in enumerate(numbered_together([value.marks])[0][0].tolist())
+    }
+
+    def place(release: int, number: int) -> str:
+        nodes = chain.releases[release - 1].nodes[number - 1].tolist()
+        cells = zip(chain.names, texts, nodes, strict=True)
+        shows = ", ".join(f"{name} = {known.get(node, '?')}" for name, known, node in cells)
+        return f"release {release}, class {number} ({shows})"
+
+    shown_classes = joint.cracked.classes[:most]
+    for cracked in shown_classes:
+        groups = [f"{group} with {value_texts.get(group.value, '?')}" for group in joint.groups(cracked)]
+        yield f"{place(cracked.release, cracked.number)}: {', '.join(groups)}"
+    if len(chain) == 2 and shown_classes and joint.groups(shown_classes[0]):
+        yield "one generator, in which the rows left in the first of these are all that person's:"
+        for one, other, number, rows in joint.generator(shown_classes[0])[:most]:
+            yield f"  {rows} with {value_texts.get(number, '?')}: {place(1, one)} is {place(2, other)}"
 
 
 def adversaries(

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import perm, prod
 from typing import Literal
 
 import numpy as np
 
-from sfumato.models.continuous.attack import CrackedClasses, RealizedTargets, TargetBounds, solve_targets
-from sfumato.models.continuous.chain import Chain
+from sfumato.models.continuous.attack import (
+    CrackedClass,
+    CrackedClasses,
+    CrackedGroup,
+    RealizedTargets,
+    TargetBounds,
+    solve_targets,
+)
+from sfumato.models.continuous.chain import Chain, ReleaseIndex, match_blocks
 from sfumato.models.continuous.kernels import NO_OVERLAP
 from sfumato.models.continuous.overlap import Overlap
 from sfumato.policy.policy import Policy
 from sfumato.system.errors import UsageError
 from sfumato.system.json_object import JsonObject
 from sfumato.system.presentation.cards import format_number
-from sfumato.table.microdata import Counts, Microdata
+from sfumato.table.microdata import Codes, Counts, Microdata
 from sfumato.table.release_summary import Imprint
 
 Scope = Literal["feasible", "literal", "realized"]
@@ -114,6 +122,90 @@ class Correspondence:
         return CrackedClasses.of(entries, self.k)
 
     @cached_property
+    def _overlap(self) -> Overlap:
+        return Overlap(self.chain)
+
+    @cached_property
+    def _class_of(self) -> dict[tuple[int, int], Codes]:
+        return {}
+
+    def cracked_document(self) -> JsonObject:
+        """Returns the classes in which rows are ruled out as JSON, the crack sizes of their groups beside."""
+        lines = zip(self.cracked.listed, map(self.groups, self.cracked.listed), strict=True)
+        by_class = [{**one.as_dict(), "groups": [g.as_dict() for g in groups]} for one, groups in lines]
+        return {**self.cracked.as_dict(), "by_class": by_class}
+
+    def _classes(self, came: int, release: int) -> Codes:
+        """The class in a release of every cell of people who came with another."""
+        if (came, release) not in self._class_of:
+            index = ReleaseIndex(self.chain, self.chain.releases[release - 1])
+            self._class_of[came, release] = index.classes(self._overlap.by_time[came - 1].table)
+        return self._class_of[came, release]
+
+    def _worst(self, cracked: CrackedClass) -> int:
+        """The cell of the class in which the fewest candidates are left."""
+        at, cells = self._classes(cracked.came, cracked.release), self._overlap.by_time[cracked.came - 1]
+        here = np.flatnonzero((at == cracked.number - 1) & (cells.candidates > 0))
+        return int(here[np.argmin(cells.candidates[here])])
+
+    def groups(self, cracked: CrackedClass) -> tuple[CrackedGroup, ...]:
+        """The crack size of every group of a class, for whoever keeps the fewest candidates there.
+
+        Of three releases or more these are the refined bound's, and at least so large in truth. Empty where
+        the releases meet in too many classes to look at them one by one.
+        """
+        try:
+            cells = self._overlap.by_time[cracked.came - 1].table
+        except UsageError:
+            return ()
+        release = self.chain.releases[cracked.release - 1]
+        own, mine = cells.owner == self._worst(cracked), release.owner == cracked.number - 1
+        left = dict(zip(cells.values[own].tolist(), cells.counts[own].tolist(), strict=True))
+        groups = zip(release.values[mine].tolist(), release.counts[mine].tolist(), strict=True)
+        return tuple(CrackedGroup(value, rows, rows - left.get(value, 0)) for value, rows in groups)
+
+    @cached_property
+    def generators(self) -> int | None:
+        """In how many ways rows of the first release can each have a row of their own in the second: the
+        paper's generators, rows told apart. `None` for more than two releases."""
+        if len(self.chain) != 2:
+            return None
+        earlier, later = self.chain.releases
+        blocks = match_blocks(self.chain.trees, earlier, later)
+        blocks.surplus(earlier, later)  # refuses releases of which no generator is possible
+        sides = (
+            np.bincount(number, weights=table.counts, minlength=blocks.count).astype(np.int64).tolist()
+            for number, table in ((blocks.one, earlier), (blocks.other, later))
+        )
+        return prod(perm(new, old) for old, new in zip(*sides, strict=True))
+
+    def generator(self, cracked: CrackedClass) -> list[tuple[int, int, int, int]]:
+        """One generator of two releases, in which only the rows that its groups name are ruled out.
+
+        Every entry says that so many rows of a class of the first release have their row in a class of the
+        second: class, class, the number of the matching value, rows. Rows that are in no entry are new.
+        """
+        earlier, later = self.chain.releases
+        blocks, worst = match_blocks(self.chain.trees, earlier, later), self._worst(cracked)
+        is_new = later.owner == self._classes(cracked.came, 2)[worst]
+        old_order, new_order = np.argsort(blocks.one, kind="stable"), np.lexsort((is_new, blocks.other))
+        if cracked.came == 1:
+            is_old = earlier.owner == self._classes(1, 1)[worst]
+            old_order, new_order = np.lexsort((~is_old, blocks.one)), np.lexsort((~is_new, blocks.other))
+        buddies, free, at = [], later.counts.copy(), 0
+        for e in old_order.tolist():
+            rows = int(earlier.counts[e])
+            while rows:  # blocks are whole: any of the later release's rows in it will do
+                n = new_order[at]
+                some = min(rows, int(free[n])) if blocks.other[n] == blocks.one[e] else 0
+                if some:
+                    entry = (int(earlier.owner[e]) + 1, int(later.owner[n]) + 1, int(earlier.values[e]), some)
+                    buddies.append(entry)
+                    rows, free[n] = rows - some, free[n] - some
+                at += bool(rows)
+        return buddies
+
+    @cached_property
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words, without a cell value."""
         return tuple(self._sentence(t) for t in self.targets)
@@ -147,7 +239,7 @@ class Correspondence:
             "BA": self.BA,
             "certain": self.certain,
             "open": self.open,
-            "cracked": self.cracked.as_dict(),
+            "cracked": self.cracked_document(),
             "sentences": list(self.sentences),
         }
 

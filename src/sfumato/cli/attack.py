@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sfumato.attacks.audit import Audit
+    from sfumato.attacks.correspondence import Correspondence
     from sfumato.models.freeform.attack import FreeformFinding
     from sfumato.system.memory import Memory
 
@@ -49,6 +51,9 @@ Later = Annotated[
 
 MOST_PRINTED = 10
 """So many classes are printed in which rows are ruled out."""
+TRILLION = 10**12
+MOST_TOLD_APART = 100_000
+"""Of so many rows it is said in how many ways they may belong together."""
 
 Register = Annotated[
     Path | None,
@@ -130,17 +135,15 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato attack correspondence q1.csv q2.csv --policy policy.yaml
     """
-    from sfumato.attacks.audit import attack_card
-    from sfumato.models.freeform.attack import LIMIT
     from sfumato.workflows.attack import attack as attack_
 
+    listed = every or published_only or limit is not None
+    if listed and (name != "freeform" or (limit is not None and not every)):
+        raise UsageError(
+            "--every and --published-only are for freeform, and --limit for --every", remedy="Leave it out."
+        )
     with progress_bar() as progress:
         tables = [table_read_by(engine, table, form) for table in data]
-        listed = every or published_only or limit is not None
-        if listed and (name != "freeform" or (limit is not None and not every)):
-            raise UsageError(
-                "--every and --published-only are for freeform, and --limit for --every", remedy="Leave it out."
-            )
         one = listed or register is not None or name in ("downcoding", "term-removal")
         if len(tables) > 1 and one:
             raise UsageError(f"{name} looks at one table", remedy="Give one file.")
@@ -165,34 +168,54 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
                 name, tables, policy, reference=reference, against=against, chain=chain, progress=progress
             )
     if listed:
-        most = (limit or LIMIT) if every else None
-        say_inferences(found, most=most, as_json=as_json, show_values=show_values)
-        raise typer.Exit(int(any(finding.breach for finding in found)))
+        say_inferences(found, limit, every=every, as_json=as_json, show_values=show_values)
+    else:
+        say_attack(audit, name, policy, as_json=as_json, show_values=show_values)
+
+
+def say_attack(audit: Audit, name: str, policy: Path, *, as_json: bool, show_values: bool) -> NoReturn:
+    """Print what an adversary achieved, and end with what that means for whoever called."""
+    from sfumato.attacks.audit import attack_card
+
+    joint = audit.beside.joint if audit.beside is not None and name == "correspondence" else None
     if as_json:
         whole = audit.as_dict()
         fields = {key: whole[key] for key in ("findings", "failed", "beside")}
-        if audit.beside is not None and name == "correspondence":
-            fields["cracked"] = audit.beside.cracked.as_dict()
+        if joint is not None:
+            fields["cracked"] = joint.cracked_document()
         document({"fails": "attacks" if audit.breaches else None, **fields})
     else:
         print_result(attack_card(audit.findings))
-        say_cracked(audit, name)
+        if joint is not None:
+            say_cracked(joint)
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
             print_note(remark)
     if show_values:
-        from sfumato.reports.report import values_of
-
-        print_note("\n".join(values_of(audit.findings)))
+        print_note("\n".join(values_shown(audit, joint, policy)))
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
 
 
-def say_inferences(
-    found: Sequence[FreeformFinding], *, most: int | None, as_json: bool, show_values: bool
-) -> None:
-    """Print freeform attacks in the order in which they were found, `most` at most; values where asked for."""
-    from sfumato.attacks.audit import finding_fields, finding_line
+def values_shown(audit: Audit, joint: Correspondence | None, policy: Path) -> list[str]:
+    """Returns the values that findings are about, and those of classes in which rows are ruled out."""
+    from sfumato.reports.report import values_of
 
-    won = sum(finding.breach for finding in found)
+    lines = values_of(audit.findings)
+    if joint is not None and audit.beside is not None and audit.beside.table is not None:
+        from sfumato.attacks.chain_history import labelled_cracks
+        from sfumato.inputs import load_policy
+
+        lines += labelled_cracks(joint, audit.beside.table, load_policy(policy), MOST_PRINTED)
+    return lines
+
+
+def say_inferences(
+    found: Sequence[FreeformFinding], limit: int | None, *, every: bool, as_json: bool, show_values: bool
+) -> NoReturn:
+    """Print freeform attacks in the order in which they were found, and end as `say_attack` does."""
+    from sfumato.attacks.audit import finding_fields, finding_line
+    from sfumato.models.freeform.attack import LIMIT
+
+    won, most = sum(finding.breach for finding in found), (limit or LIMIT) if every else None
     if as_json:
         fields = [finding_fields(finding) for finding in found]
         whole = {"findings": fields, "complete": len(found) != most, "failed": [], "beside": None}
@@ -204,17 +227,28 @@ def say_inferences(
         print_note(f"{format_number(most)} are listed, and there may be more: --limit says how many")
     if show_values:
         print_note("\n".join(finding.in_full for finding in found))
+    raise typer.Exit(1 if won else 0)
 
 
-def say_cracked(audit: Audit, name: str) -> None:
-    """Print in which classes rows are ruled out, those with the fewest candidates first."""
-    if audit.beside is None or name != "correspondence":
-        return
-    cracked = audit.beside.cracked
-    for cracked_class in cracked.classes[:MOST_PRINTED]:
-        print_result(str(cracked_class))
-    if len(cracked.classes) > MOST_PRINTED:
-        print_result(f"and {len(cracked.classes) - MOST_PRINTED} more classes: --json lists them")
+def say_cracked(joint: Correspondence) -> None:
+    """Print in which classes and groups rows are ruled out, those with the fewest candidates first."""
+    for cracked in joint.cracked.classes[:MOST_PRINTED]:
+        sizes = ", ".join(map(str, joint.groups(cracked)))
+        print_result(f"{cracked}{f'; crack sizes {sizes}' if sizes else ''}")
+    if len(joint.cracked.classes) > MOST_PRINTED:
+        print_result(f"and {len(joint.cracked.classes) - MOST_PRINTED} more classes: --json lists them")
+    if len(joint.chain) == 2 and joint.chain.releases[-1].counts.sum() <= MOST_TOLD_APART:
+        ways = power_of_ten(joint.generators or 0)
+        print_result(f"rows of both releases may belong together in {ways} ways (generators)")
+
+
+def power_of_ten(number: int) -> str:
+    """Returns a number, or for a very large one the nearest power of ten.
+
+    >>> power_of_ten(1200), power_of_ten(2**200)
+    ('1,200', 'about 10^60')
+    """
+    return format_number(number) if number < TRILLION else f"about 10^{round(log10(number))}"
 
 
 # `sfumato knowledge`: a knowledge table from records, a term-document table or labelled text.

@@ -41,7 +41,7 @@ MethodOption = Annotated[
     str,
     option(
         "--method",
-        "exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders of leaving columns out; "
+        "exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders; "
         "sample: keys from a sample of rows, measured on all.",
     ),
 ]
@@ -49,7 +49,9 @@ Budget = Annotated[int | None, valued("--budget", "STEPS", "For exact: stop afte
 Orders = Annotated[
     int,
     option(
-        "--orders", "For --method descend: so many random orders; 0: columns as they stand, step by step.", least=0
+        "--orders",
+        "For --method descend: so many random orders; 0: columns as they stand, step by step.",
+        least=0,
     ),
 ]
 Seed = Annotated[int, option("--seed", "For --method descend and sample: what chance starts from.")]

@@ -202,7 +202,7 @@ class Discovery(Printable):
     assurance: str = field(default="", repr=False, kw_only=True)
     """What the method vouches for, where not all minimal sets are listed."""
     steps: tuple[DescentStep, ...] = field(default=(), repr=False, kw_only=True)
-    """The tests of "descend" in one order, first to last: which columns remained, and whether they suffice."""
+    """The tests of "descend" in one order: which columns remained, and whether they suffice."""
     limits: Limits | None = field(default=None, repr=False, kw_only=True)
     """What the search was held to; under a deadline also how long sets may be measured."""
     risk_in_time: bool = field(default=True, repr=False, kw_only=True)
@@ -410,7 +410,17 @@ class Discovery(Printable):
 
     def card(self) -> Card:
         """The discovery in a few lines: the whole table, the smallest set, sets, identifiers and risk."""
-        lines = [*_answers(self), (), *_steps(self), (), *_sets(self), (), *_identifiers(self), (), *_risk(self)]
+        lines = [
+            *_answers(self),
+            (),
+            *_steps(self),
+            (),
+            *_sets(self),
+            (),
+            *_identifiers(self),
+            (),
+            *_risk(self),
+        ]
         target = f"at least {format_number(self.t)} of {pluralize(self.found.terms.rows, 'row')} exposed"
         return Card(f"quasi-identifiers, k = {self.k}, reading {self.reading}: {target}", lines, _notes(self))
 
@@ -520,7 +530,7 @@ def _answers(scan: Discovery) -> Lines:
 
 
 def _steps(scan: Discovery) -> Lines:
-    tests = [
+    tests: list[tuple[str, ...]] = [
         (f"without {step.without}", _named(step.remaining), "still one" if step.holds else "needed")
         for step in scan.steps[:MOST_SHOWN]
     ]

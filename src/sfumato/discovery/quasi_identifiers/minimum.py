@@ -412,8 +412,8 @@ MethodName = Literal["exact", "greedy", "descend", "sample"]
 class SearchMethod:
     """A way to search, with what bounds it and what is random about it.
 
-    `budget` counts steps; `None` is the usual one for the size of the table. `orders` is for `descend` (0: the
-    columns as they stand, each step told), `epsilon` and `delta` are for `sample`, `seed` is for both.
+    `budget` counts steps; `None` is the usual one for the size of the table. `orders` is for `descend`
+    (0: columns as they stand, each test told), `epsilon` and `delta` are for `sample`, `seed` is for both.
     """
 
     name: str = "exact"
@@ -451,7 +451,7 @@ class SearchMethod:
 
 @dataclass(frozen=True)
 class MethodAnswer:
-    """The sets found, the smallest of them, in a sentence what the method vouches for, and tests one by one."""
+    """The sets found, the smallest, what the method vouches for, and its tests where they are told."""
 
     found: MinimalSets
     smallest: Smallest

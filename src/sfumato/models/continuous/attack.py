@@ -265,6 +265,23 @@ class CrackedClass:
 
 
 @dataclass(frozen=True)
+class CrackedGroup:
+    """The `rows` of a class that show one matching value (a number), and its crack size: how many of them
+    cannot be the person's, whichever rows of both releases belong together."""
+
+    value: int
+    rows: int
+    cracked: int
+
+    def as_dict(self) -> JsonObject:
+        """Returns the group as JSON, without its value."""
+        return {"rows": self.rows, "cracked": self.cracked}
+
+    def __str__(self) -> str:
+        return f"{self.cracked} of {self.rows}"
+
+
+@dataclass(frozen=True)
 class CrackedClasses:
     """All classes in which a row is ruled out, those with the fewest candidates first."""
 
@@ -291,13 +308,18 @@ class CrackedClasses:
         """In how many classes fewer candidates are left than are asked."""
         return sum(entry.few for entry in self.classes)
 
+    @property
+    def listed(self) -> tuple[CrackedClass, ...]:
+        """The classes that are listed one by one."""
+        return self.classes[:MOST_LISTED]
+
     def as_dict(self) -> JsonObject:
         """Returns totals, and the first classes one by one."""
         return {
             "classes": len(self.classes),
             "few": self.few,
             "cracked": sum(entry.cracked for entry in self.classes),
-            "by_class": [entry.as_dict() for entry in self.classes[:MOST_LISTED]],
+            "by_class": [entry.as_dict() for entry in self.listed],
         }
 
 
