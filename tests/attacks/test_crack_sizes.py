@@ -60,7 +60,7 @@ def test_crack_sizes_are_those_of_all_generators(chain):
 
 @given(chains(count=2, rows=6))
 def test_a_generator_shows_all_that_is_left_of_a_class(chain):
-    """Lemma 4.2 and Theorem 4.3: pairs are of rows that there are, and what is left is as large as it can be."""
+    """Lemma 4.2 and Theorem 4.3: pairs are of rows that are there, and what is left is as much as can be."""
     trees = chain[0]
     joint = correspondence(releases(*chain))
     ones, others = keys(joint, trees, 1), keys(joint, trees, 2)
