@@ -14,7 +14,6 @@ from typing import Any
 from benchmarks.adult import table_of
 
 from experiments import fingerprint_paper
-from experiments.agreement import agreements
 from experiments.drawing import draw_figure
 from experiments.fingerprint_leaks import (
     LEAKS,
@@ -27,6 +26,7 @@ from experiments.pattern_charts import lattice_chart, level_tree, quality_map
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.recipients import RecipientRule
+from sfumato.recipients.pattern_quality import agreements
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.recipients.versions import AvailableVersions
 from sfumato.search.contract import Aim

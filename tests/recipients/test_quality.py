@@ -4,16 +4,18 @@ from fractions import Fraction
 from itertools import combinations, pairwise, product
 
 import numpy as np
+import polars as pl
 import pytest
-from experiments.agreement import agreements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from recipients.antichains import is_antichain
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.recipients.pattern_quality import (
     METRICS,
+    agreements,
     best_class,
     expected_capacity,
     expected_sizes,
@@ -142,6 +144,32 @@ def test_agreement_of_metrics(table, k, tolerance):
             assert one.together == 1 == one.best
             same = len(set(patterns.metric("height")[patterns.allowed].tolist())) <= 1
             assert one.order == pytest.approx(0.0 if same else 1.0)
+
+
+def test_metrics_are_compared_by_public_words():
+    """The patterns of the paper's Table IV, and how far two of its metrics agree on them."""
+    tree = {"tree": {"*": ["m", "f"]}}
+    columns = {
+        "gender": {"role": "quasi", "taxonomy": tree},
+        "birthdate": {"role": "quasi", "taxonomy": {"date": ["month", "year"]}},
+    }
+    policy = {"columns": columns, "promises": [{"k-anonymity": {"k": 2}}], "protect": {"search": "top-down"}}
+    born = ["1970-03-18", "1970-03-19", "1970-04-20", "1970-04-21"]
+    people = pl.DataFrame({"gender": ["m", "m", "f", "f"], "birthdate": born})
+    found = sf.patterns(people, policy, quality="height", compare=["precision", "height"])
+    assert "height / precision" in str(found)
+    (one,) = found.as_dict()["agreements"]
+    both = agreements(found, ["height", "precision"])[0]
+    assert one["metrics"] == ["height", "precision"] and one["order"] == both.order
+    labels = [[found.value(m, at) for at in np.flatnonzero(found.allowed).tolist()] for m in both.metrics]
+    pairs = list(itertools.combinations(range(len(labels[0])), 2))
+    same = [[values[i] == values[j] for i, j in pairs] for values in labels]
+    both_same = sum(a and b for a, b in zip(*same, strict=True))
+    chance, most = Fraction(sum(same[0]) * sum(same[1]), len(pairs)), Fraction(sum(map(sum, same)), 2)
+    assert both.together == (both_same - chance) / (most - chance) == Fraction(one["together"])
+    assert sf.patterns(people, policy, quality="height").as_dict()["agreements"] == []
+    with pytest.raises(UsageError, match="no metric"):
+        sf.patterns(people, policy, compare=["beauty"])
 
 
 @given(some_tables)

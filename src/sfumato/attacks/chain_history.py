@@ -119,8 +119,8 @@ def labelled_cracks(joint: Correspondence, table: Microdata, policy: Policy, mos
         texts.append({int(node): labels[label] for label, node in named})
     unchanged = sorted(c.name for c in table.columns if not c.role.is_key)
     value = matching(table, unchanged)
-    rows = np.unique(value.ids, return_index=True)[1]
-    shown = [(n, table.column(n).taxonomy.leaf_labels, table.codes(n)[rows]) for n in unchanged]
+    first = np.unique(value.ids, return_index=True)[1]
+    shown = [(n, table.column(n).taxonomy.leaf_labels, table.codes(n)[first]) for n in unchanged]
     value_texts = {
         number: ", ".join(f"{name} = {labels[codes[i]]}" for name, labels, codes in shown) or "nothing else"
         for i, number in enumerate(numbered_together([value.marks])[0][0].tolist())

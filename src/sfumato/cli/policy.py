@@ -176,6 +176,10 @@ def patterns(
     tolerance: Annotated[
         str | None, valued("--tolerance", "SHARE", "How much worse a version may be, such as 5%.")
     ] = None,
+    compare: Annotated[
+        list[str] | None,
+        valued("--compare", "METRIC", "Also tell how far it agrees with another measure; may be repeated."),
+    ] = None,
     as_json: AsJson = False,
     form: SourceForm = NO_FORM,
 ) -> None:
@@ -190,6 +194,11 @@ def patterns(
 
     with progress_bar() as progress:
         classified = patterns_(
-            table_read_by(None, data, form), file, quality=quality, tolerance=tolerance, progress=progress
+            table_read_by(None, data, form),
+            file,
+            quality=quality,
+            tolerance=tolerance,
+            compare=compare or (),
+            progress=progress,
         )
     print_or_json(classified, as_json=as_json)

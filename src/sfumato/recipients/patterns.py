@@ -10,6 +10,7 @@ pattern and 16 per key column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -99,6 +100,7 @@ def patterns_of(
     *,
     quality: str | None = None,
     tolerance: Fraction | None = None,
+    compared: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Patterns:
     """Returns every pattern of the policy's key columns, judged by its promises.
@@ -111,12 +113,12 @@ def patterns_of(
     rule = policy.recipients or RecipientRule()
     metric = quality or rule.quality or policy.protect.loss
     share = rule.tolerance if tolerance is None else tolerance
-    if metric not in METRICS:
-        raise UsageError(f"patterns have no metric '{metric}'", remedy=f"Known: {', '.join(METRICS)}.")
+    if unknown := [name for name in (metric, *compared) if name not in METRICS]:
+        raise UsageError(f"patterns have no metric '{unknown[0]}'", remedy=f"Known: {', '.join(METRICS)}.")
     if share < 0:
         raise UsageError("a tolerance is not negative", remedy="0 means equal quality.")
     check_people(table)
     meant = with_original(policy, table)
     promises = meant.promises if policy.protect.terms.method == "keep" else key_promises(meant.promises)
     patterns = classify(table, promises, aim_of(policy), progress=progress)
-    return replace(patterns, quality=metric, tolerance=share)
+    return replace(patterns, quality=metric, tolerance=share, compared=tuple(compared))

@@ -31,6 +31,7 @@ def patterns(
     *,
     quality: str | None = None,
     tolerance: Fraction | float | str | None = None,
+    compare: Sequence[str] = (),
     earlier: Sequence[AnyImprint] = (),
     progress: Progress | None = None,
 ) -> Patterns:
@@ -43,6 +44,7 @@ def patterns(
             `discernibility-star`, `loss`, `geometric`, `entropy` or `class-size`. By default the policy's
             (`recipients`).
         tolerance: the share by which one version may be worse than another ("5%"). By default the policy's.
+        compare: metrics that `quality` is compared with, as `agreements` does.
         earlier: imprints of earlier releases, as for `protect`.
         progress: receives the phase, how much is done, and out of how much.
 
@@ -55,7 +57,7 @@ def patterns(
     show, rules = progress or silent, bind_earlier(load_policy(policy), load_imprints(earlier))
     share = None if tolerance is None else fraction(tolerance, key="the tolerance")
     table = count_table(open_original(data, policy=rules), rules, progress=show)
-    return patterns_of(table, rules, quality=quality, tolerance=share, progress=show)
+    return patterns_of(table, rules, quality=quality, tolerance=share, compared=compare, progress=show)
 
 
 # The verb `capacity`: how many recipients a policy serves with a version each.
