@@ -162,7 +162,7 @@ def test_metrics_are_compared_by_public_words():
     both = agreements(found, ["height", "precision"])[0]
     assert one["metrics"] == ["height", "precision"] and one["order"] == both.order
     labels = [[found.value(m, at) for at in np.flatnonzero(found.allowed).tolist()] for m in both.metrics]
-    pairs = list(itertools.combinations(range(len(labels[0])), 2))
+    pairs = list(combinations(range(len(labels[0])), 2))
     same = [[values[i] == values[j] for i, j in pairs] for values in labels]
     both_same = sum(a and b for a, b in zip(*same, strict=True))
     chance, most = Fraction(sum(same[0]) * sum(same[1]), len(pairs)), Fraction(sum(map(sum, same)), 2)
