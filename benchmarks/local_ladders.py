@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.usefulness import PACKAGES
 from benchmarks.usefulness_tables import LabelledTable, labelled_tables
-from sfumato.inputs import count_table, policy_of_roles
+from sfumato.inputs import count_table
 from sfumato.models.contract import Promises
 from sfumato.models.k_anonymity.promise import KAnonymity
 from sfumato.policy.policy import RoleNames
@@ -27,6 +27,7 @@ from sfumato.search.contract import Aim
 from sfumato.search.local import local
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import open_source
+from sfumato.workflows.declare import policy_of_roles
 
 MOST_WORSE = 0.01
 
@@ -74,7 +75,7 @@ def counted_by_hand(table: LabelledTable, packages: Path) -> Microdata | None:
     named: dict[str, list[str]] = {}
     for column, role in table.roles.items():
         named.setdefault(role, []).append(column)
-    policy = policy_of_roles(source, RoleNames(**named), {"k": 2})
+    policy = policy_of_roles(source, RoleNames(**named), {"k": 2}, None)
     return count_table(source, policy)
 
 

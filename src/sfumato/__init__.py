@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.reports.usefulness import Usefulness
     from sfumato.search.plan import Plan
     from sfumato.system import errors
+    from sfumato.system.errors import SfumatoWarning
     from sfumato.table.data_file import DataFile
     from sfumato.workflows.attack import attack
     from sfumato.workflows.audit import audit
@@ -54,6 +55,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Receipt",
+    "SfumatoWarning",
     "Trace",
     "Usefulness",
     "as_numbers",
@@ -87,6 +89,7 @@ _HOMES = {
     "Plan": "sfumato.search.plan",
     "Policy": "sfumato.policy.policy",
     "Receipt": "sfumato.releases.receipt",
+    "SfumatoWarning": "sfumato.system.errors",
     "Trace": "sfumato.recipients.trace",
     "Usefulness": "sfumato.reports.usefulness",
     "as_numbers": "sfumato.workflows.compare",

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,14 +13,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from sfumato.models.contract import Promises, joint_columns_of
-from sfumato.models.registry import make
-from sfumato.policy.content import ColumnRule
-from sfumato.policy.policy import Policy, RoleNames, changed_columns, changed_promises
+from sfumato.models.contract import joint_columns_of
+from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies.dates import DATE_FORMS
 from sfumato.policy.taxonomies.files import HierarchyFile
 from sfumato.system.disk import read_document
-from sfumato.system.errors import BadData, BadPolicy, SfumatoError, UsageError, refuse
+from sfumato.system.errors import BadData, BadPolicy, SfumatoError, SfumatoWarning, UsageError, refuse
 from sfumato.system.json_object import JsonMapping, read_json
 from sfumato.system.memory import Memory
 from sfumato.system.progress import Progress, silent
@@ -257,61 +257,6 @@ def check_header(source: Source, *, header: bool) -> None:
         )
 
 
-# A policy from a table and the roles that a caller names: what a notebook needs to protect at once.
-
-LEAST_VALUES = 2
-"""So many different values every class has of each sensitive column, unless the caller says otherwise."""
-KINDS = {"l": "l-diversity", "t": "t-closeness"}
-
-
-def policy_of_roles(
-    source: Source, names: RoleNames, numbers: Mapping[str, object], *, progress: Progress = silent
-) -> Policy:
-    """Returns a policy with the roles and numbers that a caller names, and a draft of everything else.
-
-    A column that is not named has the role of the draft: an identifier is dropped, a quasi-identifier
-    generalized. Every sensitive column with two values gets a promise: l different ones in each class, 2
-    unless `l` or `t` is given.
-    """
-    if not names.roles and not numbers:
-        raise UsageError(
-            "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
-        )
-    from sfumato.discovery.identifiers import findings
-    from sfumato.draft.draft import draft
-    from sfumato.draft.evidence import NO_FINDING, ColumnProfile, texts
-    from sfumato.draft.roles import grouped_categories, taxonomy_of
-    from sfumato.table.spelling import meaning
-
-    def count_different(name: str) -> int:
-        """Returns how many values of a column a promise would count."""
-        return len({meaning(text) for text in texts(survey.columns[name])} - {None})
-
-    survey = source.survey(progress=progress)
-    drafted = draft(survey, findings=findings(survey))
-    columns = changed_columns(drafted, names)
-    for name, rule in columns.items():
-        if rule.role is Role.QUASI and drafted.columns[name].role is not Role.QUASI:
-            profile = ColumnProfile.of(name, survey.columns[name], survey.rows, NO_FINDING)
-            columns[name] = ColumnRule(Role.QUASI, taxonomy_of(profile)[0], "named by the caller")
-        elif rule.role is not drafted.columns[name].role:
-            columns[name] = ColumnRule(rule.role, None, "named by the caller")
-    if drafted.person is None:
-        least = max(promise.least_people for promise in drafted.promises)
-        columns.update(grouped_categories(columns, survey, least))
-    several = [
-        name
-        for name, rule in columns.items()
-        if rule.role is Role.SENSITIVE and count_different(name) >= LEAST_VALUES
-    ]
-    stated = {key: numbers[key] for key in ("l", "t") if key in numbers} or {"l": LEAST_VALUES}
-    about = [make(KINDS[key], {"of": name, key: value}) for key, value in stated.items() for name in several]
-    of_people = changed_promises(drafted, columns, {key: numbers[key] for key in ("k",) if key in numbers})
-    by_size = [promise for promise in of_people.stated if promise.by_size]
-    waiting = {name: why for name, why in drafted.confirm.items() if name not in names.roles}
-    return replace(drafted, columns=columns, promises=Promises((*by_size, *about)), note="", confirm=waiting)
-
-
 # The files that a call reads, or that its owner needs later: no output may replace one of them.
 
 
@@ -387,16 +332,39 @@ Warn = Callable[["Diagnosis"], None]
 """Receives the warnings, one by one."""
 
 
+def unheard(diagnosis: Diagnosis) -> None:
+    """Receives the warnings of a verb that another verb calls, which has warned already."""
+
+
+def warn_in_python(diagnosis: Diagnosis) -> None:
+    """Passes a warning to Python's `warnings`, at the line that called Sfumato."""
+    frame, level = sys._getframe(1), 2  # there is no other way to the caller's line
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("sfumato."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(str(diagnosis).removeprefix("warning: "), SfumatoWarning, stacklevel=level)
+
+
 class NotedWarnings:
-    """Passes warnings on and remembers their names."""
+    """Passes every warning on once, and remembers their names."""
 
     def __init__(self, warn: Warn) -> None:
         self._warn = warn
+        self._told: set[str] = set()
         self.names: set[str] = set()
+
+    @classmethod
+    def of(cls, warn: Warn | None) -> NotedWarnings | None:
+        """Returns what passes warnings to a caller, by `warnings` where they name nobody to receive them.
+
+        Returns `None` where nobody hears them: then nothing is looked for.
+        """
+        return None if warn is unheard else cls(warn or warn_in_python)
 
     def __call__(self, diagnosis: Diagnosis) -> None:
         self.names.add(diagnosis.name)
-        self._warn(diagnosis)
+        if str(diagnosis) not in self._told:
+            self._told.add(str(diagnosis))
+            self._warn(diagnosis)
 
     @property
     def rows_only(self) -> bool:

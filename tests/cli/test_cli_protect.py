@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
-    "levels", "cuts", "verdicts", "outlook", "published",
+    "levels", "cuts", "verdicts", "unchanged", "outlook", "published",
 }  # fmt: skip
 
 

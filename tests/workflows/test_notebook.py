@@ -46,13 +46,24 @@ def test_roles_and_k_are_enough():
     assert sf.audit(safe, plan.policy).holds
 
 
-def test_a_column_that_is_not_named_keeps_the_role_of_the_draft():
+def test_a_column_that_is_not_named_keeps_the_role_of_the_draft_unless_that_is_quasi():
     raw = people()
     drafted = sf.declare(raw)
     plan = sf.protect(raw, k=3, quasi="age")
-    for name in ("name", "zip", "score"):
+    for name in ("name", "score", "disease"):
         assert plan.policy.columns[name].role is drafted.columns[name].role
     assert plan.policy.columns["name"].role is Role.IDENTIFIER
+    assert drafted.columns["zip"].role is Role.QUASI
+    assert plan.policy.columns["zip"].role is Role.INSENSITIVE
+    assert "zip" in plan.policy.confirm
+    assert "zip" in plan.unchanged
+    both = sf.protect(raw, drafted, k=3, quasi="score")
+    assert {n for n, rule in both.policy.columns.items() if rule.role is Role.QUASI} == {
+        "age",
+        "zip",
+        "score",
+    }
+    assert both.policy.columns["score"].taxonomy is not None
 
 
 def test_a_column_that_is_made_a_key_gets_a_taxonomy_from_the_data():

@@ -28,6 +28,7 @@ from sfumato.policy.content import (
     remaining_columns,
     unknown_columns,
 )
+from sfumato.policy.other_tools import said_elsewhere
 from sfumato.policy.person import PersonRule
 from sfumato.policy.recipients import By
 from sfumato.policy.taxonomies import rule_from
@@ -109,6 +110,8 @@ Names = str | Sequence[str]
 """The name of a column, or several of them."""
 CONTROLS = ("at_most", "fixed", "never_suppress")
 """The controls that a column has in its own rule."""
+WHOLE_WORDS = ("person", "missing", "recipients", "chain", "follows", "formulas", "preset")
+"""Keys of a policy beside `protect` that are changed by what its file would say."""
 
 
 @dataclass(frozen=True)
@@ -138,12 +141,13 @@ class RoleNames:
 
 
 def changed_columns(policy: PolicyContent, names: RoleNames) -> dict[str, ColumnRule]:
-    """Returns the columns with other roles; a taxonomy stays, for whoever makes the column a key again."""
+    """Returns the columns with other roles; a taxonomy goes with a role that needs none."""
     columns = dict(policy.columns)
     for name, role in names.roles.items():
         _require_column(name, columns)
         if columns[name].role is not role:
-            columns[name] = ColumnRule(role, columns[name].taxonomy)
+            taxonomy = columns[name].taxonomy if role.is_key or role is Role.SENSITIVE else None
+            columns[name] = ColumnRule(role, taxonomy)
     return columns
 
 
@@ -183,7 +187,7 @@ def changed_promises(
     """Returns the promises with other numbers (`k`, `l`, `t`), without those about columns that left.
 
     Where no promise has a number that is asked for, it is promised: k-anonymity, or l-diversity or
-    t-closeness of each sensitive column.
+    t-closeness of each sensitive column. A column that becomes sensitive is promised two different values.
     """
     remaining = [
         promise
@@ -195,7 +199,18 @@ def changed_promises(
             remaining = [_with_number(promise, key, value, policy) for promise in remaining]
         else:
             remaining += _new_promises(key, value, columns)
+    about = {name for promise in remaining for name in promise.sensitive}
+    secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
+    new = [name for name in secret if not _stays(policy, columns, name) and name not in about]
+    stated = {key: numbers[key] for key in DIVERSITY if key in numbers} or {"l": LEAST_VALUES}
+    for key, value in stated.items():
+        remaining += [known_promises.make(DIVERSITY[key], {"of": name, key: value}) for name in new]
     return Promises(tuple(remaining))
+
+
+DIVERSITY = {"l": "l-diversity", "t": "t-closeness"}
+LEAST_VALUES = 2
+"""So many different values a class has of a column that becomes sensitive, unless the caller says more."""
 
 
 def _stays(policy: PolicyContent, columns: Mapping[str, ColumnRule], name: str) -> bool:
@@ -217,8 +232,7 @@ def _new_promises(key: str, value: object, columns: Mapping[str, ColumnRule]) ->
     secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
     if not secret:
         raise UsageError(f"{key} is about sensitive columns, and there is none", remedy="Name one.")
-    name = {"l": "l-diversity", "t": "t-closeness"}[key]
-    return [known_promises.make(name, {"of": column, key: value}) for column in secret]
+    return [known_promises.make(DIVERSITY[key], {"of": column, key: value}) for column in secret]
 
 
 def changed_protect(rule: ProtectRule, changes: Mapping[str, object]) -> ProtectRule:
@@ -226,9 +240,9 @@ def changed_protect(rule: ProtectRule, changes: Mapping[str, object]) -> Protect
     keys = [field.name for field in fields(ProtectRule)]
     for name in changes:
         if name not in keys:
-            words = ", ".join([*CONTROLS, *keys])
+            words = ", ".join([*CONTROLS, *keys, *WHOLE_WORDS])
             hint = did_you_mean(name, keys, otherwise=f"There are k, l, t, roles and {words}.")
-            raise UsageError(f"a policy has no {short(name)} to change", remedy=hint)
+            raise UsageError(f"a policy has no {short(name)} to change", remedy=said_elsewhere(name) or hint)
     read: dict[str, object] = {}
     for name, value in changes.items():
         exact = name in ("suppress", "price") and value not in (None, NO_PRICE)
@@ -688,8 +702,9 @@ class Policy(PolicyContent):
             quasi: names of columns that become quasi-identifiers.
             sensitive: names of columns that become sensitive.
             insensitive: names of columns that become insensitive.
-            protect: keys of `protect`: `search`, `suppress`, `loss`, `weights`; or controls of columns, by
-                their names: `at_most` and `fixed` (levels), `never_suppress` (values).
+            protect: keys of `protect`: `search`, `suppress`, `loss`, `weights`; controls of columns, by
+                their names: `at_most` and `fixed` (levels), `never_suppress` (values); or other keys of a
+                policy, with what its file would say: `person`, `missing`, `recipients`, `chain`, `follows`.
 
         >>> words = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 5}}]}
         >>> policy = Policy.from_dict(words).with_(k=10, search="lattice", suppress="2%")
@@ -699,14 +714,19 @@ class Policy(PolicyContent):
         numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
         roles = RoleNames(identifier, quasi, sensitive, insensitive)
         controls = {key: protect.pop(key) for key in CONTROLS if key in protect}
+        whole = {key: protect.pop(key) for key in WHOLE_WORDS if key in protect}
         columns, named = controlled_columns(changed_columns(self, roles), controls), roles.roles
-        return replace(
+        changed = replace(
             self,
             columns=columns,
             promises=changed_promises(self, columns, numbers),
             protect=changed_protect(self.protect, protect),
             confirm={name: why for name, why in self.confirm.items() if name not in named},
         )
+        if not whole:
+            return changed
+        read = Policy.from_dict({**changed.to_dict(), **whole}, self.folder)
+        return replace(changed, **{key: getattr(read, key) for key in (*WHOLE_WORDS, "people")})
 
     def card(self) -> Card:
         """Returns the policy in a few lines: promises in plain words, and what each column is."""

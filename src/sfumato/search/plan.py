@@ -474,6 +474,12 @@ class Plan(Printable):
         return table.rows + table.dropped
 
     @property
+    def unchanged(self) -> tuple[str, ...]:
+        """The columns that are published as they are."""
+        columns, kept = self.policy.columns, (Role.SENSITIVE, Role.INSENSITIVE)
+        return tuple(name for name in self.policy.published if columns[name].role in kept)
+
+    @property
     def suppressed(self) -> int:
         """The rows of the source that are not published."""
         return self.recoding.suppressed if self.people is None else self.people.absent
@@ -596,6 +602,7 @@ class Plan(Printable):
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
             **({} if self.reference is None else {"reference": self.reference.names}),
             **({} if self.people is None else {"people": self.people.as_dict()}),
+            "unchanged": list(self.unchanged),
             "outlook": self.outlook.as_dict(),
             "not_protected": self.not_protected,
             **self._comparison_document(),
@@ -626,6 +633,7 @@ class Plan(Printable):
             *(() if self.grouped is None else (self.grouped.line,)),
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
+            *([f"published unchanged: {_listed(self.unchanged)}"] if self.unchanged else []),
             self.outlook.line,
         )
         unprotected = not_protected_lines(self.policy.not_protected, self.not_protected)

@@ -112,7 +112,8 @@ def no_cuts(where: str) -> BadData:
         "local recoding made the earlier table: the same value became different things in different classes,"
         " so there is no transformation to take over",
         where=where,
-        remedy="Plan the first delivery by top-down, lattice or optimum.",
+        remedy="Plan the first delivery by top-down, lattice or optimum: search: top-down under protect, or"
+        " search='top-down' in Python.",
     )
 
 

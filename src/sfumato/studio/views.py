@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.draft.doctor import Diagnosis
 from sfumato.draft.evidence import NO_FINDING, ColumnProfile
 from sfumato.draft.roles import taxonomy_of
-from sfumato.inputs import open_table
+from sfumato.inputs import open_table, unheard
 from sfumato.models.parameters import (
     ChoiceParam,
     ColumnParam,
@@ -437,6 +437,7 @@ def rehearse(question: Question, order: ReleaseOrder, *, progress: Progress) -> 
         to=order.to or None,
         chain=order.chain,
         dry_run=True,
+        warn=unheard,
         progress=progress,
     )
     return _view(receipt, "")
@@ -451,6 +452,7 @@ def publish(question: Question, order: ReleaseOrder, *, progress: Progress) -> R
         into=question.policy_path.with_name(order.into),
         to=order.to or None,
         chain=order.chain,
+        warn=unheard,
         progress=progress,
     )
     return _view(receipt, order.into)

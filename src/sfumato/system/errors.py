@@ -46,6 +46,14 @@ def bounded(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:side]}…{text[-side:]}"
 
 
+class SfumatoWarning(UserWarning):
+    """What is allowed and probably not meant: verbs pass it to `warn`, or else to Python's `warnings`.
+
+    >>> import warnings
+    >>> warnings.simplefilter("error", SfumatoWarning)  # in a pipeline: stop, instead of going on
+    """
+
+
 class SfumatoError(Exception):
     """Base of every error that Sfumato raises on purpose."""
 

@@ -115,7 +115,11 @@ def block_rows(memory: Memory) -> int:
 
 def another_table() -> BadData:
     """The refusal of rows that are not those of the plan."""
-    return BadData("this is not the table that was planned", remedy="Plan again with this table.")
+    return BadData(
+        "this is not the table that was planned",
+        remedy="Plan again with this table; other rows take the plan over with protect(rows, policy,"
+        " reuse_plan=plan), if top-down, lattice or optimum found it (search='top-down').",
+    )
 
 
 def publish(

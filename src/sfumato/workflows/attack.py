@@ -16,7 +16,7 @@ from sfumato.attacks.adversaries.minimality import DeFinetti, ValueMinimality
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.known_search import STEPS, KnownSearch
-from sfumato.inputs import AnyImprint, AnyPolicy, load_policy, open_table, view_policy
+from sfumato.inputs import AnyImprint, AnyPolicy, load_policy, open_table, unheard, view_policy
 from sfumato.models.attack_contract import Attack, make_all
 from sfumato.models.contract import Promise
 from sfumato.models.quasi_sensitive.attack import KnownRemoval, Rows, TermMinimality
@@ -544,11 +544,11 @@ def rehearse_attacks(
     every release of a chain. Raises what `protect` refuses.
     """
     rules, show = load_policy(policy), progress or silent
-    before = audit(data, rules, progress=show)
+    before = audit(data, rules, warn=unheard, progress=show)
     with private_folder(spill) as private:
         safe = private / "safe.csv"
-        protect_file(data, rules, safe, against=against, chain=chain, progress=show)
-        after = audit(safe, rules, against=against, chain=chain, progress=show)
+        protect_file(data, rules, safe, against=against, chain=chain, warn=unheard, progress=show)
+        after = audit(safe, rules, against=against, chain=chain, warn=unheard, progress=show)
     return AttackRehearsal(
         _lines(before, after, rules),
         before.headline.title,

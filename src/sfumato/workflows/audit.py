@@ -17,6 +17,7 @@ from sfumato.attacks.published_labels import BYTES
 from sfumato.inputs import (
     AnyMemory,
     AnyPolicy,
+    NotedWarnings,
     Warn,
     load_policy,
     open_table,
@@ -80,7 +81,7 @@ def audit(
     True
     """
     rules = load_policy(policy)
-    warn_of_policy(rules, warn)
+    warn_of_policy(rules, NotedWarnings.of(warn))
     audited = _audit(
         data,
         with_reference(rules, data, reference),

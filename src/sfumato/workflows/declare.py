@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
+from typing import Any
 
 from sfumato.discovery.identifiers import findings
 from sfumato.draft.doctor import Diagnosis, Severity, several_rows
 from sfumato.draft.draft import draft, harmful_values
-from sfumato.draft.evidence import ColumnFinding, TableEvidence, empty_texts
-from sfumato.draft.roles import without_undecided
-from sfumato.inputs import Warn, check_header, count_table, declared_form, open_table
+from sfumato.draft.evidence import ColumnFinding, ColumnProfile, TableEvidence, empty_texts
+from sfumato.draft.roles import grouped_categories, taxonomy_of, without_undecided
+from sfumato.inputs import (
+    AnyMemory,
+    NotedWarnings,
+    Warn,
+    check_header,
+    count_table,
+    declared_form,
+    open_table,
+)
 from sfumato.models.contract import Promise, Promises
 from sfumato.models.registry import make
 from sfumato.policy.compatibility import searches_of
 from sfumato.policy.content import ColumnRule
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Policy, RoleNames, changed_columns, changed_promises
 from sfumato.search.loss import LostCells
 from sfumato.search.plan import Plan, make_plan
 from sfumato.system.errors import Infeasible, SfumatoError
@@ -43,18 +52,21 @@ class DraftEvidence:
     form: SourceForm
 
     @classmethod
-    def of(cls, data: AnyTable, *, header: bool = False, progress: Progress = silent) -> DraftEvidence:
+    def of(
+        cls, data: AnyTable, *, header: bool = False, memory: AnyMemory = None, progress: Progress = silent
+    ) -> DraftEvidence:
         """Returns the evidence of a table, which is read once.
 
         A CSV file in which `NA`, or the like, stands among numbers or dates is read again with empty cells
         there, unless somebody said which texts stand for one.
         Raises `BadData` where the first line of a CSV file may be a row, unless `header` says it is none.
         """
-        source = open_table(data)
+        source = open_table(data, memory)
         check_header(source, header=header)
         survey = source.survey(progress=progress)
         if isinstance(data, str | PathLike) and _may_say_empty(source) and (as_empty := empty_texts(survey)):
-            return cls.of(DataFile.reading_as_empty(data, as_empty), header=header, progress=progress)
+            as_read = DataFile.reading_as_empty(data, as_empty)
+            return cls.of(as_read, header=header, memory=memory, progress=progress)
         long = [
             name for name, column in survey.columns.items() if not column.complete and column.kind != "list"
         ]
@@ -104,7 +116,12 @@ class Trial:
 
 
 def tried(
-    policy: Policy, source: Source, survey: TableEvidence, *, progress: Progress = silent
+    policy: Policy,
+    source: Source,
+    survey: TableEvidence,
+    *,
+    kept: Collection[str] = (),
+    progress: Progress = silent,
 ) -> tuple[Policy, list[Diagnosis]]:
     """Returns a draft that can be followed on its table, what it costs in its note, and warnings.
 
@@ -112,8 +129,8 @@ def tried(
     A promise of diversity that cannot be kept, or that costs most of the detail because nearly everybody has
     the same value, gives way to one about the values that harm, and is given up where that costs as much: its
     column then waits for confirmation, as do columns of which nothing is known where they cost much as
-    quasi-identifiers. Where most is lost all the same,
-    columns are proposed to be left out.
+    quasi-identifiers. Promises about the columns `kept` are never weakened.
+    Where most is lost all the same, columns are proposed to be left out.
     """
     planned: list[Trial] = []
 
@@ -126,7 +143,7 @@ def tried(
         return planned_trial
 
     try:
-        trial = _with_fewer_promises(_decided(policy, plan), survey, plan)
+        trial = _with_fewer_promises(_decided(policy, plan), survey, plan, kept)
     except SfumatoError as refused:
         diagnosis = Diagnosis(
             REFUSED, Severity.WARNING, "table", refused.message.rstrip("."), 1, refused.remedy
@@ -184,13 +201,16 @@ def _decided(policy: Policy, plan: Callable[[Policy], Trial]) -> Policy:
     return replace(policy, columns={**policy.columns, **undecided}, confirm=confirm)
 
 
-def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:
+def _with_fewer_promises(
+    policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial], kept: Collection[str]
+) -> Trial:
     """Returns the trial with as much promised of sensitive columns as leaves the table useful.
 
     What is promised is weakened step by step: of one column after the other, the most one-sided first, the
     values that harm are protected instead of all, then more loosely, then none.
     """
-    diverse = sorted((p for p in policy.promises.stated if p.sensitive), key=lambda p: -_commonest(p, survey))
+    free = [p for p in policy.promises.stated if p.sensitive and not set(p.sensitive) & set(kept)]
+    diverse = sorted(free, key=lambda p: -_commonest(p, survey))
     try:
         whole = plan(policy)
     except SfumatoError:
@@ -371,10 +391,77 @@ def declare(
     >>> {name: rule.role.value for name, rule in policy.columns.items()}
     {'age': 'quasi', 'disease': 'sensitive'}
     """
-    show = progress or silent
+    show, noted = progress or silent, NotedWarnings.of(warn)
     evidence = DraftEvidence.of(data, header=header, progress=show)
     policy, warnings = tried(evidence.draft(preset), evidence.source, evidence.survey, progress=show)
-    if warn is not None:
-        for diagnosis in (*several_rows(policy, evidence.survey), *warnings):
-            warn(diagnosis)
+    for diagnosis in (*several_rows(policy, evidence.survey), *warnings):
+        if noted is not None:
+            noted(diagnosis)
     return policy
+
+
+# A policy from a table and the roles that a caller names: what a notebook needs to protect at once.
+
+
+def policy_of_roles(
+    data: AnyTable,
+    names: RoleNames,
+    changes: Mapping[str, Any],
+    noted: Warn | None,
+    *,
+    memory: AnyMemory = None,
+    progress: Progress = silent,
+) -> Policy:
+    """Returns the policy that `declare` proposes, with the roles and the words that a caller says.
+
+    Quasi-identifiers that are named are all there are: what else the draft takes for one is published
+    unchanged, and waits for confirmation. What is promised of sensitive columns that are named, or with `l`
+    or `t`, is never given up.
+    """
+    evidence = DraftEvidence.of(data, memory=memory, progress=progress)
+    drafted, kept = evidence.draft(), [n for n, role in names.roles.items() if role is Role.SENSITIVE]
+    if {"l", "t"} & set(changes):
+        kept = list(drafted.columns)
+    if "t" in changes and "l" not in changes:
+        sizes = tuple(promise for promise in drafted.promises.stated if promise.by_size)
+        drafted = replace(drafted, promises=Promises(sizes))
+    before: Mapping[str, Any] = changes if names.roles or kept else {}
+    changed = _with_roles(drafted, names, evidence.survey).with_(**before)
+    policy, warnings = tried(changed, evidence.source, evidence.survey, kept=kept, progress=progress)
+    for diagnosis in warnings:
+        if noted is not None and diagnosis.name != REFUSED:  # the verb raises what refuses it
+            noted(diagnosis)
+    return policy if before else policy.with_(**changes)
+
+
+def _with_roles(drafted: Policy, names: RoleNames, survey: TableEvidence) -> Policy:
+    """Returns a draft with the roles that a caller names."""
+    roles = names.roles
+    columns, waiting = changed_columns(drafted, names), dict(drafted.confirm)
+    for name, rule in columns.items():
+        was = drafted.columns[name]
+        if names.quasi and name not in roles and rule.role is Role.QUASI:
+            waiting[name] = f"{rule.reason}; published unchanged, since others are named as quasi-identifiers"
+            columns[name] = ColumnRule(Role.INSENSITIVE, None, waiting[name])
+        elif rule.role is not was.role:
+            columns[name] = replace(rule, reason="named by the caller")
+    columns.update(with_taxonomies(columns, drafted.columns, survey))
+    person = drafted.person if roles.get(drafted.person or "", Role.IDENTIFIER) is Role.IDENTIFIER else None
+    if person is None:
+        least = max(promise.least_people for promise in drafted.promises)
+        columns.update(grouped_categories(columns, survey, least))
+    waiting = {name: waiting[name] for name in columns if name in waiting and name not in roles}
+    promises = changed_promises(drafted, columns, {})
+    return replace(drafted, columns=columns, promises=promises, person=person, confirm=waiting)
+
+
+def with_taxonomies(
+    columns: Mapping[str, ColumnRule], before: Mapping[str, ColumnRule], survey: TableEvidence
+) -> dict[str, ColumnRule]:
+    """Returns rules for the columns that became quasi-identifiers, with the first taxonomy that fits."""
+    rules = {}
+    for name, rule in columns.items():
+        if rule.role is Role.QUASI and before[name].role is not Role.QUASI and rule.taxonomy is None:
+            profile = ColumnProfile.of(name, survey.columns[name], survey.rows)
+            rules[name] = replace(rule, taxonomy=taxonomy_of(profile)[0])
+    return rules

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sfumato.draft.doctor import UNCONFIRMED, Diagnosis, Severity, diagnosis_lines, examine_path, worst_first
-from sfumato.inputs import check_header, load_policy, open_table
+from sfumato.inputs import check_header, load_policy, open_table, unheard
 from sfumato.policy.policy import Policy
 from sfumato.system.address import Address
 from sfumato.system.disk import private_folder
@@ -378,7 +378,9 @@ def _tried(policy: Policy, source: Source, progress: Progress) -> tuple[TrialRun
     kind = release_format(source)
     try:
         with private_folder() as folder:
-            plan, _ = protect_file(source, policy.confirm_all(), folder / f"data.{kind}", progress=progress)
+            plan, _ = protect_file(
+                source, policy.confirm_all(), folder / f"data.{kind}", warn=unheard, progress=progress
+            )
     except SfumatoError as error:
         where = error.where or "table"
         return None, [Diagnosis(REFUSED, Severity.ERROR, where, error.message, 1, error.remedy, error.values)]

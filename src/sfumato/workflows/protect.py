@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.inputs import (
     AnyImprint,
@@ -24,16 +24,17 @@ from sfumato.inputs import (
     with_warnings,
 )
 from sfumato.policy.compatibility import against_several_rows
-from sfumato.policy.policy import Names, Policy, RoleNames, changed_columns, changed_promises
+from sfumato.policy.policy import Names, Policy, RoleNames
 from sfumato.search.best import Foretell
 from sfumato.search.plan import Plan, check_need, make_plan, may_be_blind
 from sfumato.search.reuse_plan import Transformation
 from sfumato.system.coins import Coins
-from sfumato.system.errors import BadData
+from sfumato.system.errors import BadData, UsageError
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress, silent
 from sfumato.table.form_of_source import RowSource
 from sfumato.table.known_rows import people_with_several_rows
+from sfumato.table.microdata import Role
 from sfumato.table.release_summary import Imprint
 from sfumato.table.source import SPARK, AnyTable, Source
 from sfumato.workflows.history import EarlierReleases
@@ -61,14 +62,15 @@ def protect(
     warn: Warn | None = None,
     foretell: Foretell | None = None,
     progress: Progress | None = None,
+    **changes: object,
 ) -> Plan:
     """Find out what each column has to become so that every promise holds.
 
     Nothing is written; `plan.apply(data)` makes the safe table.
 
-    Without a policy, one is made, and is `plan.policy`: the named columns get their roles, others those that
-    `declare` proposes, taxonomies come from the data, and every sensitive column has `l` different values in
-    each class, or `t`-closeness. With a policy, `k`, `l`, `t` and roles change it, as `policy.with_` does.
+    Without a policy, one is made, and is `plan.policy`: what `declare` proposes, but for what is said here.
+    Where `quasi` is given, no other column is a quasi-identifier. What is promised of columns named as
+    `sensitive` is never given up. With a policy, the same words change it, as `policy.with_` does.
 
     Raises `Infeasible` where no table keeps the promises, and `BrokenPromise` where a plan is reused and a
     promise does not hold any more.
@@ -92,9 +94,10 @@ def protect(
             nothing is searched for.
         memory: how much memory may be used, such as "4GB". What would take more is refused.
         warn: receives each `Diagnosis`: what the policy allows and probably does not mean, and what `release`
-            would refuse it for in that chain.
+            would refuse it for in that chain. By default each is a `SfumatoWarning` of Python's `warnings`.
         foretell: receives about how long each search will take on this machine, before the first begins.
         progress: receives the phase, how much is done, and out of how much.
+        changes: other words of a policy, as for `policy.with_`: `suppress`, `search`, `weights`, `person`.
 
     >>> import polars as pl, sfumato as sf
     >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
@@ -106,9 +109,9 @@ def protect(
     names = RoleNames(identifier, quasi, sensitive, insensitive)
     numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
     policy = None if policy is None else load_policy(policy)  # what is wrong with it is told first
-    before, opened = EarlierReleases.of(earlier, against, chain), open_original(data, memory, policy)
-    rules = _rules(opened, policy, names, numbers, show)
-    noted = None if warn is None else NotedWarnings(warn)
+    before, noted = EarlierReleases.of(earlier, against, chain), NotedWarnings.of(warn)
+    rules = _rules(data, policy, names, {**numbers, **changes}, noted, memory, show)
+    opened = open_original(data, memory, rules)
     before.warn_of_baseline(rules, noted)
     source = with_warnings(
         with_name_check(with_preset_check(opened, rules, show), rules), rules, noted, progress=show
@@ -126,19 +129,34 @@ def protect(
 
 
 def _rules(
-    source: Source, rules: Policy | None, names: RoleNames, numbers: Mapping[str, object], progress: Progress
+    data: AnyTable,
+    policy: Policy | None,
+    names: RoleNames,
+    changes: Mapping[str, Any],
+    noted: NotedWarnings | None,
+    memory: AnyMemory,
+    progress: Progress,
 ) -> Policy:
-    """Returns the policy that a caller hands in, changed as they say, or that their roles make."""
-    if rules is None:
-        from sfumato.inputs import policy_of_roles  # noqa: PLC0415  # drafts, which a policy spares
+    """Returns the policy that a caller hands in, changed as they say, or a draft as they say."""
+    roles = names.roles
+    if policy is not None and not roles and not changes:
+        return policy
+    from sfumato.workflows.declare import policy_of_roles, with_taxonomies  # noqa: PLC0415  # drafts
 
-        return policy_of_roles(source, names, numbers, progress=progress)
-    if not names.roles and not numbers:
-        return rules
-    columns, named = changed_columns(rules, names), names.roles
-    waiting = {name: why for name, why in rules.confirm.items() if name not in named}
+    if policy is None:
+        if not roles and not changes:
+            raise UsageError(
+                "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
+            )
+        return policy_of_roles(data, names, changes, noted, memory=memory, progress=progress)
+    changed = policy.with_(**vars(names), **changes)
+    new = [n for n, role in roles.items() if role is Role.QUASI and policy.columns[n].role is not role]
+    bare = [n for n in new if changed.columns[n].taxonomy is None]
+    if not bare:
+        return changed
+    survey = open_original(data, memory, changed).survey(bare, progress=progress)
     return replace(
-        rules, columns=columns, promises=changed_promises(rules, columns, numbers), confirm=waiting
+        changed, columns={**changed.columns, **with_taxonomies(changed.columns, policy.columns, survey)}
     )
 
 

@@ -92,7 +92,7 @@ def protect_file(
     _check_output(target, file_of(data), needed, overwrite=overwrite)
     describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
-    imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
+    imprints, noted = before.imprints, NotedWarnings.of(warn)
     before.warn_of_baseline(rules, noted)
     original = open_original(data, memory, rules)
     if original.kind != SPARK:  # which writes folders

@@ -11,6 +11,7 @@ from sfumato.inputs import (
     AnyMemory,
     AnyPolicy,
     AnyTransformation,
+    NotedWarnings,
     Warn,
     load_policy,
     load_transformation,
@@ -138,7 +139,7 @@ def release(
     rules, source = _opened_table(data, load_policy(policy), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    read = _checked_on_the_way(source, rules, warn, show)
+    read = _checked_on_the_way(source, rules, noted := NotedWarnings.of(warn), show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, reuse_plan, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
     baseline = baseline_check(overrides, rules, opened, chain)
@@ -158,7 +159,7 @@ def release(
             baseline=baseline,
             ledger=opened,
             ignore_chains=apart,
-            warn=warn,
+            warn=noted,
             progress=show,
         )
     else:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.attacks.audit import Audit
-from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original, open_table, view_policy
+from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original, open_table, unheard, view_policy
 from sfumato.policy.policy import Policy
 from sfumato.releases import certificate as manifest
 from sfumato.releases.certificate import CERTIFICATE, examine
@@ -120,7 +120,7 @@ def published_evidence(
     """
     certified = certified_beside(file, policy, key)
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    audited = attacked or audit(file, policy, memory=memory, progress=progress)
+    audited = attacked or audit(file, policy, memory=memory, warn=unheard, progress=progress)
     form = form_of(open_table(file, memory, policy))
     texts = file_texts(file, keys, most=MOST_TEXTS, form=form)
     return PublishedEvidence(file.name, _digest(file), policy, texts, audited, certified)
@@ -176,7 +176,7 @@ def with_original(
     if evidence.policy is None:
         raise UsageError("the original is read by a policy", remedy="Name the policy with -p.")
     alone = evidence.policy if evidence.policy.chain is None else view_policy(evidence.policy)
-    before = attacked or audit(original, alone, progress=progress)
+    before = attacked or audit(original, alone, warn=unheard, progress=progress)
     use = compare(original, safe, evidence.policy, progress=progress)
     figures = {
         "source_rows": f"{use.table.rows:,}",
@@ -214,7 +214,7 @@ def of_plan(plan: Plan, original: AnyTable | None, progress: Progress) -> Intern
     if original is None:
         return evidence
     safe = plan.apply(original, progress=progress)
-    after = audit(safe, plan.policy, progress=progress)
+    after = audit(safe, plan.policy, warn=unheard, progress=progress)
     return with_original(replace(evidence, after=after), original, safe, progress)
 
 
@@ -535,7 +535,7 @@ def model_scores(
         try:
             with private_folder() as private:
                 safe = private / "safe.csv"
-                protect_file(data, searched, safe, progress=show)
+                protect_file(data, searched, safe, warn=unheard, progress=show)
                 tables = read_tables(
                     open_original(data, policy=searched),
                     open_table(safe, policy=searched),
