@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sfumato.models.contract import joint_columns_of
+from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies.dates import DATE_FORMS
 from sfumato.policy.taxonomies.files import HierarchyFile

@@ -6,9 +6,9 @@ Who sees a survey weight that only one province has knows the province, however 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,32 +16,44 @@ from numpy.typing import NDArray
 from sfumato.draft.evidence import ColumnProfile, TableEvidence
 from sfumato.draft.roles import quasi_rule
 from sfumato.policy.content import ColumnRule
-from sfumato.policy.taxonomies.dates import DateForm, Dates
+from sfumato.policy.taxonomies.dates import DateForm, Dates, day
+from sfumato.policy.taxonomies.levels import number
 from sfumato.system.errors import short
 from sfumato.table.microdata import Role
 from sfumato.table.taxonomy import Label
 
-MOST_COLUMNS = 40
+MOST_COLUMNS = 64
 """Of so many columns of either kind every pair is looked at."""
 FEWEST_VALUES = 3
 """Keys of two values are not looked at: many columns tell a sex, and that is seen as a rule."""
 FEWEST_TOLD = 20
 """Fewer rows beside those of the most frequent value are told by accident."""
+MOST_NAMED = 3
+"""So many of the columns that tell a key together are named."""
 TOLD_SHARE = (9, 10)
 """So many rows have to be told, of those that the most frequent value alone does not tell."""
 
 
 @dataclass(frozen=True)
 class Telling:
-    """A column that tells a key: `told` of `rows` rows, from the other rows with the same cell."""
+    """A column that tells a key: `told` of `rows` rows, from the other rows with the same cell.
+
+    It may do so only together with the columns `beside`, and only `roughly`: in which tenth a number is.
+    """
 
     column: str
     key: str
     told: int
     rows: int
+    beside: tuple[str, ...] = ()
+    roughly: bool = False
 
     def __str__(self) -> str:
-        return f"tells {short(self.key)} in {self.told:,} of {self.rows:,} rows"
+        names = ", ".join(map(short, self.beside[:MOST_NAMED]))
+        names += f" and {len(self.beside) - MOST_NAMED} more" if len(self.beside) > MOST_NAMED else ""
+        what = f"roughly what {short(self.key)} is" if self.roughly else short(self.key)
+        beside = f"together with {names} " if names else ""
+        return f"{beside}tells {what} in {self.told:,} of {self.rows:,} rows"
 
 
 @dataclass(frozen=True)
@@ -68,14 +80,19 @@ class ColumnsBesideKeys:
         return (*self.unchanged, *self.keys)
 
     def telling(self, rows: Mapping[str, Sequence[Label]]) -> Iterator[Telling]:
-        """Yields the columns that tell a key, each with the one that it tells best.
+        """Yields the columns that tell a key, each with the one that it tells best; then sets of columns.
 
         `rows` are the texts of some rows, column by column.
         """
         numbers = {name: _numbered(rows[name]) for name in self.names}
+        left = list(self.unchanged)
         for column in self.unchanged:
             dependencies = [_telling(column, key, numbers) for key in self.keys]
-            yield from sorted(filter(None, dependencies), key=lambda t: -t.told / t.rows)[:1]
+            best = sorted(filter(None, dependencies), key=lambda t: -t.told / t.rows)[:1]
+            left = [name for name in left if not best or name != column]
+            yield from best
+        if left:
+            yield from _telling_together(left, self.keys, rows, numbers)
 
 
 def telling_columns(
@@ -142,6 +159,163 @@ def _numbered(texts: Sequence[Label]) -> NDArray[np.int64]:
     """Returns a number from 1 for every text; 0 for missing cells."""
     numbers = {text: number for number, text in enumerate(dict.fromkeys((None, *texts)))}
     return np.fromiter(map(numbers.__getitem__, texts), np.int64, len(texts))
+
+
+# Columns that tell a key together: dummies of a year, a total and its parts, an age and a date of birth.
+
+SAMPLED_ROWS = 1_000
+"""So many rows are enough to look for sets of columns; what is found is held against all that are shown."""
+MOST_TOGETHER = 8
+TENTHS = 10
+MANY_VALUES = 2 * TENTHS
+"""Of a number with more values it is enough to know in which tenth of the rows it is."""
+
+
+def _telling_together(
+    unchanged: Sequence[str],
+    keys: Sequence[str],
+    rows: Mapping[str, Sequence[Label]],
+    numbers: Mapping[str, NDArray[np.int64]],
+) -> Iterator[Telling]:
+    """Yields, for every key that columns tell together, each of these; they tell no further key."""
+    left = list(unchanged)
+    sizes = {name: size for name in (*left, *keys) if (size := _sizes(rows[name])) is not None}
+    goals = {key: _tenths(sizes[key]) if key in sizes else None for key in keys}
+    codes = {key: numbers[key] if (tenths := goals[key]) is None else tenths for key in keys}
+    pairs = _Pairs(left, numbers)
+    for key in keys:
+        if np.count_nonzero(np.bincount(codes[key])[1:]) < FEWEST_VALUES:
+            continue
+        fitted = [name for name in left if name in sizes] if key in sizes else []
+        named = _fewest(fitted, lambda some, key=key: _told_by_fit(some, sizes[key], sizes))  # type: ignore[misc]
+        if not named:
+            found = pairs.best(left, codes[key])
+            named = _fewest(found, lambda some, goal=codes[key]: _told_by_cells(some, goal, numbers))  # type: ignore[misc]
+        if named:
+            columns, told, of = named
+            left = [name for name in left if name not in columns]
+            for column in columns:
+                others = tuple(name for name in columns if name != column)
+                yield Telling(column, key, told, of, others, roughly=goals[key] is not None)
+
+
+def _fewest(
+    columns: Sequence[str], told: Callable[[Sequence[str]], tuple[int, int] | None]
+) -> tuple[list[str], int, int] | None:
+    """Returns columns of which none can be left out, how many rows they tell, and of how many."""
+    least, figures = list(columns), told(columns) if columns else None
+    for column in columns if figures else ():
+        fewer = [name for name in least if name != column]
+        without = told(fewer) if fewer else None
+        if without is not None:
+            least, figures = fewer, without
+    return None if figures is None else (least, *figures)
+
+
+def _told_by_cells(
+    columns: Sequence[str], goal: NDArray[np.int64], numbers: Mapping[str, NDArray[np.int64]]
+) -> tuple[int, int] | None:
+    """Returns how many rows the cells of columns tell together, and of how many; `None` for too few."""
+    cells = np.zeros(len(goal), np.int64)
+    for column in columns:
+        cells = np.unique(cells * (int(numbers[column].max()) + 1) + numbers[column], return_inverse=True)[1]
+    present = goal > 0
+    told, times = told_rows(cells[present], goal[present]), np.bincount(goal[present])
+    enough = is_telling(told, int(times.max(initial=0)), int(times.sum()))
+    return (told, int(times.sum())) if enough else None
+
+
+class _Pairs:
+    """The cells of all pairs of columns in some rows, where enough of them repeat to tell anything."""
+
+    def __init__(self, columns: Sequence[str], numbers: Mapping[str, NDArray[np.int64]]) -> None:
+        rows = len(numbers[columns[0]])
+        self._rows = np.unique(np.linspace(0, rows - 1, min(rows, SAMPLED_ROWS)).astype(np.int64))
+        few = {name: np.unique(numbers[name][self._rows], return_inverse=True)[1] for name in columns}
+        self._few = {name: cells for name, cells in few.items() if 1 <= cells.max() < len(cells) // 4}
+        self._pairs = {
+            pair: self._joined(*(self._few[n] for n in pair)) for pair in combinations(self._few, 2)
+        }
+
+    def _joined(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+        return first * (int(second.max(initial=0)) + 1) + second
+
+    def best(self, columns: Sequence[str], goal: NDArray[np.int64]) -> list[str]:
+        """Returns the pair that tells most of a key, and what else tells more of it, one by one."""
+        aim = goal[self._rows]
+        present, left = aim > 0, set(columns)
+        share = [
+            (told_rows(cells[present], aim[present]), pair)
+            for pair, cells in self._pairs.items()
+            if left.issuperset(pair)
+        ]
+        if not share:
+            return []
+        told, pair = max(share)
+        chosen, cells = list(pair), self._pairs[pair]
+        while len(chosen) < MOST_TOGETHER and told < int(present.sum()):
+            cells = np.unique(cells, return_inverse=True)[1]
+            more = {n: self._joined(cells, own) for n, own in self._few.items() if n in left - set(chosen)}
+            gains = [(told_rows(joined[present], aim[present]), name) for name, joined in more.items()]
+            best = max(gains, default=(told, ""))
+            if best[0] <= told:
+                break
+            told, cells = best[0], more[best[1]]
+            chosen.append(best[1])
+        return chosen
+
+
+def _told_by_fit(
+    columns: Sequence[str], key: NDArray[np.float64], sizes: Mapping[str, NDArray[np.float64]]
+) -> tuple[int, int] | None:
+    """Returns how many rows a weighted sum of columns tells, of those that it was not fitted on.
+
+    A total tells a part beside the others, and a date of birth an age: no cell has to come twice for that.
+    """
+    rows = np.flatnonzero(~np.isnan(key))
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 2 * SAMPLED_ROWS)).astype(np.int64))]
+    known = np.column_stack([np.ones(len(rows)), *(_scaled(sizes[name][rows]) for name in columns)])
+    aim = _scaled(key[rows])
+    weights = np.linalg.lstsq(known[::2], aim[::2], rcond=None)[0]
+    guess, held = known[1::2] @ weights, aim[1::2]
+    values, times = np.unique(held, return_counts=True)
+    if len(held) < FEWEST_TOLD or len(values) < FEWEST_VALUES:
+        return None
+    ends = (values[1:] + values[:-1]) / 2
+    if len(values) > MANY_VALUES:
+        last = np.searchsorted(values, np.quantile(held, np.arange(1, TENTHS) / TENTHS))
+        ends = ends[np.unique(last[last < len(ends)])]
+        times = np.bincount(np.searchsorted(ends, held))
+    told = int((np.searchsorted(ends, guess) == np.searchsorted(ends, held)).sum())
+    return (told, len(held)) if is_telling(told, int(times.max()), len(held)) else None
+
+
+def _scaled(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns numbers around zero, of about the same size whatever they measure; nothing where one lacks."""
+    middle, width = np.nanmean(sizes) if len(sizes) else 0.0, np.nanstd(sizes) if len(sizes) else 0.0
+    return np.nan_to_num((sizes - middle) / (width or 1.0), posinf=0.0, neginf=0.0)
+
+
+def _sizes(cells: Sequence[Label]) -> NDArray[np.float64] | None:
+    """Returns cells as numbers, or as days; `None` where they are neither. Missing cells have no number."""
+    read: dict[Label, float] = {None: np.nan}
+    for cell in set(cells) - {None}:
+        text = str(cell)
+        size, date = number(text), day(text[:10])
+        if size is None and date is None:
+            return None
+        read[cell] = float(size) if size is not None else float(date.toordinal() if date else 0)
+    sizes = np.array([read[cell] for cell in cells], np.float64)
+    return sizes if np.isfinite(sizes).any() else None
+
+
+def _tenths(sizes: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Returns in which tenth of the rows each number is, from 1, 0 for none; `None` for few values."""
+    present = ~np.isnan(sizes)
+    if len(np.unique(sizes[present])) <= MANY_VALUES:
+        return None
+    ends = np.quantile(sizes[present], np.arange(1, TENTHS) / TENTHS)
+    return np.where(present, np.searchsorted(ends, sizes) + 1, 0)
 
 
 # Companion columns: numbers that rise or fall with another column, value by value, and give it away.
