@@ -27,6 +27,7 @@ POLICY = {
     },
     "promises": [{"continuous": {"k": 5, "since": "batch"}}],
     "protect": {"search": "top-down", "suppress": 0},
+    "confirm": {"disease": True},
 }
 EACH = 50
 

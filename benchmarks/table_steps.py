@@ -113,6 +113,7 @@ def long_table(rows: int, seed: int = 6) -> tuple[pd.DataFrame, dict[str, object
         },
         "promises": [*K, {"l-diversity": {"of": "ill", "l": 3, "kind": "distinct"}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"ill": True},
     }
     return frame, policy
 

@@ -49,6 +49,7 @@ CHAIN = {
     },
     "promises": [{"continuous": {"k": 5, "since": "batch"}}],
     "protect": {"search": "top-down", "suppress": 0},
+    "confirm": {"disease": True},
 }
 KINDS = {
     "batches of 50": (50, 50, 50),

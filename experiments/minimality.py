@@ -92,6 +92,7 @@ def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Findi
             },
             "promises": [asked],
             "protect": {"suppress": 0, "search": search},
+            "confirm": {"s": True},
         }
     )
     try:

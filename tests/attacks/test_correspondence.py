@@ -167,6 +167,7 @@ def test_a_violation_at_k_5_is_said_in_words():
             "columns": {"q0": {"role": "quasi"}, "q1": {"role": "quasi"}, "s": {"role": "sensitive"}},
             "promises": [{"k-anonymity": {"k": 5}}],
             "protect": {"search": "top-down", "suppress": 0},
+            "confirm": {"s": True},
         }
     )
     got = correspondence(releases(*EXAMPLE), policy)

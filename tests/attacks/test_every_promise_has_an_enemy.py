@@ -80,7 +80,12 @@ def chains(definition):
     promise = definition(k=2, since="since")
     columns = {"q0": {"role": "quasi"}, "s": {"role": "sensitive"}, "since": {"role": "identifier"}}
     policy = Policy.from_dict(
-        {"columns": columns, "promises": [promise], "protect": {"search": "top-down", "suppress": 0}}
+        {
+            "columns": columns,
+            "promises": [promise],
+            "protect": {"search": "top-down", "suppress": 0},
+            "confirm": {"s": True},
+        }
     )
     for late, first, last in product(product("ab", repeat=2), *[(Cut.root(tree), Cut.leaves(tree))] * 2):
         people = [("a", 0, 1), ("a", 1, 1), ("b", 0, 1), ("b", 1, 1)]

@@ -31,7 +31,9 @@ def policy(search, promise, suppress=1, **protect_words):
     tree = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
     columns = {"q": {"role": "quasi", "taxonomy": {"tree": tree}}, "s": {"role": "sensitive"}}
     words = {"search": search, "suppress": suppress, "price": "none", **protect_words}
-    return Policy.from_dict({"columns": columns, "promises": [promise], "protect": words})
+    return Policy.from_dict(
+        {"columns": columns, "promises": [promise], "protect": words, "confirm": {"s": True}}
+    )
 
 
 def worlds(keys, search, promise, *, values="xy", suppress=1):

@@ -96,6 +96,7 @@ def test_a_tree_that_has_grown_is_taken_from_the_policy():
         },
         "promises": [{"k-anonymity": {"k": 1}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"s": True},
     }
     table = count_published(open_source(pl.DataFrame({"q0": ["a", "c"], "s": ["s0", "s1"]})), LEAVES)
     found = imprint_of(table, LEAVES, policy=Policy.from_dict(words))

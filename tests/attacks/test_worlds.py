@@ -33,6 +33,7 @@ def policy(keys, search, *promises):
             },
             "promises": list(promises),
             "protect": {"suppress": 0, "search": search},
+            "confirm": {"s": True},
         }
     )
 

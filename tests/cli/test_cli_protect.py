@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
     "levels", "cuts", "verdicts", "unchanged", "outlook", "published",
+    "not_protected",
 }  # fmt: skip
 
 

@@ -102,6 +102,7 @@ def policy(**columns):
             "columns": columns,
             "promises": [{"k-anonymity": {"k": 2}}],
             "protect": {"search": "top-down", "suppress": 0},
+            "confirm": dict.fromkeys(columns, True),
         }
     )
 
@@ -132,6 +133,7 @@ def test_empty_cells(missing, gravity):
             "promises": [{"k-anonymity": {"k": 2}}],
             "missing": missing,
             "protect": {"search": "top-down", "price": "none", "suppress": "10%"},
+            "confirm": {"s": True},
         }
     )
     (found,) = examine(made, survey(a=["x", None, None, "y"], s=["1", "2", None, "1"]))

@@ -26,6 +26,7 @@ def words(role):
         "columns": {"zip": {"role": "quasi"}, "who": {"role": role}},
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"who": True},
     }
 
 

@@ -34,6 +34,7 @@ def policy(delta):
         },
         "promises": [{"delta-disclosure": {"of": "disease", "delta": delta}}],
         "protect": {"search": "lattice", "suppress": 0},
+        "confirm": {"disease": True},
     }
 
 

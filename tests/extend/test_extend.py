@@ -112,6 +112,7 @@ def policy(least):
         "columns": COLUMNS,
         "promises": [{"quiet": {"of": "job", "least": least}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"job": True},
     }
 
 
@@ -126,6 +127,7 @@ def test_a_promise_of_another_package_limits_attacks_of_ours_and_of_others(insta
         "columns": COLUMNS,
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"job": True},
     }
     [heard] = sf.attack("eavesdropping", PEOPLE, unasked).findings
     assert heard.sentence == "at least 2, asked for 1 (default)" and not heard.breach
@@ -158,6 +160,7 @@ def test_a_part_written_for_version_0_1_is_told_where_the_names_are(install, old
                 "columns": COLUMNS,
                 "promises": [{"k-anonymity": {"k": 2}}],
                 "protect": {"search": "top-down", "suppress": 0},
+                "confirm": {"job": True},
             },
         )
 

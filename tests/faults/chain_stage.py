@@ -45,6 +45,7 @@ def policy(purpose):
             "loss": "loss",
             "weights": {"work" if purpose else "town": 9},
         },
+        "confirm": {"illness": True},
     }
 
 

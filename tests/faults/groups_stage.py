@@ -31,6 +31,7 @@ POLICY = {
     "promises": [{"k-anonymity": {"k": K}}],
     "person": "person",
     "chain": {},
+    "confirm": {"illness": True},
 }
 
 

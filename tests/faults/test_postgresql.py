@@ -237,6 +237,7 @@ def test_the_programs_of_an_auditor(place, cluster, capsys, monkeypatch):
         },
         "promises": [{"continuous": {"k": 2, "since": "month"}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"disease": True},
     }
     policy.write_text(json.dumps(words), encoding="utf-8")
     call = ["release", str(table), "-p", str(policy), "--ledger", url, "--key", str(key)]

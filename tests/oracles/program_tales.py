@@ -102,6 +102,7 @@ def policy_of(draw: random.Random, promises: list) -> Policy:
                 "suppress": draw.choice([0, 0, "10%", "25%"]),
                 "grouping": draw.choice(["blind", "blind", "default"]),
             },
+            "confirm": dict.fromkeys(unchanged, True),
             "missing": "own-value",
             "person": {"column": "person", **({"by": "day"} if draw.random() < 0.7 else {})},
             "chain": chain,

@@ -25,6 +25,7 @@ def policy(zip_=None, age=None, **rest):
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"suppress": 0, "search": "lattice"},
         **rest,
+        "confirm": {"disease": True},
     }
 
 

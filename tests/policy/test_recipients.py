@@ -84,6 +84,7 @@ def in_a_chain(*promises, recipients=None, **beside):
         "columns": SENSITIVE,
         "promises": [*promises, {"continuous": {"k": 2, "since": "batch", **beside}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"ill": True},
     }
     return Policy.from_dict(words if recipients is None else {**words, "recipients": recipients})
 

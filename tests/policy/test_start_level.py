@@ -24,6 +24,7 @@ def words(start=1, **more):
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
         **more,
+        "confirm": {"disease": True},
     }
 
 

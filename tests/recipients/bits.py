@@ -42,6 +42,7 @@ def policy(width, *, k=2, same="identifier", promises=(), **rule):
         "promises": [{"k-anonymity": {"k": k}}, *promises],
         "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"quality": "discernibility", **rule},
+        "confirm": {"ill": True},
     }
 
 

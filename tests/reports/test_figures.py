@@ -41,6 +41,7 @@ POLICY = {
     },
     "promises": [{"k-anonymity": {"k": 2}}],
     "protect": {"search": "top-down", "price": "none", "suppress": "30%"},
+    "confirm": {"ill": True},
 }
 
 

@@ -192,6 +192,7 @@ def test_any_published_table_can_be_reported_in_public(tmp_path_factory, rows, s
         },
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"suppress": 0, "search": search, **({"suppress": "20%"} if search == "top-down" else {})},
+        "confirm": {"secret": True},
     }
     table = pl.DataFrame(
         [(str(age), sex, secret) for age, sex, secret in rows], ["age", "sex", "secret"], orient="row"

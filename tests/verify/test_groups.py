@@ -54,6 +54,7 @@ TREE = {"tree": {"north": ["a", "b"], "south": ["c"]}}
 RULES = {
     "columns": {"town": {"role": "quasi", "taxonomy": TREE}, "illness": {"role": "sensitive"}},
     "promises": [],
+    "confirm": {"illness": True},
 }
 
 

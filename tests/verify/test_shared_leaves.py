@@ -36,6 +36,7 @@ def policy(promises, taxonomy):
         },
         "promises": promises,
         "protect": {"search": "top-down", "price": "none", "suppress": "1/2"},
+        "confirm": {"age": True},
     }
 
 

@@ -224,6 +224,7 @@ CHAIN = {
     },
     "promises": [{"continuous": {"k": 2, "since": "month"}}],
     "protect": {"search": "top-down", "suppress": 0, "loss": "discernibility"},
+    "confirm": {"disease": True},
 }
 MONTHS = ("1", "2", "3")
 

@@ -30,7 +30,12 @@ PROMISES = [
 def rule(promises, **disease):
     columns = {"zip": {"role": "quasi"}, "disease": {"role": "sensitive", **disease}}
     return Policy.from_dict(
-        {"columns": columns, "promises": promises, "protect": {"search": "top-down", "suppress": 0}}
+        {
+            "columns": columns,
+            "promises": promises,
+            "protect": {"search": "top-down", "suppress": 0},
+            "confirm": {"disease": True},
+        }
     )
 
 

@@ -60,6 +60,7 @@ def clinic(tmp_path):
             },
             "promises": [{"k-anonymity": {"k": 2}}],
             "protect": {"search": "top-down", "suppress": 0},
+            "confirm": {"disease": True},
         }
         policy.update(changes)
         (tmp_path / "data.csv").write_text(table or "\n".join(lines) + "\n", encoding="utf-8")

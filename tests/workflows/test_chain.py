@@ -23,6 +23,7 @@ POLICY = {
     },
     "promises": [{"continuous": {"k": 5, "since": "quarter"}}],
     "protect": {"search": "top-down", "suppress": 0, "loss": "discernibility"},
+    "confirm": {"disease": True},
 }
 ALONE = {**POLICY, "promises": [{"k-anonymity": {"k": 5}}]}
 ROWS = (

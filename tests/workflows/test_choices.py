@@ -21,6 +21,7 @@ WORDS = {
     },
     "promises": [{"k-anonymity": {"k": 5}}],
     "protect": {"price": "none", "search": "best", "suppress": "5%"},
+    "confirm": {"disease": True},
 }
 
 

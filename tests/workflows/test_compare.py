@@ -183,6 +183,7 @@ def test_prices_of_a_policy_that_looks_back():
         },
         "promises": [{"k-anonymity": {"k": 2}}, {"continuous": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"ill": True},
     }
     told = sf.compare(raw, sf.protect(raw, policy).apply(raw), policy, prices=True)
     assert all(price.loss is not None for price in told.prices)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.policy import yaml
-from sfumato.policy.content import confirm_entries, without_entries
+from sfumato.policy.content import confirm_entries, with_entries
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import judge_data
 from sfumato.policy.strictness import statement_of, weaker_parts
@@ -174,7 +174,7 @@ def test_entries_are_taken_out_of_any_form_of_the_key(names, data, form):
         "list": "confirm:\n" + "".join(f"- {name}\n" for name in names),
     }[form]
     head, tail = "# head\n# a policy\n", "missing: own-value  # tail\n"
-    text = without_entries(head + section + tail, gone)
+    text = with_entries(head + section + tail, set(names) - gone, ())
     assert text.startswith(head) and text.endswith(tail)
     left = [name for name in names if name not in gone]
     assert ("confirm" in text) == bool(left)
@@ -188,6 +188,7 @@ def test_names_of_people_are_never_published(folder, role):
         "columns": {"zip": {"role": "quasi"}, "who": {"role": role}},
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"who": True},
     }
     people = [f"{GIVEN[i % 12]} {'BCDFGHKLM'[i % 9]}arlow{'abcdefghij'[i // 9]}" for i in range(40)]
     data = pa.table({"zip": ["1", "2"] * 20, "who": people})

@@ -163,6 +163,7 @@ def test_versions_for_recipients(tmp_path):
         "promises": [{"k-anonymity": {"k": 4}}],
         "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"quality": "entropy", "tolerance": "100%"},
+        "confirm": {"dose": True},
     }
     ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
     sf.release(many, rules, ledger=ledger, into=tmp_path / "to", to=["ada", "ben"], format="csv")

@@ -25,6 +25,7 @@ WORDS = {
     },
     "promises": [{"continuous": {"k": 4, "since": "month"}}],
     "protect": {"search": "top-down", "suppress": 0, "loss": "discernibility"},
+    "confirm": {"disease": True},
 }
 
 

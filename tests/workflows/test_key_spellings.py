@@ -36,6 +36,7 @@ def words(taxonomy=None, spelling="folded", promises=(), **more):
         "promises": [{"k-anonymity": {"k": 2}}, *promises],
         "protect": {"search": "top-down", "suppress": 0},
         **more,
+        "confirm": {"sick": True},
     }
 
 

@@ -181,6 +181,7 @@ def test_an_index_that_is_kept_holds_every_row_beside_its_original(order, twice)
         },
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "top-down", "price": "none", "suppress": "30%"},
+        "confirm": {"disease": True},
     }
     plan = sf.protect(raw, policy)
     kept = plan.apply(raw, keep_index=True)

@@ -24,7 +24,7 @@ BY_KEY = {"k": 4, "person": "who"}
 
 
 def policy(**keys):
-    return {"columns": COLUMNS, "promises": [{"continuous": keys}]}
+    return {"columns": COLUMNS, "promises": [{"continuous": keys}], "confirm": {"disease": True}}
 
 
 def table(rows):

@@ -34,7 +34,12 @@ K, L = {"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "illness", "l": 2, "kin
 
 def policy(*promises, person="id", **protect):
     rule = {"search": "best", "suppress": "30%", **protect}
-    words = {"columns": COLUMNS, "promises": list(promises or (K, L)), "protect": rule}
+    words = {
+        "columns": COLUMNS,
+        "promises": list(promises or (K, L)),
+        "protect": rule,
+        "confirm": {"illness": True},
+    }
     return Policy.from_dict({**words, **({} if person is None else {"person": person})})
 
 

@@ -52,6 +52,7 @@ def policy(*, k=4, promises=(), protect=None, **rule):
             "protect": {"search": "top-down", "suppress": 0},
             "recipients": {"quality": "entropy", "tolerance": "100%", **rule},
             **({} if protect is None else {"protect": protect}),
+            "confirm": {"disease": True},
         }
     )
 

@@ -29,6 +29,7 @@ POLICY = {
     },
     "promises": [{"k-anonymity": {"k": 3}}],
     "protect": {"suppress": 0, "search": "top-down"},
+    "confirm": {"disease": True},
 }
 
 

@@ -28,6 +28,7 @@ POLICY = {
     },
     "promises": [{"continuous": {"k": 3, "since": "batch"}}],
     "protect": {"search": "top-down", "suppress": 0},
+    "confirm": {"disease": True},
 }
 ASKED = Policy.from_dict({**POLICY, "promises": [{"continuous": {"k": 2, "since": "batch"}}]})
 

@@ -23,6 +23,7 @@ def policy(**changes):
         "promises": [{"k-anonymity": {"k": 3}}],
         "protect": {"suppress": 0, "search": "top-down"},
         **changes,
+        "confirm": {"disease": True},
     }
     Path("policy.yaml").write_text(sf.Policy.from_dict(words).to_yaml())
     return "policy.yaml"

@@ -38,7 +38,7 @@ def draft_for(policy: Policy, file: Path) -> Policy:
 def write_draft(policy: Policy, file: Path, data: str) -> str:
     """Writes a draft; returns what to do with it. A column that waits would be refused otherwise."""
     file.write_text(policy.to_yaml(), encoding="utf-8")
-    waits = f"confirm what waits (sfumato policy confirm {file} COLUMN…), " if policy.confirm else ""
+    waits = f"confirm what waits (sfumato policy confirm {file} COLUMN…), " if policy.waiting else ""
     then = f"sfumato protect {data} -p {file} -o safe.csv"
     return f"wrote {file}; read the reasons, correct the roles, {waits}then: {then}"
 

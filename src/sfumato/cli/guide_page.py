@@ -129,7 +129,7 @@ def complete_waiting(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 
     del incomplete
     chosen = ctx.params.get("columns") or ()
-    return [name for name in Policy.load(Path(str(ctx.params["file"]))).confirm if name not in chosen]
+    return [name for name in Policy.load(Path(str(ctx.params["file"]))).waiting if name not in chosen]
 
 
 @_quiet

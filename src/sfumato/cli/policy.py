@@ -100,13 +100,14 @@ def confirm(
     columns: Annotated[
         list[str] | None, argument("[COLUMN]...", "The columns that you confirm.", complete=complete_waiting)
     ] = None,
-    every: Annotated[bool, option("--all", "Confirm every column that waits.")] = False,
+    every: Annotated[bool, option("--all", "Confirm every column that waits but sensitive ones.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Confirm that columns may be published unchanged.
 
     A drafted policy lists under `confirm` what nobody is thought to know. Nothing is published while a
-    column waits there. Read the reasons first: whoever knows such a value of somebody finds their row.
+    column waits there. A sensitive column waits, too, where no promise protects it; it is confirmed by name
+    alone. Read the reasons first: whoever knows such a value of somebody finds their row.
 
     Example:  sfumato policy confirm policy.yaml weight visits
     """

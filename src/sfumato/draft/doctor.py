@@ -624,7 +624,7 @@ UNCONFIRMED = "unconfirmed"
 
 def _unconfirmed(policy: Policy) -> Iterator[Diagnosis]:
     """Yields an error for every column that nobody has confirmed yet: it may be planned, not published."""
-    for name, reason in policy.confirm.items():
+    for name, reason in policy.waiting.items():
         yield _of_column(
             name,
             UNCONFIRMED,

@@ -151,8 +151,10 @@ class PolicyContent:
     people: PersonRule = field(default_factory=PersonRule)
     """How many rows of a person show values, and which."""
     confirm: Mapping[str, str] = field(default_factory=dict)
-    """Columns that nobody has confirmed yet, and why they would be published unchanged. No promise, so it is
-    no part of the digest."""
+    """Columns that a draft would publish unchanged and nobody has confirmed yet, and why. No promise, so it
+    is no part of the digest."""
+    confirmed: tuple[str, ...] = ()
+    """Columns that somebody has confirmed by name, although no promise protects them. No promise either."""
     source: SourceForm = NO_FORM
     """How the data are read. No promise either: the same rows in another form have the same digest."""
     formulas: Formulas = Formulas.REFUSE
@@ -215,6 +217,18 @@ class PolicyContent:
         return {n: values for n, values in partly.items() if self.columns[n].role is Role.SENSITIVE}
 
     @property
+    def protected_counts(self) -> dict[str, int]:
+        """How many values promises protect of each column that is not, or not wholly, protected."""
+        return {name: len(values) for name, values in self.not_protected.items()}
+
+    @property
+    def waiting(self) -> dict[str, str]:
+        """The columns that wait for a person's word, and why: those under `confirm`, and every sensitive one
+        that no promise protects, unless it was confirmed by name."""
+        open_ones = [n for n, values in self.not_protected.items() if not values and n not in self.confirmed]
+        return {**dict.fromkeys(open_ones, UNPROTECTED), **self.confirm}
+
+    @property
     def published(self) -> tuple[str, ...]:
         """The columns that are published, in the order of the policy."""
         return tuple(name for name, rule in self.columns.items() if rule.role is not Role.IDENTIFIER)
@@ -249,7 +263,7 @@ class PolicyContent:
         """Returns the policy in the shape of its file, plain data only."""
         where_said: dict[str, object] = {
             PERSON_KEY: self.people.words(self.person),
-            "confirm": dict(self.confirm) or None,
+            "confirm": {**self.confirm, **dict.fromkeys(self.confirmed, True)} or None,
             "source": self.source.words if self.source else None,
             "formulas": None if self.formulas is Formulas.REFUSE else self.formulas.value,
             "preset": self.preset,
@@ -379,32 +393,42 @@ def with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
 
 CONFIRM_KEY = "confirm"
 MOST_WAITING_NAMED = 8
+UNPROTECTED = "it is sensitive, and no promise protects any of its values"
+"""Why a column waits that no draft has put under `confirm`."""
 
 
 def confirm_entries(words: object) -> dict[str, str]:
     """Returns the columns that wait, and why; a list names columns without a reason."""
     if isinstance(words, Mapping):
-        return {str(name): " ".join(str(reason or "").split()) for name, reason in words.items()}
+        waiting = {name: reason for name, reason in words.items() if reason is not True}
+        return {str(name): " ".join(str(reason or "").split()) for name, reason in waiting.items()}
     return {str(name): "" for name in words} if isinstance(words, list | tuple) else {}
+
+
+def confirmed_entries(words: object) -> tuple[str, ...]:
+    """Returns the columns that somebody has confirmed by name: `dx: true`."""
+    entries = words.items() if isinstance(words, Mapping) else ()
+    return tuple(str(name) for name, word in entries if word is True)
 
 
 def confirm_schema() -> JsonObject:
     """Returns the schema of the key."""
     return {
         "oneOf": [
-            {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
+            {"type": "object", "additionalProperties": {"type": ["string", "null", "boolean"]}},
             {"type": "array", "items": {"type": "string"}},
         ],
         "description": (
             "Columns that would be published unchanged on a guess, with the reason; nothing is published"
-            " before a person has confirmed them."
+            " before a person has confirmed them. With true: a sensitive column that no promise protects, and"
+            " that somebody has confirmed by name."
         ),
     }
 
 
 def unknown_columns(policy: PolicyContent) -> Iterator[Problem]:
     """Yields a problem for every column that waits and is not declared."""
-    for name in policy.confirm:
+    for name in (*policy.confirm, *policy.confirmed):
         if name not in policy.columns:
             near = did_you_mean(name, list(policy.columns), otherwise="Take it out.")
             yield Problem((CONFIRM_KEY, name), f"there is no column {short(name)}.", near)
@@ -412,48 +436,65 @@ def unknown_columns(policy: PolicyContent) -> Iterator[Problem]:
 
 def check_confirmed(policy: PolicyContent) -> None:
     """Raises `BadPolicy` while a column waits for a person's word: nothing may be published before that."""
-    waiting = list(policy.confirm)
+    waiting = list(policy.waiting)
     if not waiting:
         return
+    sensitive = [name for name in waiting if policy.columns[name].role is Role.SENSITIVE]
+    of_these = (
+        f" Sensitive, and not or not wholly protected: {', '.join(map(short, sensitive))}."
+        if sensitive
+        else ""
+    )
     named = ", ".join(short(name) for name in waiting[:MOST_WAITING_NAMED])
     more = f" and {len(waiting) - MOST_WAITING_NAMED} more" if len(waiting) > MOST_WAITING_NAMED else ""
     single = len(waiting) == 1
     raise BadPolicy(
         f"{'a column waits' if single else f'{len(waiting)} columns wait'} for somebody to confirm that"
-        f" {'it' if single else 'they'} may be published unchanged: {named}{more}.",
+        f" {'it' if single else 'they'} may be published unchanged: {named}{more}.{of_these}",
         where=f"{policy.origin.name}, {CONFIRM_KEY}",
-        remedy="Read the reasons in the policy; change a role that is wrong, and say"
-        " `sfumato policy confirm POLICY COLUMN…` (or --all) of those that are right; in Python,"
-        " policy.confirm_columns(…). Planning (--dry-run) works before that.",
+        remedy="Read the reasons (`sfumato policy check POLICY`); change a role that is wrong, promise"
+        " something of a sensitive column, and say `sfumato policy confirm POLICY COLUMN…` of those that are"
+        " right; in Python, confirm=[…]. Planning (--dry-run) works before that.",
     )
 
 
-def remaining_columns(policy: PolicyContent, columns: Sequence[str]) -> dict[str, str]:
-    """Returns what still waits when these columns are confirmed; raises where one of them does not wait."""
+def with_word_for(policy: PolicyContent, columns: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Returns what stays under `confirm`, and which columns are confirmed, when a person confirms some.
+
+    Raises `UsageError` where one of them does not wait.
+    """
+    waiting, unprotected = policy.waiting, policy.not_protected
     for name in columns:
-        if name not in policy.confirm:
+        if name not in waiting and name not in policy.confirmed:
             declared = name in policy.columns
             what = (
                 f"{short(name)} does not wait for confirmation"
                 if declared
                 else f"there is no column {short(name)}"
             )
-            hint = did_you_mean(name, list(policy.confirm))
-            waiting = ", ".join(map(short, policy.confirm)) or "none"
-            raise UsageError(f"{what}.", remedy=hint or f"Columns that wait: {waiting}.")
-    return {name: why for name, why in policy.confirm.items() if name not in set(columns)}
+            hint = did_you_mean(name, list(waiting))
+            named = ", ".join(map(short, waiting)) or "none"
+            raise UsageError(f"{what}.", remedy=hint or f"Columns that wait: {named}.")
+    by_name = [name for name in columns if unprotected.get(name) == ()]
+    remaining = {name: why for name, why in policy.confirm.items() if name not in set(columns)}
+    return remaining, tuple(dict.fromkeys([*policy.confirmed, *by_name]))
 
 
-def without_entries(text: str, names: Collection[str]) -> str:
-    """Returns the text of a policy file without these entries of `confirm`; nothing else in it changes."""
+def with_entries(text: str, remaining: Collection[str], confirmed: Sequence[str]) -> str:
+    """Returns the text of a policy file with these entries of `confirm`, of which the last are confirmed;
+    nothing else in it changes."""
     start, end, entries = _section(text)
-    remaining = [(name, entry) for name, entry in entries if name not in names]
-    if len(remaining) == len(entries):
-        return text
-    if not remaining:
-        return text[:start] + text[end:]
-    lines = "".join(f"  {entry}\n" for _, entry in remaining)
-    return f"{text[:start]}{CONFIRM_KEY}:\n{lines}{text[end:]}"
+    kept = [(name, entry) for name, entry in entries if name in remaining]
+    if confirmed:  # which only a mapping can say
+        kept = [
+            (name, f"{json.dumps(name)}: ''" if entry.startswith("- ") else entry) for name, entry in kept
+        ]
+    lines = [entry for _, entry in kept] + [f"{json.dumps(name)}: true" for name in confirmed]
+    if start == end:
+        text += "" if text.endswith("\n") or not lines else "\n"
+        start = end = len(text)
+    section = "".join(f"  {line}\n" for line in lines)
+    return f"{text[:start]}{CONFIRM_KEY}:\n{section}{text[end:]}" if lines else text[:start] + text[end:]
 
 
 def _section(text: str) -> tuple[int, int, list[tuple[str, str]]]:

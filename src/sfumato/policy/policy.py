@@ -25,8 +25,9 @@ from sfumato.policy.content import (
     PolicyContent,
     ProtectRule,
     confirm_entries,
-    remaining_columns,
+    confirmed_entries,
     unknown_columns,
+    with_word_for,
 )
 from sfumato.policy.other_tools import said_elsewhere
 from sfumato.policy.person import PersonRule
@@ -45,7 +46,7 @@ from sfumato.system.errors import (
     short,
 )
 from sfumato.system.json_object import JsonMapping, JsonObject
-from sfumato.system.presentation.cards import Card, pluralize
+from sfumato.system.presentation.cards import Card, not_protected_lines, pluralize
 from sfumato.table.arrays import fraction, written
 from sfumato.table.data_file import SourceForm
 from sfumato.table.microdata import Missing, Role
@@ -68,14 +69,15 @@ ROLES = {
 def policy_card(policy: PolicyContent) -> Card:
     """Returns the policy in a few lines; of its hierarchies only the kind, since they may hold values."""
     stated = policy.promises.stated
-    lines: list[tuple[str, ...]] = [(str(promise), promise.in_words()) for promise in stated]
+    lines = not_protected_lines(policy.protected_counts)
+    lines += [(str(promise), promise.in_words()) for promise in stated]
     columns = [(name, ROLES[rule.role], _published(rule)) for name, rule in policy.columns.items()]
     search = f"searched by {policy.protect.search}, at most {float(policy.protect.suppress):.1%} of the rows"
     notes = [f"{search} suppressed", f"digest {policy.digest}"]
     if policy.preset is not None:
         notes.insert(0, f"keeps the rules of {policy.preset} for columns")
-    if policy.confirm:
-        notes.insert(0, f"waiting for confirmation: {', '.join(policy.confirm)}")
+    if policy.waiting:
+        notes.insert(0, f"waiting for confirmation: {', '.join(policy.waiting)}")
     counts = f"{pluralize(len(stated), 'promise')}, {pluralize(len(policy.columns), 'column')}"
     return Card(f"policy: {counts}", [*lines, (), *columns], notes)
 
@@ -360,6 +362,7 @@ def read_content(words: object, origin: Origin, *, folder: Path | None = None) -
         origin,
         people=people,
         confirm=confirm_entries(reader.words.get(CONFIRM_KEY)),
+        confirmed=confirmed_entries(reader.words.get(CONFIRM_KEY)),
         source=source,
         formulas=Formulas(str(reader.words.get("formulas", Formulas.REFUSE))),
         preset=cast("str | None", reader.words.get("preset")),
@@ -665,16 +668,19 @@ class Policy(PolicyContent):
     def confirm_columns(self, *columns: str) -> Policy:
         """Returns the policy in which somebody has confirmed that these columns may be published unchanged.
 
-        Raises `UsageError` where a column does not wait for that.
+        A sensitive column that no promise protects waits for that, too. Raises `UsageError` where a column
+        does not wait.
 
         Args:
             columns: the names of the columns.
         """
-        return replace(self, confirm=remaining_columns(self, columns))
+        remaining, confirmed = with_word_for(self, columns)
+        return replace(self, confirm=remaining, confirmed=confirmed)
 
     def confirm_all(self) -> Policy:
-        """Returns the policy in which somebody has confirmed every column that waited."""
-        return replace(self, confirm={})
+        """Returns the policy in which somebody has confirmed every column that waited but sensitive ones:
+        these need a word each."""
+        return self.confirm_columns(*(n for n in self.waiting if self.columns[n].role is not Role.SENSITIVE))
 
     def with_(
         self,
@@ -722,6 +728,7 @@ class Policy(PolicyContent):
             promises=changed_promises(self, columns, numbers),
             protect=changed_protect(self.protect, protect),
             confirm={name: why for name, why in self.confirm.items() if name not in named},
+            confirmed=tuple(name for name in self.confirmed if name not in named),
         )
         if not whole:
             return changed
@@ -750,6 +757,12 @@ def policy_of_text(text: str, *, name: str, folder: Path | None = None) -> Polic
     return Policy.from_dict(words, folder, origin=Origin(name, document.lines))
 
 
+def with_confirmed(policy: Policy, columns: Names) -> Policy:
+    """Returns the policy in which a caller confirms these columns, as `Policy.confirm_columns` does."""
+    names = (columns,) if isinstance(columns, str) else columns
+    return policy.confirm_columns(*names) if names else policy
+
+
 def edited_text(text: str, before: Policy, after: Policy, *, name: str = "policy.yaml") -> str:
     """Returns the text of a policy that changed: comments and order stay where nothing changed.
 
@@ -762,6 +775,7 @@ def edited_text(text: str, before: Policy, after: Policy, *, name: str = "policy
     except (BadInput, KeyError, TypeError, ValueError, AttributeError):
         return after.to_yaml()
     agrees = again.digest == after.digest and dict(again.confirm) == dict(after.confirm)
+    agrees = agrees and set(again.confirmed) == set(after.confirmed)
     return edited if agrees and again.source == after.source else after.to_yaml()
 
 

@@ -15,7 +15,7 @@ from sfumato.releases.receipt import remarks_on
 from sfumato.system.disk import LARGEST_NOTE, digest_of, read_document
 from sfumato.system.errors import BadData
 from sfumato.system.json_object import JsonMapping, JsonObject, read_json
-from sfumato.system.presentation.cards import Card
+from sfumato.system.presentation.cards import Card, not_protected_lines
 from sfumato.table.microdata import Role
 from sfumato.verify.tables import FileForm, header, rows
 
@@ -152,6 +152,7 @@ def _check_form(document: JsonMapping) -> None:
         raise TypeError
     body["policy"], [verdict["holds"] for verdict in body["verdicts"]]
     remarks_on(body.get("weaker"), body.get("despite", ()))
+    not_protected_lines(body.get("not_protected", {}))
 
 
 def parse(content: bytes, where: str) -> JsonObject:
@@ -215,7 +216,8 @@ class Examination:
         if not self.pinned:
             title = "the files are as the certificate says; whose certificate it is, is NOT known"
             source = "by its own word: name the publisher's public key with --key"
-        lines = [
+        lines = not_protected_lines(entry["body"].get("not_protected", {}))
+        lines += [
             (v["promise"], "holds" if v["holds"] else "does not hold") for v in entry["body"]["verdicts"]
         ]
         notes = (

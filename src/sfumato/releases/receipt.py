@@ -13,7 +13,14 @@ from sfumato.releases.ledger.record import REMARKS, ReleaseRecord, notes_of_grou
 from sfumato.releases.ledger.records import Entry
 from sfumato.system.address import Address
 from sfumato.system.json_object import JsonMapping, JsonObject
-from sfumato.system.presentation.cards import Card, Printable, format_number, json_ready, pluralize
+from sfumato.system.presentation.cards import (
+    Card,
+    Printable,
+    format_number,
+    json_ready,
+    not_protected_lines,
+    pluralize,
+)
 from sfumato.table.microdata import BARE
 
 FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
@@ -89,7 +96,8 @@ class Receipt(Printable):
         title = (
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
         )
-        lines = [_verdict_line(verdict) for verdict in record.verdicts]
+        lines = not_protected_lines(record.not_protected)
+        lines += [_verdict_line(verdict) for verdict in record.verdicts]
         notes = [figures_line(record.figures), *beside_lines(record.figures)]
         notes += chain_lines(record.figures)
         if self.identifying_rows is not None:

@@ -636,7 +636,7 @@ class Plan(Printable):
             *([f"published unchanged: {_listed(self.unchanged)}"] if self.unchanged else []),
             self.outlook.line,
         )
-        unprotected = not_protected_lines(self.policy.not_protected, self.not_protected)
+        unprotected = not_protected_lines(self.policy.protected_counts, self.not_protected)
         lines = [*unprotected, *verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self._searched}", lines, notes)
 

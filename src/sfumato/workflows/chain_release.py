@@ -143,6 +143,7 @@ class ChainDelivery:
             ignore_chains=self._ignore_chains,
             statement=compared.statement,
             adversaries=stated_adversaries(self._circumstances(grown, history)),
+            not_protected=self.policy.protected_counts,
             table=self._fingerprint.digest,
             figures=_figures(grown, shown, before, self._rule),
             memory=memory_bytes(sealed.notes),

@@ -24,7 +24,7 @@ from sfumato.draft.functional_dependencies import ColumnsBesideKeys
 from sfumato.draft.safe_harbor_cells import cell_problems
 from sfumato.inputs import AnyPolicy, check_some_declared, load_policy, open_table
 from sfumato.policy.columns import forms_of
-from sfumato.policy.content import without_entries
+from sfumato.policy.content import with_entries
 from sfumato.policy.other_tools import ArxColumn, ArxProject
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import broken_rules
@@ -41,9 +41,11 @@ from sfumato.table.survey import Survey
 
 
 def confirm_file(path: str | Path, columns: Sequence[str] = (), *, every: bool = False) -> tuple[str, ...]:
-    """Takes columns out of `confirm` in a policy file; returns those that still wait.
+    """Confirms columns in a policy file; returns those that still wait.
 
-    Nothing else in the file changes, not even its comments. Raises `UsageError` where a column does not wait.
+    They are taken out of `confirm`; of a sensitive column that no promise protects, the word is written there
+    (`dx: true`). With `every`, sensitive columns are left out: each needs a word of its own. Nothing else in
+    the file changes, not even its comments. Raises `UsageError` where a column does not wait.
     """
     if every == bool(columns):
         raise (
@@ -54,15 +56,15 @@ def confirm_file(path: str | Path, columns: Sequence[str] = (), *, every: bool =
     file = Path(path)
     policy = Policy.load(file)
     confirmed = policy.confirm_all() if every else policy.confirm_columns(*columns)
-    names = set(policy.confirm) - set(confirmed.confirm)
-    if not names:
-        return tuple(confirmed.confirm)
-    text = without_entries(read_document(file).decode("utf-8-sig"), names)
+    if (policy.confirm, policy.confirmed) == (confirmed.confirm, confirmed.confirmed):
+        return tuple(confirmed.waiting)
+    text = with_entries(read_document(file).decode("utf-8-sig"), set(confirmed.confirm), confirmed.confirmed)
     aside = file.with_name(f".{file.name}.confirmed")
     aside.write_text(text, encoding="utf-8", newline="")
     try:
         changed = Policy.load(aside)
-        if changed.digest != policy.digest or dict(changed.confirm) != dict(confirmed.confirm):
+        written = (changed.digest, dict(changed.confirm), set(changed.confirmed))
+        if written != (policy.digest, dict(confirmed.confirm), set(confirmed.confirmed)):
             raise BadPolicy(
                 "the entries of confirm cannot be taken out of this file",
                 where=file.name,
@@ -72,7 +74,7 @@ def confirm_file(path: str | Path, columns: Sequence[str] = (), *, every: bool =
         aside.replace(file)
     finally:
         aside.unlink(missing_ok=True)
-    return tuple(confirmed.confirm)
+    return tuple(confirmed.waiting)
 
 
 # The verb `policy check`: what is wrong with a policy, alone or beside data.

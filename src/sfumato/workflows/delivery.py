@@ -253,6 +253,7 @@ class Delivery:
             weaker=compared_baseline.weaker,
             ignore_chains=self._ignore_chains,
             adversaries=stated_adversaries(self._circumstances(plan)),
+            not_protected=self.policy.protected_counts,
             statement=compared_baseline.statement,
             table=self._fingerprint.digest,
             place=place,

@@ -379,7 +379,11 @@ def _tried(policy: Policy, source: Source, progress: Progress) -> tuple[TrialRun
     try:
         with private_folder() as folder:
             plan, _ = protect_file(
-                source, policy.confirm_all(), folder / f"data.{kind}", warn=unheard, progress=progress
+                source,
+                policy.confirm_columns(*policy.waiting),
+                folder / f"data.{kind}",
+                warn=unheard,
+                progress=progress,
             )
     except SfumatoError as error:
         where = error.where or "table"

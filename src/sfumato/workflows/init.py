@@ -75,8 +75,8 @@ class FirstPolicy(Printable):
         )
         of = "release-1/recipient-1" if self.policy.recipients else "release-1"
         lines = [f"sfumato doctor {source} -p {policy}", release]
-        if self.policy.confirm:
-            waiting = " ".join(shlex.quote(name) for name in self.policy.confirm)
+        if self.policy.waiting:
+            waiting = " ".join(shlex.quote(name) for name in self.policy.waiting)
             lines.insert(0, f"sfumato policy confirm {policy} {waiting}")
         original = f" --original {source}" if self.policy.chain is None else ""
         lines.append(f"sfumato report {of} -p {policy}{original} -o report")

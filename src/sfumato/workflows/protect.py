@@ -24,7 +24,7 @@ from sfumato.inputs import (
     with_warnings,
 )
 from sfumato.policy.compatibility import against_several_rows
-from sfumato.policy.policy import Names, Policy, RoleNames
+from sfumato.policy.policy import Names, Policy, RoleNames, with_confirmed
 from sfumato.search.best import Foretell
 from sfumato.search.plan import Plan, check_need, make_plan, may_be_blind
 from sfumato.search.reuse_plan import Transformation
@@ -54,6 +54,7 @@ def protect(
     quasi: Names = (),
     sensitive: Names = (),
     insensitive: Names = (),
+    confirm: Names = (),
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
@@ -86,6 +87,8 @@ def protect(
         quasi: columns that others may know; they are generalized.
         sensitive: columns that promises protect.
         insensitive: columns that are published unchanged.
+        confirm: columns that may be published unchanged although nothing is promised of them, as somebody
+            who read the reasons says: those that wait for that (`policy.waiting`).
         earlier: imprints of all earlier releases of these people, oldest first (`plan.imprint`, or the paths
             of JSON files of them).
         against: a ledger, or its URL, which has the imprints of a chain.
@@ -111,6 +114,7 @@ def protect(
     policy = None if policy is None else load_policy(policy)  # what is wrong with it is told first
     before, noted = EarlierReleases.of(earlier, against, chain), NotedWarnings.of(warn)
     rules = _rules(data, policy, names, {**numbers, **changes}, noted, memory, show)
+    rules = with_confirmed(rules, confirm)
     opened = open_original(data, memory, rules)
     before.warn_of_baseline(rules, noted)
     source = with_warnings(

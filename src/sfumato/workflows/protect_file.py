@@ -28,7 +28,7 @@ from sfumato.inputs import (
     with_warnings,
 )
 from sfumato.policy.content import check_confirmed
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Names, Policy, with_confirmed
 from sfumato.policy.reference import reference_path
 from sfumato.releases.dictionary import beside
 from sfumato.releases.files import check_not_needed, check_target, kept_on_success, publish
@@ -65,6 +65,7 @@ def protect_file(
     policy: AnyPolicy,
     out: str | Path,
     *,
+    confirm: Names = (),
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
@@ -80,13 +81,15 @@ def protect_file(
 
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
-    with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
-    `chain`, `reuse_plan`, `warn` and `foretell` as for `protect`; a ledger learns nothing of the file, only
-    `release` enters it. `memory` is how much may be used, such as "4GB"; what has no room waits on disk
-    meanwhile. What later judges need of the original table (`plan.reference`) is kept beside the file, for
-    its owner. With `dictionary`, or where there is one, what columns and values mean is written beside it.
+    with a number for each person, in a private folder that is gone afterwards. `confirm`, `earlier`, or
+    `against` and `chain`, `reuse_plan`, `warn` and `foretell` as for `protect`; a ledger learns nothing of
+    the file, only `release` enters it. `memory` is how much may be used, such as "4GB"; what has no room
+    waits on disk meanwhile. What later judges need of the original table (`plan.reference`) is kept beside
+    the file, for its owner. With `dictionary`, or where there is one, what columns and values mean is
+    written beside it.
     """
-    target, show, rules = _file_named(out), progress or silent, load_policy(policy)
+    target, show = _file_named(out), progress or silent
+    rules = with_confirmed(load_policy(policy), confirm)
     check_confirmed(rules)
     needed = needed_files(policy, rules, against, [data, reuse_plan, *earlier])
     _check_output(target, file_of(data), needed, overwrite=overwrite)

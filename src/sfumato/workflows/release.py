@@ -23,7 +23,7 @@ from sfumato.inputs import (
 )
 from sfumato.policy.compatibility import against_groups
 from sfumato.policy.content import check_confirmed
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Names, Policy, with_confirmed
 from sfumato.policy.recipients import By
 from sfumato.policy.reference import reference_path
 from sfumato.releases.files import check_not_needed, kept_on_success
@@ -81,6 +81,7 @@ def release(
     into: str | Path | Address | None = None,
     to: str | Sequence[str] | None = None,
     chain: str = "main",
+    confirm: Names = (),
     format: str | None = None,
     checks: Sequence[HistoryCheck] = (),
     overrides: Sequence[WeakerOverride | str | Path] = (),
@@ -112,6 +113,8 @@ def release(
         to: who receives the table. Several recipients get a version each, as the policy's `recipients` say,
             in folders of their names; the result then is an `Event`.
         chain: the name of the series of releases about the same people that this one continues.
+        confirm: columns that may be published unchanged although nothing is promised of them, as somebody
+            who read the reasons says: those that wait for that (`policy.waiting`).
         format: the format of the published table, such as "parquet"; that of the data by default.
         checks: more checks of the release against the history of its chain.
         overrides: signed overrides, or their files: they let the policy promise less.
@@ -136,7 +139,8 @@ def release(
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     _check_place(place, ledger, dry_run=dry_run)
-    rules, source = _opened_table(data, load_policy(policy), memory, dry_run=dry_run)
+    named = with_confirmed(load_policy(policy), confirm)
+    rules, source = _opened_table(data, named, memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     read = _checked_on_the_way(source, rules, noted := NotedWarnings.of(warn), show)

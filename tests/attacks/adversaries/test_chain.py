@@ -29,6 +29,7 @@ POLICY = Policy.from_dict(
         },
         "promises": [{"continuous": {"k": 2, "since": "since"}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"s": True},
     }
 )
 

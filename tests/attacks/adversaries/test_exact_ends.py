@@ -61,6 +61,7 @@ def test_a_class_of_one_date_publishes_its_year():
         "columns": {"born": {"role": "quasi", "taxonomy": {"date": ["year"]}}, "s": {"role": "sensitive"}},
         "promises": [{"k-anonymity": {"k": 3}}],
         "protect": {"suppress": 0, "search": "mondrian"},
+        "confirm": {"s": True},
     }
     assert set(sf.protect(people, policy).apply(people)["born"]) == {"1953", "1961"}
     policy["columns"]["born"]["taxonomy"] = {"date": ["day", "year"]}

@@ -38,6 +38,7 @@ def policy(*promises, **recipients):
         "promises": asked,
         "protect": {"search": "top-down", "suppress": 0},
         "recipients": {"quality": "discernibility", "tolerance": "1000%", **recipients},
+        "confirm": {"disease": True},
     }
 
 

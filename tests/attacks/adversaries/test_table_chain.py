@@ -48,6 +48,7 @@ WORDS = {
     },
     "promises": [{"continuous": {"k": 5}}],
     "protect": {"search": "top-down", "suppress": 0},
+    "confirm": {"disease": True},
 }
 FIRST = pl.DataFrame({"place": ["Europe"] * 5, "job": ["Lawyer"] * 5, "disease": ["Flu"] * 3 + ["HIV"] * 2})
 SECOND = pl.DataFrame(

@@ -18,6 +18,7 @@ def policy(taxonomy=None, search="mondrian"):
         "columns": {"a": column, "s": {"role": "sensitive"}},
         "promises": [{"k-anonymity": {"k": 3}}],
         "protect": {"suppress": 0, "search": search},
+        "confirm": {"s": True},
     }
 
 

@@ -40,6 +40,7 @@ POLICY = {
     "person": "id",
     "promises": [{"continuous": {"k": 4, "person": "id"}}],
     "protect": {"search": "top-down", "suppress": 0},
+    "confirm": {"disease": True},
 }
 DATA = pl.DataFrame({"id": WHO, "zip": ZIPS, "disease": DISEASES})
 

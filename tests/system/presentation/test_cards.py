@@ -27,6 +27,7 @@ POLICY = {
     },
     "promises": [{"k-anonymity": {"k": 2}}],
     "protect": {"search": "top-down", "suppress": 0},
+    "confirm": {"disease": True},
 }
 
 

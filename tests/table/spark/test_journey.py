@@ -151,6 +151,7 @@ def test_a_chain_of_releases(spark, tmp_path):
         },
         "promises": [{"continuous": {"k": 3, "since": "month"}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"disease": True},
     }
     people = pl.DataFrame(
         {

@@ -59,6 +59,7 @@ COARSE = {
     },
     "promises": [{"k-anonymity": {"k": 2}}],
     "protect": {"price": "none", "search": "top-down", "suppress": "30%"},
+    "confirm": {"disease": True},
 }
 
 

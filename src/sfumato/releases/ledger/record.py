@@ -48,7 +48,8 @@ class ReleaseRecord:
     people in it, while the release is being made; `ignore_chains` names chains with the same people that it
     was not held against. `imported` says that the version was handed out without the ledger and entered
     later: nothing was judged, and nothing is promised of it. `states` are sentences on what the rows of the
-    table are, `adversaries` on what no promise stops. `marks` is the digest of the key by which versions for
+    table are, `adversaries` on what no promise stops. `not_protected` names sensitive columns of which
+    promises protect no value (0), or so many alone. `marks` is the digest of the key by which versions for
     recipients are drawn, in a chain of groups.
     """
 
@@ -69,6 +70,7 @@ class ReleaseRecord:
     marks: str = ""
     states: Sequence[str] = ()
     adversaries: Sequence[JsonMapping] = ()
+    not_protected: Mapping[str, int] = field(default_factory=dict)
     statement: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
     event: str = ""
@@ -145,6 +147,7 @@ REMARKS = {
     "marks": "marks",
     "states": "states",
     "adversaries": "adversaries",
+    "not_protected": "not_protected",
 }
 """Fields that are in a certificate where they say something, and what they are called in it."""
 KEPT = ("taxonomies", "cuts", "trees", "statement", "table", "event", "place", "figures")

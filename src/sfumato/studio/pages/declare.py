@@ -246,8 +246,8 @@ def same_step(studio: Studio, policy: Policy) -> SameStep:
     last = "" if state is None or not state.python else f"\n{_prepared(state.python)}"
     lines = [] if state is None or not state.cli else [state.cli]
     lines.append(command("sfumato", "policy", "check", name, *([] if data is None else [data.name])))
-    if policy.confirm:
-        lines.append(command("sfumato", "policy", "confirm", name, *policy.confirm))
+    if policy.waiting:
+        lines.append(command("sfumato", "policy", "confirm", name, *policy.waiting))
     return SameStep(studio.policy.text or policy.to_yaml(), load + last, "\n".join(lines))
 
 

@@ -68,7 +68,7 @@ def show(request: Request) -> Response:
         same=SameStep() if question is None or policy is None else _same(question, order, policy),
         question=question,
         order=order,
-        waiting=() if policy is None else tuple(policy.confirm),
+        waiting=() if policy is None else tuple(policy.waiting),
         rehearsal=jobs[REHEARSAL],
         released=jobs[RELEASE],
         reporting=studio.jobs.find(REPORT, REPORT),

@@ -284,23 +284,23 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
 
 
 def not_protected_lines(
-    columns: Mapping[str, Sequence[str]], people: Mapping[str, int] | None = None
+    columns: Mapping[str, int], people: Mapping[str, int] | None = None
 ) -> list[tuple[str, ...]]:
-    """One line per sensitive column of which promises protect no values, or those alone that `columns` gives.
+    """One line per sensitive column of which promises protect no values, or so many alone.
 
     `people` says for how many one of the others is certain, where that is known.
 
-    >>> not_protected_lines({"income": (), "disability": ("yes",)}, {"income": 12, "disability": 1})
+    >>> not_protected_lines({"income": 0, "disability": 1}, {"income": 12, "disability": 1})
     [('not protected: income', 'every value', 'certain for 12 people'), \
 ('not protected: disability', 'all but 1 value', 'certain for 1 person')]
     """
     return [
         (
             f"not protected: {short(name)}",
-            f"all but {pluralize(len(values), 'value')}" if values else "every value",
+            f"all but {pluralize(count, 'value')}" if count else "every value",
             *([f"certain for {pluralize(people[name], 'person', 'people')}"] if people is not None else []),
         )
-        for name, values in columns.items()
+        for name, count in columns.items()
     ]
 
 
