@@ -150,7 +150,7 @@ def test_judged_moves_end_where_large_classes_would_be_looked_at_again_and_again
     """Rounds end once so many members were to be looked at; promises are kept all the same."""
     table, promises = crowded(5, rows=400, keys=4), KAnonymity(4) & DistinctLDiversity("s0", 3)
     losses, rounds = [], []
-    for most in (judged_moves.MOST_VISITS, 1_500, 0):
+    for most in (judged_moves.MOST_VISITS, 1_200, 0):
         monkeypatch.setattr(judged_moves, "MOST_VISITS", most)
         begun = []
         made = local(table, promises, Aim(), progress=lambda *told, begun=begun: begun.append(told))

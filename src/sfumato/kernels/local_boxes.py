@@ -39,8 +39,8 @@ class ColumnHalf(NamedTuple):
 class FreeGroups(NamedTuple):
     """Groups without a class: their numbers, what they hold in either half, and their rows.
 
-    They are sorted by what they hold in the first half, the larger table as a rule, which is then read from
-    one end to the other.
+    Rare ones come first (`ValueBits`); both parts are sorted by what they hold in the first half, the larger
+    table as a rule, which is then read from one end to the other.
     """
 
     group: Int32s
@@ -62,6 +62,19 @@ class Buckets(NamedTuple):
     used: Int64s
     inside: Int32s
     older: Int32s
+
+
+class ValueBits(NamedTuple):
+    """Which sensitive values groups hold: promise p has the bits of words `word[p]` to `word[p + 1]`.
+
+    At least `least[p]` of them a class must have, and so one group that is `rare`: all others hold one value
+    that is the same. Where only sizes are promised, all are rare.
+    """
+
+    bits: NDArray[np.uint64]
+    word: Int64s
+    least: Int64s
+    rare: NDArray[np.bool_]
 
 
 class SideLevels(NamedTuple):
@@ -153,6 +166,7 @@ def _buckets_for(groups: int) -> int:
 def _sort_into_boxes(
     free: FreeGroups,
     left: int,
+    rare: int,
     half_one: ColumnHalf,
     half_two: ColumnHalf,
     at: Int64s,
@@ -163,16 +177,22 @@ def _sort_into_boxes(
 ) -> int:
     """Puts the free groups whose own price is in the band into boxes of one node; returns how many boxes.
 
+    There are none if none of the rare groups is in the band, which come first.
+
     Most boxes have one group. So rows are summed up first, without asking which boxes share a bucket: where
     they are fewer than `least`, no box is made. No more buckets are used than are needed, near each other.
     """
     first, second = at[0], at[1]
     low, high, inside = band[0], band[1], 0
-    for i in range(left):
-        price = np.int64(half_one.price[first, free.one[i]]) + np.int64(half_two.price[second, free.two[i]])
-        buckets.inside[inside] = i
-        # No branch: who is inside cannot be foreseen.
-        inside += int(price > low) & int(price <= high)
+    for begin, end in ((0, rare), (rare, left)):
+        for i in range(begin, end):
+            price = np.int64(half_one.price[first, free.one[i]])
+            price += np.int64(half_two.price[second, free.two[i]])
+            buckets.inside[inside] = i
+            # No branch: who is inside cannot be foreseen.
+            inside += int(price > low) & int(price <= high)
+        if inside == 0:
+            return 0
     enough, last = min(least, _LARGEST), _buckets_for(inside) - 1
     buckets.rows[: last + 1] = 0
     for n in range(inside):
@@ -254,6 +274,36 @@ def without_classes(free: FreeGroups, left: int, class_of: Int32s) -> int:
     return count
 
 
+@njit(cache=True, borrows=True)
+def _rare_groups(free: FreeGroups, left: int, held: ValueBits) -> int:
+    """How many of the free groups are rare."""
+    rare = 0
+    while rare < left and held.rare[free.group[rare]]:
+        rare += 1
+    return rare
+
+
+@njit(cache=True, borrows=True)
+def _has_values(free: FreeGroups, buckets: Buckets, slot: int, held: ValueBits) -> bool:
+    """Whether the groups of a box have as many different values as every promise asks for."""
+    for p in range(len(held.least)):
+        values = 0
+        for w in range(held.word[p], held.word[p + 1]):
+            seen = np.uint64(0)
+            place = buckets.boxes[slot, NEWEST]
+            while place != NOBODY:
+                seen |= held.bits[free.group[place], w]
+                place = buckets.older[place]
+            while seen != np.uint64(0):
+                seen &= seen - np.uint64(1)
+                values += 1
+            if values >= held.least[p]:
+                break
+        if values < held.least[p]:
+            return False
+    return True
+
+
 @njit(cache=True)
 def walk_band(
     nodes: Int64s,
@@ -267,20 +317,24 @@ def walk_band(
     count: int,
     buckets: Buckets,
     stamp: int,
+    held: ValueBits,
 ) -> tuple[int, int, int]:
-    """Makes a class of every box of `least` free rows or more, those of a node by their first groups.
+    """Makes a class of every box of `least` free rows or more and values enough; by their first groups.
 
     Returns how many of the free groups are left, the number of classes, and a stamp. Only groups whose own
     price lies in the band (above the first, up to the second number) take part. `nodes` has the combination
     of levels of either half; `class_of` is NOBODY where a group is free.
     """
+    rare = _rare_groups(free, left, held)
     for n in range(len(nodes)):
-        if left == 0:
+        if rare == 0:
             break
         stamp += 1
-        boxes = _sort_into_boxes(free, left, half_one, half_two, nodes[n], band, least, stamp, buckets)
+        boxes = _sort_into_boxes(free, left, rare, half_one, half_two, nodes[n], band, least, stamp, buckets)
         before = count
         for b in range(_large_boxes(free, boxes, least, buckets)):
+            if not _has_values(free, buckets, buckets.used[b], held):
+                continue
             place = buckets.boxes[buckets.used[b], NEWEST]
             while place != NOBODY:
                 class_of[free.group[place]] = count
@@ -288,6 +342,7 @@ def walk_band(
             count += 1
         if count > before:
             left = without_classes(free, left, class_of)
+            rare = _rare_groups(free, left, held)
     return left, count, stamp
 
 
@@ -303,8 +358,9 @@ def candidates_in_band(
     buckets: Buckets,
     stamp: int,
     most: int,
+    held: ValueBits,
 ) -> tuple[int, int, Int64s, Int32s]:
-    """The boxes of at least `least` free rows in the band, for a judge to choose from; they may share groups.
+    """The boxes of `least` free rows and values enough, for a judge to choose from; they may share groups.
 
     Returns how many nodes were looked at (at most until `most` members are held), a stamp, where the
     members of each box start, and the members. Boxes of a node come by their first groups.
@@ -312,11 +368,13 @@ def candidates_in_band(
     members = np.empty(most + left, np.int32)
     starts = np.empty(most + left + 2, np.int64)
     starts[0] = 0
-    filled, total, n = 0, 0, 0
+    filled, total, n, rare = 0, 0, 0, _rare_groups(free, left, held)
     while n < len(nodes) and filled < most:
         stamp += 1
-        boxes = _sort_into_boxes(free, left, half_one, half_two, nodes[n], band, least, stamp, buckets)
+        boxes = _sort_into_boxes(free, left, rare, half_one, half_two, nodes[n], band, least, stamp, buckets)
         for b in range(_large_boxes(free, boxes, least, buckets)):
+            if not _has_values(free, buckets, buckets.used[b], held):
+                continue
             place = buckets.boxes[buckets.used[b], NEWEST]
             while place != NOBODY:
                 members[filled] = free.group[place]

@@ -17,6 +17,7 @@ from sfumato.kernels.local_boxes import (
     NodeRows,
     RowOrders,
     SideLevels,
+    ValueBits,
     accept,
     add_nearest,
     all_free,
@@ -148,7 +149,8 @@ def _ranks(groups: KeyGroups, column: int) -> Codes:
 class GroupJudge:
     """Judges lists of key groups as the classes they would be.
 
-    `least` rows a class must have in any case; `by_size` says that nothing else is promised. Promises that
+    `least` rows a class must have in any case; `by_size` says that nothing else is promised, and `by_counts`
+    that nothing but sizes and numbers of different values is. Promises that
     compare with the whole table are told what the whole table holds: every row is published. Where a person
     may have several rows, that depends on the classes, and only `all_hold` is exact.
     """
@@ -158,6 +160,7 @@ class GroupJudge:
         refusal.refuse_local(table, promises, aim, ", and this one is local")
         self.least = max([1, *(p.least_people for p in promises)])
         self.by_size = not table.has_person and all(p.by_size for p in promises)
+        self.by_counts = not table.has_person and all(p.by_size or p.by_values for p in promises)
         self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
         self.checked = 1
         self._groups, self._promises = groups, promises
@@ -188,6 +191,27 @@ class GroupJudge:
         start = np.searchsorted(class_of[order], np.arange(count + 1))
         return self._promises.holds_on(self._classes(order, start, {}))
 
+    def value_bits(self) -> ValueBits:
+        """Returns which values each group holds; beyond some number of values the rarest share their bits."""
+        number, words, bits = len(self._groups), [0], []
+        rare = np.ones(number, dtype=bool)
+        asked = [p for p in self._promises if p.least_values > 1]
+        for promise in asked:
+            alone = self._classes(np.arange(number), np.arange(number + 1), self._overall)
+            histogram = alone.histograms[promise.sensitive[0]].by_meaning(missing=False)
+            rank = np.argsort(np.argsort(-histogram.overall, kind="stable"))[histogram.values]
+            wide = min(MOST_WORDS, -(-len(histogram.overall) // 64))
+            place = rank % (64 * wide)
+            bits.append(np.zeros((number, wide), np.uint64))
+            bit = np.uint64(1) << (place % 64).astype(np.uint64)
+            np.bitwise_or.at(bits[-1], (histogram.owner, place // 64), bit)
+            words.append(words[-1] + wide)
+            others = np.bincount(histogram.owner[place > 0], minlength=number) > 0
+            rare = others if others.sum() < rare.sum() else rare
+        least = np.array([p.least_values for p in asked], np.int64)
+        together = np.concatenate(bits, axis=1) if bits else np.zeros((number, 0), np.uint64)
+        return ValueBits(together, np.array(words, np.int64), least, rare)
+
     def _classes(self, members: NDArray[np.integer], start: Counts, overall: dict[str, Counts]) -> Classes:
         sums = np.concatenate(([0], np.cumsum(self._groups.weight[members])))
         rows = sums[start[1:]] - sums[start[:-1]]
@@ -209,6 +233,8 @@ TOO_DEAR = (1 << 30) - 1
 """More than any price in steps of a box that may be published."""
 BOXES = "local: boxes"
 """What local recoding does second, as progress calls it."""
+MOST_WORDS = 4
+"""Words of 64 bits that say which values of a column a group holds."""
 MOST_REPEATS = 8
 """How often the same level vectors are looked at again, where boxes that keep the promises shared groups."""
 
@@ -225,7 +251,8 @@ def walk_boxes(
     lattice = lattice.without_small(judge.least, groups.weight)
     class_of = np.full(len(groups), NOBODY, np.int32)
     halves = lattice.halves
-    order = np.argsort(halves[0].value, kind="stable").astype(np.int32)
+    held = judge.value_bits()
+    order = np.lexsort((halves[0].value, ~held.rare)).astype(np.int32)
     free, left = all_free(order, groups.weight, *halves), len(groups)
     buckets = empty_buckets(len(groups))
     count, stamp = 0, 0
@@ -233,15 +260,15 @@ def walk_boxes(
     for number, band in enumerate(bands):
         progress(BOXES, number, len(bands))
         nodes = lattice.nodes_in(band)
-        if judge.by_size:
+        if judge.by_counts:
             left, count, stamp = walk_band(
-                nodes, band, free, left, *halves, judge.least, class_of, count, buckets, stamp
+                nodes, band, free, left, *halves, judge.least, class_of, count, buckets, stamp, held
             )
             continue
         done, repeats = 0, 0
         while done < len(nodes):
             looked, stamp, start, members = candidates_in_band(
-                nodes[done:], band, free, left, *halves, judge.least, buckets, stamp, JUDGED_TOGETHER
+                nodes[done:], band, free, left, *halves, judge.least, buckets, stamp, JUDGED_TOGETHER, held
             )
             good = judge.holds(members, start)
             before = count

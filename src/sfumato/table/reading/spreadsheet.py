@@ -606,7 +606,8 @@ def _without_empty_texts(column: pa.Array) -> pa.Array:
     """Returns a column in which a text without a character is an empty cell, as it looks."""
     if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
         return column
-    return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+    empty = pc.equal(column, pa.scalar("", column.type))  # a plain text would load pandas
+    return pc.if_else(empty, pa.scalar(None, column.type), column)
 
 
 def _without_empty_rows(table: pa.Table) -> pa.Table:
