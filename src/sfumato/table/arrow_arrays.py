@@ -7,6 +7,7 @@ object; these do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +16,20 @@ from numpy.typing import NDArray
 _ARROW = {"int32": pa.int32(), "int64": pa.int64()}
 
 
-def to_numpy(array: pa.Array, *, missing: int | None = None) -> NDArray[np.integer]:
-    """The numbers of an integer array; `missing` stands in where there is none.
+def to_numpy(array: pa.Array, *, missing: float | None = None) -> NDArray[Any]:
+    """The numbers of an array of integers or floats; `missing` stands in where there is none.
 
     >>> to_numpy(pa.array([3, None, 5], pa.int32()), missing=-1).tolist()
     [3, -1, 5]
     """
     validity, data = array.buffers()
-    kind = np.dtype(str(array.type))
+    kind = np.dtype({"float": "float32"}.get(str(array.type), str(array.type)))
     span = slice(array.offset, array.offset + len(array))
     numbers = np.frombuffer(data, kind, count=span.stop)[span] if data and span.stop else np.zeros(0, kind)
     if array.null_count and missing is not None:
         bits = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little", count=span.stop)[span]
-        numbers = np.where(bits == 1, numbers, np.asarray(missing, np.int64))
+        stand_in = np.asarray(missing, np.int64 if isinstance(missing, int) else kind)
+        numbers = np.where(bits == 1, numbers, stand_in)
     return numbers
 
 
@@ -40,6 +42,12 @@ def to_arrow(numbers: NDArray[np.integer], *, missing: int | None = None) -> pa.
         validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
     data = pa.py_buffer(np.ascontiguousarray(numbers))
     return pa.Array.from_buffers(_ARROW[str(numbers.dtype)], len(numbers), [validity, data])
+
+
+def truth_array(truths: NDArray[np.bool_]) -> pa.Array:
+    """An array of truths."""
+    data = pa.py_buffer(np.packbits(truths, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(truths), [None, data])
 
 
 def text_array(texts: Sequence[str | None], kind: pa.DataType | None = None) -> pa.Array:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.system.errors import BadData
-from sfumato.table.arrow_arrays import text_array
+from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy, truth_array
 
 # Names of columns: each its own, and harmless in a message.
 
@@ -134,8 +134,9 @@ def comparable(array: pa.Array, column: str = "") -> pa.Array:
     if pa.types.is_floating(kind):
         if pa.types.is_float16(kind):
             array = array.cast(pa.float32())
-        array = pc.add(array, pa.scalar(0.0, array.type))
-        return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        zero, missing = text_array(["0", None], array.type)
+        array = pc.add(array, zero)
+        return pc.if_else(pc.is_nan(array), missing, array)
     if pa.types.is_nested(kind):
         raise BadData(
             f"column {safe_name(column)} holds lists or records", remedy="Leave it out or turn it into text."
@@ -199,24 +200,24 @@ def _writer(kind: pa.DataType) -> Callable[..., str] | None:
 
 
 def _float32s(values: pa.Array) -> list[np.float32 | None]:
-    cells = values.to_numpy(zero_copy_only=False)
+    cells = to_numpy(values, missing=np.nan)
     return [None if np.isnan(cell) else cell for cell in cells]
 
 
 def _float_texts(values: pa.Array) -> pa.Array:
     """The texts of `_float`; Arrow writes the numbers for which it would write the same."""
-    numbers = values.to_numpy(zero_copy_only=False)
+    numbers = to_numpy(values, missing=np.nan)
     size = np.abs(numbers)
     whole = (size < LARGEST_EXACT) & (np.floor(size) == size)
     plain = ~whole & (size >= LEAST_PLAIN) & (size < MOST_PLAIN)
-    digits = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
-    texts = pc.if_else(pa.array(whole), digits, values.cast(pa.large_string()))
-    odd = pc.and_(values.is_valid(), pa.array(~whole & ~plain))
+    digits = to_arrow(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
+    texts = pc.if_else(truth_array(whole), digits, values.cast(pa.large_string()))
+    odd = pc.and_(values.is_valid(), truth_array(~whole & ~plain))
     if not pc.any(odd).as_py():
-        return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
+        return pc.if_else(values.is_valid(), texts, text_array([None])[0])
     written = text_array([_float(cell) for cell in values.filter(odd).to_pylist()])
     texts = pc.replace_with_mask(texts, odd, written.cast(pa.large_string()))
-    return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
+    return pc.if_else(values.is_valid(), texts, text_array([None])[0])
 
 
 def _float(cell: float | np.float32) -> str:

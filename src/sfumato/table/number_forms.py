@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.system.errors import UsageError
 from sfumato.system.progress import Progress, silent
+from sfumato.table.arrow_arrays import text_array, to_numpy
 from sfumato.table.counting import expected_rows
 from sfumato.table.dictionary import BYTES_TO_PUBLISH, Dictionary, check_values
 from sfumato.table.form_of_source import RowSource
@@ -58,14 +59,22 @@ def with_number_forms(source: Source, names: Sequence[str]) -> Source | None:
 
 def _forms(columns: Sequence[pa.Array], rows: int) -> pa.Array:
     """Returns a text per row: of each column a letter, and the bits of what is not a number."""
-    texts = np.full(rows, "", dtype=object)
-    for cells in columns:
-        numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        kinds = np.where(np.signbit(numbers) & (numbers == 0), "negative zero", ".").astype(object)
-        odd = np.flatnonzero(np.isnan(numbers) & cells.is_valid().to_numpy(zero_copy_only=False))
-        kinds[odd] = [f"{bits:x}" for bits in numbers.view(np.uint64)[odd].tolist()]
-        texts = texts + kinds + "|"
-    return pa.array(texts.tolist(), pa.string())
+    unusual = [_unusual_forms(cells) for cells in columns]
+    texts = [".|" * len(columns)] * rows
+    for row in set().union(*unusual):
+        texts[row] = "".join(f"{forms.get(row, '.')}|" for forms in unusual)
+    return text_array(texts, pa.string())
+
+
+def _unusual_forms(cells: pa.Array) -> dict[int, str]:
+    """Returns the rows that hold a negative zero or no number, and what it is."""
+    numbers = to_numpy(cells.cast(pa.float64()), missing=0.0)
+    zeros = np.flatnonzero(np.signbit(numbers) & (numbers == 0))
+    odd = np.flatnonzero(np.isnan(numbers))
+    bits = numbers.view(np.uint64)[odd].tolist()
+    return dict.fromkeys(zeros.tolist(), "negative zero") | {
+        row: f"{each:x}" for row, each in zip(odd.tolist(), bits, strict=True)
+    }
 
 
 # Columns as codes: equal cells have equal codes, and no taxonomy is needed.

@@ -26,7 +26,7 @@ from pyarrow import ipc
 from sfumato.system.disk import private_folder, to_disk
 from sfumato.system.errors import BadData, UsageError
 from sfumato.system.progress import Progress
-from sfumato.table.arrow_arrays import text_array, to_arrow
+from sfumato.table.arrow_arrays import text_array, to_arrow, to_numpy
 from sfumato.table.cell_text import LARGEST_EXACT, canonical, safe_name
 from sfumato.table.data_file import (
     WrittenFormat,
@@ -429,9 +429,9 @@ def _xlsx_writer_cells(values: pa.Array) -> pa.Array:
 
 def _are_exact(values: pa.Array) -> bool:
     """Whether numbers are finite doubles that no spreadsheet changes."""
-    if pa.types.is_float32(values.type):
+    if pa.types.is_float32(values.type) or values.null_count:
         return False
-    numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers = to_numpy(values).astype(np.float64)
     fine = np.isfinite(numbers)
     if pa.types.is_integer(values.type):
         fine &= np.abs(numbers) < LARGEST_EXACT

@@ -25,6 +25,7 @@ from sfumato.system.disk import DAMAGED
 from sfumato.system.errors import BadData, NotEnoughMemory, SfumatoError, UsageError, short
 from sfumato.system.memory import in_words
 from sfumato.system.plugins import without_library_prints
+from sfumato.table.arrow_arrays import text_array
 from sfumato.table.cell_text import NO_FIRST_NAME, name_first, safe_name
 from sfumato.table.data_file import NO_FORM, Note, SourceForm, built_in_reader
 from sfumato.table.reading.loaded_file import LoadedFileReader, as_dates, extra_library, is_panic
@@ -606,8 +607,8 @@ def _without_empty_texts(column: pa.Array) -> pa.Array:
     """Returns a column in which a text without a character is an empty cell, as it looks."""
     if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
         return column
-    empty = pc.equal(column, pa.scalar("", column.type))  # a plain text would load pandas
-    return pc.if_else(empty, pa.scalar(None, column.type), column)
+    empty, missing = text_array(["", None], column.type)
+    return pc.if_else(pc.equal(column, empty), missing, column)
 
 
 def _without_empty_rows(table: pa.Table) -> pa.Table:
