@@ -433,10 +433,10 @@ def add_nearest(groups: NodeRows, orders: RowOrders, price: Int64s, reach: int, 
     numbers have no room for both, all prices from some bound on count as equal.
     """
     count, width = groups.nodes.shape
-    most, dearest, bits = keys.shape[1], 0, 0
+    most, bits = keys.shape[1], 0
     while (1 << bits) < count:
         bits += 1
-    dearest = (1 << (62 - bits)) - 1
+    dearest = np.int64((1 << (62 - bits)) - 1)
     met_by = np.full(count, NOBODY, np.int32)
     beside = np.empty((2 * reach + 1) * len(orders.rows), np.int32)
     rise, best = np.empty(width, np.int64), np.empty(most, np.int64)
@@ -451,7 +451,7 @@ def add_nearest(groups: NodeRows, orders: RowOrders, price: Int64s, reach: int, 
             there, cost = groups.nodes[beside[n]], np.int64(0)
             for i in range(width):
                 cost += rise[i] & -np.int64(here[i] != there[i])  # no branch: many at once
-            key = (np.int64(min(cost, dearest)) << bits) | np.int64(groups.number[beside[n]])
+            key = (min(cost, dearest) << bits) | np.int64(groups.number[beside[n]])
             if key >= best[most - 1]:
                 continue
             place = most - 1

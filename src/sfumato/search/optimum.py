@@ -228,8 +228,10 @@ MOST_WITHHELD_TRIED = 400_000
 """Distinct rows that are recoded again, all together, without those that may be suppressed."""
 
 
-EXPECTED_STATES = 50_000
-"""Recodings that it looks at, at most, as users are told beforehand."""
+STEPS_OF_STATES = 35_000_000
+"""Rows that could be grouped while it looks at 50,000 recodings: it counts classes, not rows."""
+STEPS_PER_ROW = 20
+"""How often it looks at a row beside that."""
 MOST_ROWS_TO_COMPARE = 30_000
 """Distinct rows up to which `best` tries the exact search: it looks at all of them again and again."""
 
@@ -260,7 +262,7 @@ def _too_much(table: Microdata, promises: Promises) -> str:
         why_not="levels are mixed within a column, which then has no height",
     ),
     work=Work(
-        steps=lambda size: size.rows * EXPECTED_STATES,
+        steps=lambda size: STEPS_OF_STATES + STEPS_PER_ROW * size.rows,
         at_most=True,
         too_much=_too_much,
         rows_of_rungs=6_000,
