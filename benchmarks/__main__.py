@@ -15,7 +15,7 @@ from pathlib import Path
 NEEDS_DATA = ("adult", "local", "anjana", "pycanon", "fingerprint", "groups")
 GENERATED = ("rows", "spark", "splitting", "continuous", "freeform", "quasi_sensitive")
 NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "ledger", "scale", "trace", "start")
-NAMES += ("first_use", "usefulness", "local_ladders")
+NAMES += ("first_use", "usefulness", "local_ladders", "limit", "borders")
 COMPARED = ("sfumato", "numpy", "pyarrow", "polars", "duckdb")
 
 

@@ -158,7 +158,7 @@ def row_bound(table: Microdata, k: int, outcome: Outcome, seconds: float) -> dic
     Every box of nodes around a row is a box of the lattice, since levels lead from its leaves to the roots.
     """
     groups = KeyGroups.of(table, {})
-    lattice = LevelLattice.of(groups, neighbours_of(groups))
+    lattice = LevelLattice.of(groups, neighbours_of(groups), 1)
     one, two = lattice.halves
     least = np.full(len(groups), WHOLE_PRICE)
     begin = time.process_time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -127,6 +128,21 @@ def test_a_lattice_beyond_the_budget_keeps_the_levels_that_promise_most(monkeypa
     part = recode(table, promises)
     assert part.recoding.rows.min() >= 4
     assert part.loss <= 1.5 * whole.loss
+
+
+@pytest.mark.parametrize("height", [1, 2])
+def test_columns_are_as_many_as_they_are(height):
+    """More than numpy has dimensions, and of some nothing but leaves may be published."""
+    table = crowded(2, rows=60, keys=70)
+    free = {"q0", "q1", "q69"} if height == 1 else {c.name for c in table.keys}
+    columns = [
+        c if c.name in free else replace(c, taxonomy=Taxonomy.flat(["v"])) if c in table.keys else c
+        for c in table.columns
+    ]
+    codes = [table.codes(c.name) * np.int32(c.name in free or c.role == Role.SENSITIVE) for c in columns]
+    outcome = recode(Microdata.of_codes(columns, codes), Promises((KAnonymity(4),)))
+    assert outcome.recoding.rows.min() >= 4
+    assert 0 < outcome.loss < 1
 
 
 @pytest.mark.parametrize("k", [5, 25])

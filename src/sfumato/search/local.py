@@ -387,15 +387,24 @@ def _level_vectors(
     heights = [top + 1 for top in groups.ceilings]
     entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
     if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
-        return np.indices(heights, np.int32).reshape(len(heights), -1).T
+        return _combinations([list(range(height)) for height in heights])
     vectors, counts = promising_levels(groups, near, least)
     vectors = np.minimum(vectors, np.array(groups.ceilings, np.int32))
     kept = _levels_worth_walking(groups, vectors, counts, sides, sizes)
-    whole = np.stack([each.ravel() for each in np.meshgrid(*kept, indexing="ij")], axis=1)
+    whole = _combinations(kept)
     most = max(1, min(MOST_LEVEL_VECTORS - len(whole), MOST_ENTRIES // (2 * max(1, sum(sizes)))))
     often = np.sort(np.argsort(-counts, kind="stable")[:most])
     ends = np.array([[0] * len(heights), [height - 1 for height in heights]], np.int32)
-    return np.unique(np.concatenate((whole.astype(np.int32), vectors[often], ends)), axis=0)
+    return np.unique(np.concatenate((whole, vectors[often], ends)), axis=0)
+
+
+def _combinations(levels: list[list[int]]) -> Codes:
+    """Returns all combinations of these levels, the last column changing first; of any number of columns."""
+    made = np.zeros((1, 0), np.int32)
+    for column in levels:
+        last = np.tile(np.array(column, np.int32), len(made))
+        made = np.column_stack((np.repeat(made, len(column), axis=0), last))
+    return made
 
 
 def _levels_worth_walking(
