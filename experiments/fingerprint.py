@@ -53,15 +53,20 @@ def main(data: Path, out: Path) -> list[Row]:
     trees = [level_tree(c, set(c.taxonomy.labels), i + 1) for i, c in enumerate(table.keys)]
     maps = [lattice_chart(patterns, "loss"), quality_map(patterns, "loss", Fraction(5, 100))]
     save([*trees, *maps], out / "fingerprint-adult")
+    leaked: list[Row] = []
     for name, assignment, leaks in (
         ("antichain", PatternAssignment.of(table, frame_proof=1, recipients=50), LEAKS),
         ("frame-proof", PatternAssignment.of(table, frame_proof=3, recipients=6), TRIALS),
     ):
         for part, rows in (
-            ("size", by_size(assignment, leaks)),
-            ("generalization", by_generalization(assignment, TRIALS)),
+            ("size", list(by_size(assignment, leaks))),
+            ("generalization", list(by_generalization(assignment, TRIALS))),
         ):
             found += _told(f"{name}-{part}", rows, out)
+            leaked += [
+                {"recipients": f"{len(assignment.chosen)}, {name}", **row} for row in found[-len(rows) :]
+            ]
+    _told("leaks", leaked, out)
     return found
 
 
@@ -136,7 +141,7 @@ def _told(name: str, rows: Iterable[Row], out: Path) -> list[Row]:
     for row in rows:
         kept.append(row)
         print(f"  {name}: " + "  ".join(f"{key} {_shown(value)}" for key, value in row.items()), flush=True)
-    path = out / f"fingerprint-{name}.csv"
+    path = out / f"fingerprint_{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(key for row in kept for key in row)))
         writer.writeheader()

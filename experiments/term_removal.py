@@ -118,10 +118,10 @@ def measured(tables: int) -> dict[str, Figures]:
 def main(data: Path, out: Path, *, tables: int = 40) -> None:
     """Print and keep the table; `data` is not read."""
     del data
-    lines = ["| defence | promise broken | largest belief | as published | T |", "|---|---|---|---|---|"]
+    lines = ["defence,promise broken,largest belief,as published,T"]
     for name, figures in measured(tables).items():
-        lines.append(f"| {name} | " + " | ".join(f"{figure:.3f}" for figure in figures) + " |")
+        lines.append(",".join([f'"{name}"', *(f"{figure:.3f}" for figure in figures)]))
     out.mkdir(parents=True, exist_ok=True)
     text = "\n".join(lines) + "\n"
-    (out / "term-removal.md").write_text(text, encoding="utf-8")
+    (out / "term_removal.csv").write_text(text, encoding="utf-8")
     print(text)

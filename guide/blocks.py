@@ -18,6 +18,7 @@ from guide import (
     command_options,
     error_messages,
     format_table,
+    measured_tables,
     policy_keys,
     preset_table,
     python_names,
@@ -43,6 +44,7 @@ MAKERS = {
     "ready taxonomies": ready_table.ready_sections,
     "names of": python_names.names,
     "members of": python_names.summary,
+    **measured_tables.MAKERS,
 }
 
 

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments import fingerprint_robustness, quasi_identifiers, quasi_sensitive, term_removal
-from experiments.__main__ import keep_figures, main
+from experiments import fingerprint_robustness, quasi_identifiers, quasi_sensitive, term_removal, term_tree
+from experiments.__main__ import keep_figures, keep_measured, main
 
+from sfumato.models.quasi_sensitive.knowledge import Knowledge
+from sfumato.models.quasi_sensitive.promise import QuasiSensitiveDiversity
+from sfumato.search.class_term_removal import RemovalCosts, SolverBudget, TermLimit, solve_class
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
@@ -102,3 +105,40 @@ def test_robustness_over_columns_and_levels_on_made_up_data():
     assert all(row["raised 0"] in (None, 1) for row in rows)
     assert all(row["raised 1"] is None or 0 <= row["raised 1"] <= 1 for row in rows)
     assert len(fingerprint_robustness.figures(rows)) == 2
+
+
+def test_the_search_tree_of_figure_3_is_that_of_the_search(tmp_path):
+    """Every set of cells once, in either order; and the cheapest node is what the searches find."""
+    known = Knowledge.of(term_tree.KNOWN.items())
+    limit = TermLimit.of(QuasiSensitiveDiversity("s", known, l=term_tree.L, c=term_tree.C))
+    first = {}
+    for name in ("plain", "adaptive"):
+        nodes = list(term_tree.walk(name == "adaptive"))
+        sets = {frozenset(node.removed) for node in nodes}
+        assert len(nodes) == len(sets) == 2 ** len(term_tree.CELLS)
+        assert all(not set(node.removed) & set(node.tail) for node in nodes)
+        first[name] = next(term_tree.cost(node.removed) for node in nodes if node.keeps)
+        best = min(term_tree.cost(node.removed) for node in nodes if node.keeps)
+        costs = RemovalCosts("inverse", 3)
+        found = solve_class(term_tree.ROWS, limit, costs, SolverBudget(name))
+        assert found.found and costs.share(found.cost, [len(row) for row in term_tree.ROWS]) == best
+    assert first["adaptive"] < first["plain"]
+    term_tree.main(tmp_path, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"term-tree-plain.svg", "term-tree-adaptive.svg"}
+
+
+def test_measured_figures_are_copied_with_a_line_that_says_when(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "term_removal.csv").write_text("defence,T\nnothing,0.1\n", encoding="utf-8")
+    assert keep_measured(tmp_path / "out", tmp_path / "measured") == ["term_removal.csv"]
+    first, *lines = (tmp_path / "measured" / "term_removal.csv").read_text(encoding="utf-8").splitlines()
+    assert re.match(r"# \d+ \w+ \d{4}, .+, load \d+\. .* 40 drawn tables", first)
+    assert lines == ["defence,T", "nothing,0.1"]
+
+
+def test_experiments_that_need_no_data_ask_for_no_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(term_removal, "measured", lambda _: {"nothing": (0.1, 0.2, 0.3, 0.4)})
+    words = ["--data", str(tmp_path / "none"), "--out", str(tmp_path / "out")]
+    assert main([*words, "term_removal"]) == 0
+    assert "defence,promise broken" in (tmp_path / "out" / "term_removal.csv").read_text(encoding="utf-8")
+    assert main([*words, "freeform"]) == 1 and "left out" in capsys.readouterr().out
