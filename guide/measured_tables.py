@@ -1,7 +1,7 @@
 """Tables of figures that took long to measure: from dated files that experiments wrote.
 
 The first line of such a file says when, by which commit and of what; the others are a table. `make reference`
-writes them into pages, so a page shows what its file has. `python -m experiments … --figures` copies new ones.
+writes them into pages, so a page shows what its file has. `python -m experiments --figures` copies new ones.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 MEASURED = Path(__file__).parent.parent / "docs" / "reference" / "measured"
 
 Lines = list[dict[str, str]]
+KS = ("2", "5", "20", "100")
+"""Of these pages show what recipients Adult serves; the files have more."""
 
 
 def read(name: str) -> tuple[str, Lines]:
@@ -83,7 +85,7 @@ def recipients_served(suppressed: str) -> str:
     """Recipients of Adult of whom none can make another's version, by k, metric and tolerance."""
     said, rows = read("fingerprint_capacity")
     shares = [key for key in rows[0] if key.endswith(" %")]
-    mine = [row for row in rows if row["suppress"] == suppressed]
+    mine = [row for row in rows if row["suppress"] == suppressed and row["k"] in KS]
     shown = [[row["k"], row["metric"], row["allowed"], *(row[share] for share in shares)] for row in mine]
     return table(
         ["k", "equally good by", "patterns allowed", *(f"+ {share}" for share in shares)], shown, said
@@ -94,7 +96,8 @@ def recipients_guarded() -> str:
     """The same by what recipients are safe from, with nothing suppressed."""
     said, rows = read("fingerprint_guarded")
     shares = [key for key in rows[0] if key.endswith(" %")]
-    shown = [[row["safe"], row["k"], row["metric"], *(row[share] for share in shares)] for row in rows]
+    mine = [row for row in rows if row["k"] in KS]
+    shown = [[row["safe"], row["k"], row["metric"], *(row[share] for share in shares)] for row in mine]
     return table(["safe from", "k", "equally good by", *(f"+ {share}" for share in shares)], shown, said)
 
 

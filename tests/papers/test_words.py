@@ -8,7 +8,7 @@ from sfumato.cli.main import app
 WORDS = (
     *("F-attack", "C-attack", "B-attack", "crack size", "cracked records", "buddies", "generator"),
     *("correspondence knowledge", "comparable groups", "timestamp T2", "BCF-anonymity"),
-    *("minimum QID", "minimal QID", "k-anonymity test", "Algorithm 5.1"),
+    *("minimum QID", "minimal QID", "k-anonymity-test", "Algorithm 5.1"),
     *("tailset", "set-enumeration tree", "external table E", "sensitive label", "K(tp)"),
     *("inverse weighted cost", "QS t-closeness", "item suppression"),
     *(
