@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import BadZipFile, ZipFile
 
 from sfumato.system.errors import BadData
+from sfumato.system.expansion import NoMessages, arrow_bytes, check_expansion
 from sfumato.system.plugins import Declared, declared
 from sfumato.verify.cells import label
 from sfumato.verify.trees import Text
@@ -301,6 +302,8 @@ CELL = re.compile(
 )
 OTHER_ESCAPE = re.compile("&(?!amp;|lt;|gt;|#13;)|[\x00-\x08\x0b-\x1f]")
 DAY_ZERO = date(1899, 12, 30)
+COPIES_OF_SHEET = 4
+"""The bytes of a sheet, its text, and the texts of its cells."""
 
 
 @built_in_format(".xlsx")
@@ -351,6 +354,7 @@ def _sheet(path: Path) -> str:
                 raise _more(path)
             if any(sha256(file.read(name)).hexdigest() != mark for name, mark in KNOWN_PARTS.items()):
                 raise _more(path)
+            check_expansion(file.getinfo(SHEET).file_size * COPIES_OF_SHEET, path)
             return file.read(SHEET).decode("utf-8")
     except UNREADABLE:
         raise BadData("the file cannot be read as XLSX", where=path.name, remedy="Write it again.") from None
@@ -449,10 +453,11 @@ def _arrow_table(path: Path) -> pa.Table:
 
     unreadable = BadData("the file cannot be read as Arrow", where=path.name, remedy="Write it again.")
     try:
+        check_expansion(arrow_bytes(path), path)
         frame = pl.read_ipc(path)
         with pa.OSFile(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError):
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, NoMessages):
         raise unreadable from None
     if schema.metadata or any(field.metadata for field in schema) or schema.names != frame.columns:
         raise BadData("the file carries notes besides its columns", where=path.name, remedy="Write it again.")

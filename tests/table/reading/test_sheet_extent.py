@@ -90,10 +90,10 @@ def test_a_document_that_is_cut_short_anywhere_is_refused(tmp_path):
     """Found by a soak: the library read the end of such a file again and again."""
     path = write("ods", ROWS[:3], tmp_path)
     whole = content_of(path, "content.xml")
-    assert ods_extents(io.BytesIO(whole))[-1] == SheetExtent(4, 2, 8)
+    assert ods_extents(whole)[-1][:3] == (4, 2, 8)
     for length in range(len(whole.rstrip()) - 1):
         with pytest.raises(NoDocument):
-            ods_extents(io.BytesIO(whole[:length]))
+            ods_extents(whole[:length])
     packed_again(path, "content.xml", lambda content: content[: len(content) // 2])
     with pytest.raises(BadData, match="cannot be read as a spreadsheet"):
         open_source(path).survey()
@@ -123,13 +123,13 @@ def test_empty_cells_after_the_table_are_left_out_as_programs_write_them(tmp_pat
     path = packed_again(
         write("ods", ROWS, tmp_path), "content.xml", lambda content: content.replace(b"</table:table>", rest)
     )
-    assert ods_extents(io.BytesIO(content_of(path, "content.xml")))[-1].rows == 1 + len(ROWS)
+    assert ods_extents(content_of(path, "content.xml"))[-1].rows == 1 + len(ROWS)
     assert open_source(path).survey().rows == len(ROWS)
 
 
 def test_a_sheet_that_is_full_and_too_large_for_the_memory(tmp_path):
-    alike = b"<table:table-row table:number-rows-repeated='1000000'>"
-    wide = b"<table:table-cell table:number-columns-repeated='500' "
+    alike = b"<table:table-row table:number-rows-repeated='20000'>"
+    wide = b"<table:table-cell table:number-columns-repeated='100' "
     path = packed_again(
         write("ods", ROWS, tmp_path),
         "content.xml",
@@ -138,7 +138,7 @@ def test_a_sheet_that_is_full_and_too_large_for_the_memory(tmp_path):
         ),
     )
     with pytest.raises(NotEnoughMemory, match="of memory"):
-        open_source(path, memory=Memory.of("1GB")).survey()
+        open_source(path, memory=Memory.of("400MB")).survey()
 
 
 def test_sheets_are_told_apart(tmp_path):
@@ -148,7 +148,7 @@ def test_sheets_are_told_apart(tmp_path):
         table,
         table + table.replace(b"<table:table-row>", b"<table:table-row/>" * 5 + b"<table:table-row>", 1),
     )
-    assert ods_extents(io.BytesIO(both))[1:] == [SheetExtent(4, 2, 8), SheetExtent(9, 2, 8)]
+    assert [extent[:3] for extent in ods_extents(both)[1:]] == [(4, 2, 8), (9, 2, 8)]
 
 
 def test_columns_are_numbered_as_another_library_numbers_them():

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 VALUES_PER_PAGE = 4096
 """Writers look after so many values at the latest whether a page is full: long values make long pages."""
 ORDINARY_PAGE = 8 << 20
+LARGEST_BATCH = 64 << 20
+"""Rows that are read at once hold so many bytes at most, however much room there is."""
 COPIES_OF_A_PAGE = 3
 """A page is held as it is, unpacked, and as values."""
 
@@ -110,7 +112,7 @@ class ParquetReader(FileReader):
                 self._check_page(column)
             unpacked = sum(column.total_uncompressed_size for column in chosen)
             widest = max(widest, unpacked // max(group.num_rows, 1))
-        room = self.memory.left // (4 * COPIES_OF_A_PAGE)
+        room = min(self.memory.left // (4 * COPIES_OF_A_PAGE), LARGEST_BATCH)
         return max(1, min(ROWS_AT_A_TIME, room // max(widest, 1)))
 
     def _check_page(self, column: pq.ColumnChunkMetaData) -> None:

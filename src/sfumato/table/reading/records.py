@@ -15,6 +15,7 @@ from pyarrow import ipc
 
 from sfumato.system.address import POSTGRESQL, SQLITE, DatabaseAddress
 from sfumato.system.errors import BadData
+from sfumato.system.expansion import NoMessages, arrow_bytes, check_expansion
 from sfumato.system.json_object import read_json
 from sfumato.table.cell_text import canonical, safe_name
 from sfumato.table.data_file import SourceForm, built_in_reader
@@ -176,6 +177,10 @@ class ArrowFileReader(LoadedFileReader):
 
     def load(self) -> pa.Table:
         try:
+            check_expansion(arrow_bytes(self.path) * ARROW_BYTES_PER_BYTE, self.path)
+        except NoMessages:
+            raise self._unreadable() from None
+        try:
             with pa.OSFile(str(self.path)) as file:
                 try:
                     packed = ipc.open_file(file)
@@ -186,9 +191,10 @@ class ArrowFileReader(LoadedFileReader):
                 batches = (packed.get_batch(number) for number in range(packed.num_record_batches))
                 return self._joined(packed.schema, batches)
         except (pa.ArrowException, OSError):
-            raise BadData(
-                "the file cannot be read as Arrow", where=self.path.name, remedy="Is it complete?"
-            ) from None
+            raise self._unreadable() from None
+
+    def _unreadable(self) -> BadData:
+        return BadData("the file cannot be read as Arrow", where=self.path.name, remedy="Is it complete?")
 
     def _joined(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         """Returns all batches as a table; what is compressed shows its size only when it is unpacked.

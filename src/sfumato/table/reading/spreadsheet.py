@@ -14,15 +14,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.system.disk import DAMAGED
 from sfumato.system.errors import BadData, NotEnoughMemory, SfumatoError, UsageError, short
+from sfumato.system.expansion import check_expansion, read_part, zip_bytes
 from sfumato.system.memory import in_words
 from sfumato.system.plugins import without_library_prints
 from sfumato.table.arrow_arrays import text_array
@@ -43,6 +45,8 @@ MOST_PER_HELD = 20
 """Beyond that, so many cells for each that holds something are taken for a table with a cell astray."""
 BYTES_OF_CELL = 32
 """What the library takes for a cell, empty or not."""
+COPIES_OF_TEXT = 4
+"""A text is held by the library for each cell that shows it, and again as a column: measured were 4.5."""
 
 XLSX_COLUMN = re.compile(rb"\sr=[\"']([A-Za-z]+)[0-9]")
 XLSX_ROW = re.compile(rb"\sr=[\"'][A-Za-z]*([0-9]+)[\"']")
@@ -60,16 +64,25 @@ class NoDocument(ValueError):
 
 
 class SheetExtent(NamedTuple):
-    """The last row and the last column that hold something, and how many cells do."""
+    """The last row and the last column that hold something, how many cells do, and how long their texts are.
+
+    Counted are only texts that the file writes once for several cells.
+    """
 
     rows: int = 0
     columns: int = 0
     filled: int = 0
+    text: int = 0
 
     @property
     def cells(self) -> int:
         """All cells up to the last one."""
         return self.rows * self.columns
+
+    @property
+    def needed_bytes(self) -> int:
+        """What the library takes for the sheet."""
+        return self.cells * BYTES_OF_CELL + self.text * COPIES_OF_TEXT
 
     @property
     def is_possible(self) -> bool:
@@ -101,13 +114,31 @@ def _extent(rows: Sequence[bytes], columns: Sequence[bytes], filled: int) -> She
     )
 
 
-def ods_extents(content: IO[bytes]) -> list[SheetExtent]:
+XLSX_TEXT = re.compile(rb"<(?:\w+:)?si[\s>/]")
+XLSX_SHARED = re.compile(rb"\st=[\"']s[\"'][^<>]*>\s*<(?:\w+:)?v>\s*([0-9]{1,10})\s*<")
+
+
+def shared_text(numbers: Sequence[int], sizes: np.ndarray) -> int:
+    """Returns how long the texts of all cells are that name one of a list by its number."""
+    cells = np.asarray(numbers, np.int64)
+    return int(sizes[cells[cells < len(sizes)]].sum())
+
+
+def xlsx_shared_text(sheet: bytes, texts: bytes) -> int:
+    """Returns how long the texts are that cells of a sheet take from the list of texts."""
+    places = np.array([match.start() for match in XLSX_TEXT.finditer(texts)], np.int64)
+    return shared_text([int(text) for text in XLSX_SHARED.findall(sheet)], np.diff(places, append=len(texts)))
+
+
+def ods_extents(content: bytes) -> list[SheetExtent]:
     """Returns how far each sheet of an ODS file reaches; raises `NoDocument` where it is cut short."""
     sheets = _OdsSheets()
     parser = ParserCreate()
+    parser.buffer_text = True
     parser.StartElementHandler = sheets.begin
+    parser.CharacterDataHandler = sheets.add_text
     try:
-        parser.ParseFile(content)
+        parser.Parse(content, True)
     except ExpatError:
         raise NoDocument from None
     return [*sheets.done, sheets.sheet]
@@ -119,24 +150,30 @@ class _OdsSheets:
     def __init__(self) -> None:
         self.done: list[SheetExtent] = []
         self.sheet = SheetExtent()
-        self.row, self.rows_alike, self.column = 0, 0, 0
+        self.row, self.rows_alike, self.column, self.alike = 0, 0, 0, 0
+
+    def add_text(self, text: str) -> None:
+        if self.alike:
+            more = self.alike * self.rows_alike * len(text)
+            self.sheet = self.sheet._replace(text=self.sheet.text + more)
 
     def begin(self, name: str, attributes: dict[str, str]) -> None:
         if name in ODS_CELLS:
             alike = _number(attributes.get(ODS_CELLS_ALIKE, "1"))
             self.column += alike
-            if not ODS_HOLDS.isdisjoint(attributes):
-                rows, columns, filled = self.sheet
-                last = self.row + self.rows_alike
-                self.sheet = SheetExtent(
-                    max(rows, last), max(columns, self.column), filled + alike * self.rows_alike
-                )
+            self.alike = 0 if ODS_HOLDS.isdisjoint(attributes) else alike
+            if self.alike:
+                rows, columns, filled, text = self.sheet
+                last, cells = self.row + self.rows_alike, alike * self.rows_alike
+                text += cells * sum(map(len, attributes.values()))
+                self.sheet = SheetExtent(max(rows, last), max(columns, self.column), filled + cells, text)
         elif name == ODS_ROW:
             self.row += self.rows_alike
-            self.rows_alike, self.column = _number(attributes.get(ODS_ROWS_ALIKE, "1")), 0
+            self.rows_alike = _number(attributes.get(ODS_ROWS_ALIKE, "1"))
+            self.column = self.alike = 0
         elif name == ODS_TABLE:
             self.done.append(self.sheet)
-            self.sheet, self.row, self.rows_alike, self.column = SheetExtent(), 0, 0, 0
+            self.sheet, self.row, self.rows_alike, self.column, self.alike = SheetExtent(), 0, 0, 0, 0
 
 
 def _column_number(letters: bytes) -> int:
@@ -167,11 +204,14 @@ def _number(digits: bytes | str) -> int:
 # Both are sequences of records, each with its kind and its size. Only what says where a cell stands is looked
 # at; whatever cannot be followed is no document (`NoDocument`).
 
-XLSB_ROW, XLSB_HELD, XLSB_SHEET = 0, range(2, 12), 156
-"""Kinds of records: the head of a row, cells that hold something, a sheet in the list of them."""
+XLSB_ROW, XLSB_SHARED, XLSB_HELD, XLSB_TEXT, XLSB_SHEET = 0, 7, range(2, 12), 19, 156
+"""Kinds of records: the head of a row, a cell that names a text of the list, cells that hold something, a
+text of the list, a sheet in the list of them."""
 
 XLS_END, XLS_SHEET, XLS_EXTENT, XLS_SEVERAL = 0x0A, 0x85, 0x200, 0xBD
-XLS_HELD = frozenset({0x06, 0xD6, 0xFD, 0x203, 0x204, 0x205, 0x27E})
+XLS_SHARED, XLS_TEXTS, XLS_MORE = 0xFD, 0xFC, 0x3C
+"""A cell that names a text of the list, the list, and what does not fit into the record before."""
+XLS_HELD = frozenset({0x06, 0xD6, XLS_SHARED, 0x203, 0x204, 0x205, 0x27E})
 """Records of one cell: formulas, texts, numbers, truths. What is only coloured takes no room."""
 MOST_XLS_ROWS, MOST_XLS_COLUMNS = 65_536, 256
 OLD_EXTENT = 10
@@ -198,16 +238,20 @@ def xlsb_sheets(book: bytes) -> list[str]:
     return keys
 
 
-def xlsb_extent(sheet: bytes) -> SheetExtent:
-    """Returns how far a sheet of an XLSB file reaches."""
+def xlsb_extent(sheet: bytes, texts: bytes = b"") -> SheetExtent:
+    """Returns how far a sheet of an XLSB file reaches; its cells name texts of a list."""
     row = rows = columns = filled = 0
+    shared = []
     for kind, place, _ in _xlsb_records(sheet):
         if kind == XLSB_ROW:
             row = int.from_bytes(sheet[place : place + 4], "little") + 1
         elif kind in XLSB_HELD:
             column = int.from_bytes(sheet[place : place + 4], "little") + 1
             rows, columns, filled = max(rows, row), max(columns, column), filled + 1
-    return SheetExtent(rows, columns, filled)
+            if kind == XLSB_SHARED:
+                shared.append(int.from_bytes(sheet[place + 8 : place + 12], "little"))
+    sizes = np.array([size for kind, _, size in _xlsb_records(texts) if kind == XLSB_TEXT], np.int64)
+    return SheetExtent(rows, columns, filled, shared_text(shared, sizes))
 
 
 def _xlsb_records(part: bytes) -> Iterator[tuple[int, int, int]]:
@@ -237,15 +281,58 @@ def xls_extents(file: bytes) -> list[SheetExtent]:
         for kind, place, _ in _xls_records(book, 0)
         if kind == XLS_SHEET
     ]
-    return [_xls_extent(book, place) for place in sheets]
+    sizes = _xls_text_sizes(book)
+    return [_xls_extent(book, place, sizes) for place in sheets]
 
 
-def _xls_extent(book: bytes, start: int) -> SheetExtent:
+def _xls_text_sizes(book: bytes) -> np.ndarray:
+    """Returns the sizes of the texts that all sheets share: each begins with the number of its letters.
+
+    A text may go on in the next record, where its letters may be of another width.
+    """
+    pieces: list[bytes] = []
+    for kind, place, size in _xls_records(book, 0):
+        if kind == XLS_TEXTS or (pieces and kind == XLS_MORE):
+            pieces.append(book[place + 8 * (kind == XLS_TEXTS) : place + size])
+        elif pieces:
+            break
+    sizes: list[int] = []
+    number = at = 0
+    while number < len(pieces):
+        if at >= len(pieces[number]):
+            number, at = number + 1, at - len(pieces[number])
+            continue
+        letters, flags = _numbers(pieces[number], at, "<HB")
+        at += 3
+        runs = blocks = 0
+        if flags & 8:
+            (runs,) = _numbers(pieces[number], at, "<H")
+            at += 2
+        if flags & 4:
+            (blocks,) = _numbers(pieces[number], at, "<I")
+            at += 4
+        sizes.append(2 * letters)
+        wide = 1 + (flags & 1)
+        while letters and number < len(pieces):
+            here = min(letters, max(0, len(pieces[number]) - at) // wide)
+            letters, at = letters - here, at + here * wide
+            if letters:
+                number += 1
+                wide = 1 + (pieces[number][0] & 1) if number < len(pieces) and pieces[number] else 1
+                at = 1
+        at += 4 * runs + blocks
+    return np.array(sizes, np.int64)
+
+
+def _xls_extent(book: bytes, start: int, sizes: np.ndarray) -> SheetExtent:
     rows = columns = filled = 0
+    shared = []
     for kind, place, size in _xls_records(book, start):
         if kind in XLS_HELD:
             row, column = _numbers(book, place, "<HH")
             rows, columns, filled = max(rows, row + 1), max(columns, column + 1), filled + 1
+            if kind == XLS_SHARED:
+                shared += _numbers(book, place + 6, "<I")
         elif kind == XLS_SEVERAL:  # numbers side by side, with the last column at the end
             row, column = _numbers(book, place, "<HH")
             (last,) = _numbers(book, place + size - 2, "<H")
@@ -256,7 +343,7 @@ def _xls_extent(book: bytes, start: int) -> SheetExtent:
                 raise NoDocument
     if rows > MOST_XLS_ROWS or columns > MOST_XLS_COLUMNS:
         raise NoDocument
-    return SheetExtent(rows, columns, filled)
+    return SheetExtent(rows, columns, filled, shared_text(shared, sizes))
 
 
 def _xls_records(book: bytes, start: int) -> Iterator[tuple[int, int, int]]:
@@ -339,7 +426,8 @@ def _numbers(content: bytes, place: int, form: str) -> tuple[int, ...]:
 
 
 LONGEST_LIST = 8
-SHARED_TEXTS, ODS_CONTENT, BINARY_BOOK = "xl/sharedStrings.xml", "content.xml", "xl/workbook.bin"
+SHARED_TEXTS, SHARED_BINARY = "xl/sharedStrings.xml", "xl/sharedStrings.bin"
+ODS_CONTENT, BINARY_BOOK, SHEETS = "content.xml", "xl/workbook.bin", "xl/worksheets/"
 BYTES_PER_BYTE = 4
 """Memory for each byte of an unpacked sheet: measured were 3.2 of XLSX; ODS is taken to be alike."""
 PACKED = 3
@@ -386,7 +474,7 @@ class SpreadsheetReader(LoadedFileReader):
         with self._told_as_unreadable():
             self._check_sheet(workbook.sheet_names.index(name))
             content = self._packed_sheet(workbook.sheet_names.index(name))
-            self._check_extent(xlsb_extent(content) if self._ending == ".xlsb" else xlsx_extent(content))
+            self._check_extent(self._extent(content))
             names = self._names(workbook, name)
             self._refuse_merged(content)
             sheet = workbook.load_sheet(name, header_row=0, schema_sample_rows=None)
@@ -427,6 +515,7 @@ class SpreadsheetReader(LoadedFileReader):
 
     def _workbook(self) -> Any:  # a reader of fastexcel, which has no types for it
         library = extra_library("fastexcel", "a spreadsheet")
+        self._check_parts()
         self._check_extents_of_all()
         with self._told_as_unreadable():
             return library.read_excel(str(self.path))
@@ -434,6 +523,36 @@ class SpreadsheetReader(LoadedFileReader):
     @property
     def _ending(self) -> str:
         return self.path.suffix.lower()
+
+    @property
+    def _texts(self) -> str:
+        """The part with the texts that cells of all sheets share."""
+        return SHARED_BINARY if self._ending == ".xlsb" else SHARED_TEXTS
+
+    def _check_parts(self) -> None:
+        """Raises where a packed file unpacks to far more than others, or where its list of parts says less
+        than what there is in a part that the library reads as soon as it opens the file."""
+        if self._ending == ".xls":
+            return
+        try:
+            check_expansion(zip_bytes(self.path) * BYTES_PER_BYTE, self.path)
+            with ZipFile(self.path) as file:
+                for name in file.namelist():
+                    if not name.startswith(SHEETS) and name.endswith((".xml", ".bin", ".rels")):
+                        read_part(file, name)
+        except UNREADABLE:
+            raise self._unreadable() from None
+
+    def _extent(self, content: bytes) -> SheetExtent:
+        """Returns how far the chosen sheet reaches, of whose file this is the part."""
+        try:
+            with ZipFile(self.path) as file:
+                texts = read_part(file, self._texts)
+        except UNREADABLE:  # a file without such texts, or of another kind
+            texts = b""
+        if self._ending == ".xlsb":
+            return xlsb_extent(content, texts)
+        return xlsx_extent(content)._replace(text=xlsx_shared_text(content, texts))
 
     def _check_extents_of_all(self) -> None:
         """Raises where an ODS or XLS file is no whole document, or one of its sheets reaches too far.
@@ -450,8 +569,8 @@ class SpreadsheetReader(LoadedFileReader):
     def _all_extents(self) -> list[SheetExtent]:
         """Returns how far the sheets reach that are read whichever is asked for."""
         if self._ending == ".ods":
-            with ZipFile(self.path) as file, file.open(ODS_CONTENT) as content:
-                return ods_extents(content)
+            with ZipFile(self.path) as file:
+                return ods_extents(read_part(file, ODS_CONTENT))
         return xls_extents(self.path.read_bytes()) if self._ending == ".xls" else []
 
     def _check_extent(self, extent: SheetExtent) -> None:
@@ -465,7 +584,8 @@ class SpreadsheetReader(LoadedFileReader):
                 where=self.path.name,
                 remedy="Delete the rows and columns after the table, with what strayed into them.",
             )
-        need = extent.cells * BYTES_OF_CELL
+        need = extent.needed_bytes
+        check_expansion(need, self.path)
         if need > self.memory.left:
             raise NotEnoughMemory(
                 f"reading this sheet as a whole takes about {in_words(need)} of memory, and"
@@ -524,7 +644,7 @@ class SpreadsheetReader(LoadedFileReader):
             return b""
         with ZipFile(self.path) as file:
             try:
-                return file.read(_sheet_parts(file)[place])
+                return read_part(file, _sheet_parts(file)[place])
             except LookupError:
                 if self._ending == ".xlsb":
                     raise
