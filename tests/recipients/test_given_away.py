@@ -15,7 +15,7 @@ from sfumato.policy.recipients import RecipientRule
 from sfumato.recipients.capacity import identifying_rows
 from sfumato.recipients.marks import follows_of
 from sfumato.recipients.patterns import classify
-from sfumato.recipients.versions import AvailableVersions
+from sfumato.recipients.versions import AvailableVersions, ColumnClues
 from sfumato.search.contract import Aim
 from sfumato.search.suppression import recoded
 from sfumato.table.source import open_source
@@ -116,6 +116,27 @@ def test_versions_handed_out_before_give_away_as_much(patterns):
     assert shown.builds([one], other) and not shown.builds([other], one)
     plain = AvailableVersions(patterns, rule, "loss").shown
     assert not plain.builds([one], other)
+
+
+def test_a_date_of_birth_gives_the_age_away():
+    rng = np.random.default_rng(8)
+    year, month = rng.integers(1940, 2000, ROWS), rng.integers(1, 13, ROWS)
+    rows = pl.DataFrame(
+        {
+            "born": [
+                f"{y}-{m:02d}-{d:02d}" for y, m, d in zip(year, month, rng.integers(1, 28, ROWS), strict=True)
+            ],
+            "age": [str(2025 - y - (m > 6)) for y, m in zip(year, month, strict=True)],
+        }
+    )
+    columns = {
+        "born": {"role": "quasi", "taxonomy": {"date": ["month", "year"]}},
+        "age": {"role": "quasi", "taxonomy": {"intervals": [5, 20], "from": 0, "to": 100}},
+    }
+    policy = sf.Policy.from_dict({**WORDS, "columns": columns})
+    table = count_table(open_source(rows), policy)
+    clues = ColumnClues(table, follows_of(policy, table))
+    assert [clues.level_told("age", "born", level) for level in range(4)] == [0, 0, 1, 3]
 
 
 def test_rows_that_differ_by_the_town_alone_identify_nobody(table, patterns):

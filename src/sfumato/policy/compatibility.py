@@ -394,16 +394,13 @@ def _kind_of_versions(rule: RecipientRule, policy: PolicyContent) -> Iterator[Pr
 
 
 def followed_columns(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields columns of `follows` that are not there, or no quasi-identifiers."""
+    """Yields columns of `follows` that are not there, or follow from themselves."""
     for name, others in policy.follows.items():
         for column in (name, *others):
             place: Place = ("follows", name)
-            rule = policy.columns.get(column)
-            if rule is None:
+            if column not in policy.columns:
                 near = did_you_mean(column, list(policy.columns))
                 yield Problem(place, f"there is no column {short(column)}.", near)
-            elif not rule.role.is_key:
-                yield Problem(place, f"only quasi-identifiers follow; {short(column)} is {rule.role}")
         if name in others:
             yield Problem(place, "a column does not follow from itself")
 

@@ -152,29 +152,11 @@ def mark_rule(policy: Policy, table: Microdata) -> MarkRule:
 
 def follows_of(policy: Policy, table: Microdata) -> dict[str, tuple[str, ...]]:
     """Returns for quasi-identifiers by which others they can be told: as a policy says, and as rows show."""
-    found = dependencies(table)
-    names = dict.fromkeys((*policy.follows, *found))
-    return {
-        name: tuple(dict.fromkeys((*policy.follows.get(name, ()), *found.get(name, ())))) for name in names
-    }
+    from sfumato.draft.functional_dependencies import dependencies
 
-
-MOST_COMPARED = 50_000
-"""So many distinct rows are looked at for dependencies."""
-
-
-def dependencies(table: Microdata) -> dict[str, tuple[str, ...]]:
-    """Returns for quasi-identifiers by which others they can be told, as far as rows show."""
-    from sfumato.draft.functional_dependencies import FEWEST_TOLD, told_by
-
-    step = -(-table.distinct // MOST_COMPARED) or 1
-    counts = np.minimum(table.counts[::step], FEWEST_TOLD)
-    numbers = {}
-    for column in table.keys:
-        missing = np.array([label is None for label in column.taxonomy.leaf_labels])
-        codes = table.codes(column.name)[::step].astype(np.int64)
-        numbers[column.name] = np.repeat(np.where(missing[codes], 0, codes + 1), counts)
-    return told_by(numbers)
+    found, published = dependencies(table), {*policy.published}
+    both = {name: (*policy.follows.get(name, ()), *found.get(name, ())) for name in (*policy.follows, *found)}
+    return {name: tuple(dict.fromkeys(o for o in others if o in published)) for name, others in both.items()}
 
 
 def with_marks(base: Base, recoding: Recoding, first_group: int, rule: MarkRule) -> Base:
@@ -304,6 +286,8 @@ def _undone(names: tuple[str, ...], informs: Truth, follows: Mapping[str, Collec
         for other in others:
             if name in names and other in names:
                 undone[:, names.index(name)] |= informs[:, names.index(other)]
+            elif name in names:  # published as it is
+                undone[:, names.index(name)] = True
     return undone
 
 

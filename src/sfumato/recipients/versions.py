@@ -14,11 +14,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.draft.functional_dependencies import FEWEST_TOLD, is_telling, told_rows
+from sfumato.draft.functional_dependencies import (
+    FEWEST_TOLD,
+    MOST_COMPARED,
+    is_telling,
+    told_by_neighbors,
+    told_rows,
+)
 from sfumato.models.contract import CrossReleasePromise, Cuts, Promises
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
-from sfumato.recipients.marks import MOST_COMPARED
 from sfumato.recipients.pattern_quality import best_class, largest_antichain
 from sfumato.recipients.patterns import Patterns, classify
 from sfumato.search.plan import aim_of, key_promises, limits_of
@@ -134,23 +139,23 @@ class ColumnClues:
 
     def levels_told(self, name: str, cuts: Cuts) -> list[int]:
         """Returns to which level of a column each of its clues tells it, at some cuts."""
-        return [self._level(name, cuts[clue].node_of[self._codes[clue]]) for clue in self.follows[name]]
+        return [self._level(name, clue, cuts[clue].node_of) for clue in self.follows[name]]
 
     def level_told(self, name: str, clue: str, level: int) -> int:
         """Returns the finest level of a column that another one tells, which is shown at a level."""
         key = name, clue, level
         if key not in self._told:
-            nodes = self._columns[clue].taxonomy.levels[level]
-            self._told[key] = self._level(name, nodes[self._codes[clue]])
+            self._told[key] = self._level(name, clue, self._columns[clue].taxonomy.levels[level])
         return self._told[key]
 
-    def _level(self, name: str, cells: NDArray[np.integer]) -> int:
-        levels = self._columns[name].taxonomy.levels
-        clues = np.repeat(np.unique(cells, return_inverse=True)[1].ravel(), self._counts)
+    def _level(self, name: str, clue: str, node_of: NDArray[np.int32]) -> int:
+        levels, places = self._columns[name].taxonomy.levels, self._columns[clue].taxonomy.low
+        clues = np.repeat(places[node_of[self._codes[clue]]].astype(np.int64), self._counts)
         for level in range(len(levels) - 1):
             nodes = np.repeat(levels[level][self._codes[name]].astype(np.int64), self._counts)
             usual = int(np.bincount(nodes).max(initial=0))
-            if is_telling(told_rows(clues, nodes), usual, len(nodes)):
+            told = max(told_rows(clues, nodes), told_by_neighbors(clues, nodes))
+            if is_telling(told, usual, len(nodes)):
                 return level
         return len(levels) - 1
 

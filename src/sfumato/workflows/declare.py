@@ -12,6 +12,7 @@ from sfumato.discovery.identifiers import findings
 from sfumato.draft.doctor import Diagnosis, Severity, several_rows
 from sfumato.draft.draft import draft, harmful_values
 from sfumato.draft.evidence import ColumnFinding, ColumnProfile, TableEvidence, empty_texts
+from sfumato.draft.functional_dependencies import dependencies
 from sfumato.draft.roles import grouped_categories, taxonomy_of, without_undecided
 from sfumato.inputs import (
     AnyMemory,
@@ -153,7 +154,8 @@ def tried(
     warnings = _proposal(trial, survey, plan) if trial.most_is_lost else []
     sentences = [_cost(trial), *(f"{warning.what}. {warning.remedy}" for warning in warnings)]
     note = "\n".join(line for line in (trial.policy.note, *sentences) if line)
-    return replace(trial.policy, note=note), warnings
+    follows = dependencies(trial.plan.recoding.table)
+    return replace(trial.policy, note=note, follows=follows), warnings
 
 
 def _trials(draft: Policy, table: Microdata, progress: Progress) -> Iterator[Trial]:
