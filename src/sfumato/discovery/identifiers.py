@@ -157,6 +157,36 @@ def _national(name: str, phrase: str, check: Test, chance: float) -> Kind:
     return Kind(name, phrase, check, chance, NATIONAL, person=True)
 
 
+_OF_COUNTRIES = r"""
+    at.vnr \d{10} 11 Austria|au.tfn \d{8,9} 11 Australia|be.nn \d{11} 97 Belgium
+    bg.egn \d{10} 200 Bulgaria|br.cpf \d{11} 100 Brazil|ca.sin \d{9} 10 Canada
+    ch.ssn 756\d{10} 1000 Switzerland|cl.rut \d{7,8}[\dK] 11 Chile|cn.ric \d{17}[\dX] 1000 China
+    cz.rc \d{9,10} 100 Czechia_and_Slovakia|dk.cpr \d{10} 30 Denmark
+    do.cedula \d{11} 10 the_Dominican_Republic|ec.ci \d{10} 50 Ecuador|ee.ik \d{11} 200 Estonia_and_Lithuania
+    fi.hetu \d{6}[-A-FU-Y+]\d{3}[A-Z0-9] 300 Finland|gr.amka \d{11} 200 Greece|hr.oib \d{11} 10 Croatia
+    id.nik \d{16} 100 Indonesia|ie.pps \d{7}[A-W][A-IW]? 23 Ireland|il.idnr \d{9} 10 Israel
+    in_.aadhaar [2-9]\d{11} 10 India|in_.pan [A-Z]{5}\d{4}[A-Z] 1000 India|is_.kennitala \d{10} 300 Iceland
+    kr.rrn \d{13} 300 Korea|lv.pvn \d{11} 10 Latvia|mx.curp [A-Z]{4}\d{6}[A-Z]{6}[A-Z0-9]\d 1000 Mexico
+    mx.rfc [A-Z&]{3,4}\d{6}[A-Z0-9]{3} 300 Mexico|my.nric \d{12} 50 Malaysia
+    no.fodselsnummer \d{11} 1000 Norway|pk.cnic \d{13} 2 Pakistan
+    pt.cc \d{9}[A-Z0-9]{2}\d 100 Portugal|pt.nif \d{9} 11 Portugal
+    ro.cnp \d{13} 300 Romania|si.emso \d{13} 300 former_Yugoslavia|th.pin \d{13} 10 Thailand
+    tr.tckimlik \d{11} 100 Turkey|ua.rntrc \d{10} 11 Ukraine|za.idnr \d{13} 300 South_Africa
+"""
+"""Rules of `stdnum`, shapes of numbers, one in how many passes by accident, and whose they are."""
+
+
+def _of_countries() -> Iterator[Kind]:
+    """Yields the kinds of personal numbers whose rules `stdnum` knows; a sign may be part of them."""
+    for entry in _OF_COUNTRIES.replace("\n", "|").split("|"):
+        if entry.strip():
+            rule, shape, rarity, country = entry.split()
+            name, whose = rule.replace("_", "").replace(".", "-"), country.replace("_", " ")
+            phrase = f"personal numbers of {whose} (their rule is kept)"
+            check = _rule(rule, shape)
+            yield _national(name, phrase, check if "-" in shape else _compact(check), 1 / int(rarity))
+
+
 def _dashed_ssn(text: str) -> bool:
     dashed = re.fullmatch(r"\d{3}([- ])\d{2}\1\d{4}", text, re.ASCII) is not None
     return dashed and us_social_security(text.translate(_SEPARATORS))
@@ -195,6 +225,7 @@ KINDS: tuple[Kind, ...] = (
     _national("uk-nhs", "NHS numbers (check digit right)", _compact(uk_nhs), 1 / 11),
     _national("nl-bsn", "Dutch citizen numbers (check digit right)", _compact(dutch_bsn), 1 / 11),
     _national("us-ssn", "shaped as US social security numbers", _dashed_ssn, 1 / 10),
+    *_of_countries(),
     Kind(
         "us-ssn",
         "shaped and called as US social security numbers",
@@ -480,8 +511,8 @@ def _cells_of(
 
 
 def _by_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
-    """The first kind that the cells have the shape of."""
-    called = words(name)
+    """The first kind that the cells have the shape of; one that is only possible where no other is more."""
+    called, possible = words(name), None
     for kind in KINDS:
         named = bool(called & kind.named)
         if kind.needs_name and not named:
@@ -492,8 +523,13 @@ def _by_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
         confidence = _confidence(kind, share, different, named)
         if confidence is not None:
             why = f"{cells.spoken(share)} {kind.phrase}"
-            yield Identifier(name, kind.name, share, confidence, why, person=kind.person)
-            return
+            sign = Identifier(name, kind.name, share, confidence, why, person=kind.person)
+            if sign.convincing:
+                yield sign
+                return
+            possible = possible or sign
+    if possible is not None:
+        yield possible
 
 
 def _confidence(kind: Kind, share: Fraction, different: int, named: bool) -> Confidence | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ NINE_DIGITS = 100_000_000
 """Numbers of people that are insured, sick or believing; sums of money are seldom as long."""
 MOST_ROWS_EACH = 20
 """Numbers of people have fewer rows each on average."""
+_HOUSEHOLDS = "hh household haushalt foyer ménage menage hogar famiglia nucleo hushold"
+HOUSEHOLDS = frozenset(_HOUSEHOLDS.split())
+"""Headers that are a household and nothing of it, such as its size."""
 MOST_RELATIVES = 100
 """So many different numbers count nobody's relatives."""
 _NOTHING_SAID = """
@@ -89,11 +93,12 @@ def are_numbers_of_people(profile: ColumnProfile) -> bool:
 
 
 def number_relatives(profile: ColumnProfile) -> bool:
-    """Whether a hundred whole numbers or more, in a few rows each, stand below somebody's relative (`mom`).
+    """Whether a hundred whole numbers or more, in a few rows each, stand below a relative or a household.
 
     They say who it is: nobody has so many children, and ages and heights repeat.
     """
     named = profile.called("relative") and profile.reading.kinds <= {"relative", "household", "person"}
+    named |= profile.header.lower().strip("_. 0123456789") in HOUSEHOLDS
     if not named or not profile.whole or profile.distinct < MOST_RELATIVES or profile.dates:
         return False
     return profile.distinct * MOST_ROWS_EACH >= profile.present
@@ -169,6 +174,8 @@ class NameEvidence:
     """The share of the different cells that are full names: a given name or a title, and a surname."""
     small: bool = False
     """Whether no cell has a capital, so that nothing but the words themselves can tell."""
+    joined: bool = False
+    """Whether cells are in a script that writes no blank between surname and given name."""
 
     @cached_property
     def called(self) -> bool:
@@ -186,7 +193,8 @@ class NameEvidence:
         if not self.plausible:
             return False
         enough = self.different >= (FEW_NAMES if self.called else MANY_NAMES)
-        return enough and (self.called or (self.several_words >= LOOK_ALIKE and self.most_differ))
+        apart = self.several_words >= LOOK_ALIKE or (self.joined and self.full >= LOOK_ALIKE)
+        return enough and (self.called or (apart and self.most_differ))
 
     @property
     def few_people(self) -> bool:
@@ -195,8 +203,9 @@ class NameEvidence:
         Schools, firms and products are named after people; where a header speaks of such a thing, or of what
         was answered or measured, cells alone prove nothing.
         """
-        alike = self.alike >= LOOK_ALIKE and self.several_words >= LOOK_ALIKE and not self.small
-        return alike and self.different > 1 and self.full >= FULL_SHARE and may_be_people(self.header)
+        alike = self.alike >= LOOK_ALIKE and not self.small and self.different > 1
+        alike &= self.several_words >= LOOK_ALIKE or (self.joined and self.full >= LOOK_ALIKE)
+        return alike and self.full >= FULL_SHARE and may_be_people(self.header)
 
     @property
     def likely(self) -> bool:
@@ -254,12 +263,13 @@ def name_evidence(header: str, texts: Sequence[str], counts: Sequence[int]) -> N
         header,
         Fraction(sum(is_full_name(text) for text in texts), len(texts) or 1),
         small,
+        2 * sum(begins_with_surname(text) for text in texts) > len(texts),
     )
 
 
 def written_small(texts: Sequence[str]) -> bool:
     """Whether no cell has a capital: such columns lost their capitals, names too."""
-    return all(text == text.lower() for text in texts)
+    return all(text == text.lower() for text in texts) and any(map(str.islower, texts))
 
 
 def looks_like_a_name(text: str, *, small: bool = False) -> bool:
@@ -268,10 +278,10 @@ def looks_like_a_name(text: str, *, small: bool = False) -> bool:
     >>> [looks_like_a_name(text) for text in ("Ada Lovelace", "O'Neil, Jim", "flu", "Room 7")]
     [True, True, False, False]
     """
-    parts = text.replace(",", " ").split()
+    parts = _without_marks(text).replace(",", " ").replace("،", " ").split()
     if not 1 <= len(parts) <= 5 or len(text) > LONGEST_PERSON_NAME:
         return False
-    capitals = len(parts) if small else sum(part[0].isupper() for part in parts)
+    capitals = len(parts) if small else sum(not part[0].islower() for part in parts)
     return capitals * 2 > len(parts) and all(_PERSON.fullmatch(part) for part in parts)
 
 
@@ -281,8 +291,30 @@ def has_given_name(text: str) -> bool:
     >>> has_given_name("Lovelace, Ada Maria"), has_given_name("Grand Hotel")
     (True, False)
     """
-    names = given_names()
-    return any(part.lower() in names for part in text.replace(",", " ").replace("-", " ").split()[:3])
+    names, parts = given_names(), text.replace(",", " ").replace("،", " ").replace("-", " ").split()[:3]
+    return any(part.lower() in names for part in parts) or begins_with_surname(text)
+
+
+def begins_with_surname(text: str) -> bool:
+    """Whether a cell is a Chinese, Japanese or Korean name: a surname of the list, and few characters more.
+
+    >>> begins_with_surname("王小明"), begins_with_surname("김 민준"), begins_with_surname("高血压病史")
+    (True, True, False)
+    """
+    name = "".join(text.split())
+    if not 2 <= len(name) <= MOST_SYLLABLES or not all(_SYLLABLE.fullmatch(char) for char in name):
+        return False
+    return any(name[:size] in given_names() and 1 <= len(name) - size <= MOST_GIVEN for size in (1, 2))
+
+
+MOST_SYLLABLES, MOST_GIVEN = 5, 3
+_SYLLABLE = re.compile("[\u3005-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+"""Characters of Chinese, Japanese and Korean; their names need no blank."""
+
+
+def _without_marks(text: str) -> str:
+    """Returns a text without signs that belong to the letters before them, such as vowels of Hindi."""
+    return text if text.isascii() else "".join(c for c in text if unicodedata.category(c)[0] not in "MC")
 
 
 def is_full_name(text: str) -> bool:
@@ -291,15 +323,21 @@ def is_full_name(text: str) -> bool:
     >>> [is_full_name(text) for text in ("Anna Lovelace", "Weber, Anna", "Dr. Weber", "Anna", "San Marino")]
     [True, True, True, False, False]
     """
-    last, comma, first = text.partition(",")
+    if begins_with_surname(text):
+        return True
+    last, comma, first = text.replace("،", ",").partition(",")
     words = [word.rstrip(".") for word in (f"{first} {last}" if comma else text).split()]
     parts = list(dropwhile(lambda word: word.lower() in TITLES, words))
     titled = len(parts) < len(words)
-    if not 2 - titled <= len(parts) <= MOST_PARTS or not (parts[0][:1].isupper() and parts[-1][:1].isupper()):
+    if not 2 - titled <= len(parts) <= MOST_PARTS or parts[0][:1].islower() or parts[-1][:1].islower():
         return False
     if any(word.lower() in NO_SURNAMES for word in parts) or not looks_like_a_name(text):
         return False
-    return titled or any(piece.lower() in given_names() for piece in parts[0].split("-"))
+    first_parts = parts if parts[0][0] > LAST_OF_LATIN else parts[:1]  # others put the surname first, too
+    return titled or any(piece.lower() in given_names() for part in first_parts for piece in part.split("-"))
+
+
+LAST_OF_LATIN = "\u024f"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The lexicon of headers: what the name of a column says of it, in five languages."""
+"""The lexicon of headers: what the name of a column says of it, in five languages and other scripts."""
 
 from __future__ import annotations
 
@@ -151,7 +151,9 @@ def ends_as_number_of_people(text: str) -> bool:
 
 # The words of a header: split, folded, and without those that mean nothing by themselves.
 
-_PIECE = re.compile(r"[^\W\d_]+|[0-9]+")
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0962\u0963\u0e31-\u0e4e"
+"""Accents, and vowels that are written around letters: parts of words, though no letters."""
+_PIECE = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|[0-9]+")
 _NUMBER_SIGN = re.compile(r"№|#|\b[Nn]\.?[°º]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
@@ -223,7 +225,7 @@ def _plain(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
-LANGUAGES = ("en", "de", "fr", "es", "it")
+LANGUAGES = ("en", "de", "fr", "es", "it", "other")
 LONGEST_ENTRY = 5
 """Words of one entry."""
 LONGEST_WORD = 80
