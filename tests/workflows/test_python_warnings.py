@@ -68,6 +68,24 @@ def test_people_with_several_rows_are_never_passed_over():
         assert policy.person == "nr" or any("several rows" in str(w.message) for w in caught)
 
 
+def test_values_that_nobody_else_has_are_never_passed_over():
+    raw = clinic().assign(
+        visit=[f"2024-0{1 + i % 9}-{1 + i % 28:02d}" if i % 2 else "2024-01-01" for i in range(120)]
+    )
+    _, caught = warned(lambda: sf.protect(raw, k=5, quasi="age", sensitive="disease", insensitive="visit"))
+    (one,) = [str(w.message) for w in caught if "nobody else has" in str(w.message)]
+    assert "visit (" in one and "score (40 rows)" in one
+
+
+def test_a_preset_makes_the_draft():
+    raw = clinic().assign(city=["Boston", "Austin", "Denver"] * 40)
+    policy = sf.protect(raw, preset="hipaa-safe-harbor", quasi=["age", "sex"]).policy
+    assert (policy.preset, policy.columns["city"].role) == ("hipaa-safe-harbor", Role.IDENTIFIER)
+    assert str(next(iter(sf.protect(raw, preset="ema").policy.promises))) == "k-anonymity, k = 12"
+    with pytest.raises(sf.errors.BadPolicy, match="no place is smaller"):
+        policy.with_(insensitive="city")
+
+
 def test_a_draft_is_the_same_however_it_is_asked_for():
     for raw in (clinic(), panel()):
         drafted = sf.declare(raw)

@@ -561,6 +561,7 @@ def examine_table(policy: Policy, survey: TableEvidence, *, warnings: bool = Fal
     meets its errors there, and builds its taxonomies once.
     """
     diagnoses = [*_columns(policy, survey), *_few_people(policy, survey), *several_rows(policy, survey)]
+    diagnoses += _single_values(policy, survey)
     checks = WARNING_CHECKS if warnings else POLICY_CHECKS
     for name, rule in policy.columns.items():
         if name in survey.columns:
@@ -668,6 +669,8 @@ SEVERAL_ROWS = "several-rows"
 NUMBERS_OF_PEOPLE = {"person", "person_number"}
 """Kinds of headers, as the lexicon calls them, under which every person has a number. Numbers of rows and
 cases are different in every row, whoever these are about."""
+NOBODY = {"staff", "place", "date", "birth", "age", "sex", "time_word"}
+"""Kinds of headers below which equal values are not the same person's."""
 NO_NUMBER = "Add a column with a number for each person, and name it under person."
 
 
@@ -686,7 +689,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
             continue
-        if _holds_free_text(name, column) or "staff" in lexicon().read(name).kinds:
+        if _holds_free_text(name, column) or lexicon().read(name).kinds & NOBODY:
             continue
         rows, sign = survey.rows - column.missing, "values repeat"
         if column.complete:
@@ -809,6 +812,36 @@ def _like_an_identifier(declared: DeclaredColumn) -> Iterator[Diagnosis]:
             f"{column.distinct:,} different values in {rows - column.missing:,} cells: {fate}",
             column.distinct,
             "Make it an identifier, or a quasi-identifier with a taxonomy.",
+        )
+
+
+SINGLE_SHARE = Fraction(1, 100)
+"""From this share of rows on that a column singles out, people are warned of it."""
+MOST_NAMED = 5
+
+
+def _single_values(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
+    """Yields one warning of the columns that are published unchanged with values that nobody else has."""
+    single = {}
+    for name, rule in policy.columns.items():
+        column = survey.columns.get(name)
+        if column is None or rule.role is not Role.INSENSITIVE or rule.digits is not None:
+            continue
+        count = int((column.counts == 1).sum()) if column.complete else column.distinct
+        if count >= max(2, SINGLE_SHARE * survey.rows) and not nearly_unique(column, survey.rows):
+            single[name] = count
+    if single:
+        worst = sorted(single, key=lambda name: -single[name])
+        named = ", ".join(f"{short(name)} ({pluralize(single[name], 'row')})" for name in worst[:MOST_NAMED])
+        more = f" and {len(worst) - MOST_NAMED} more columns" if len(worst) > MOST_NAMED else ""
+        yield Diagnosis(
+            "single-values",
+            Severity.WARNING,
+            "table",
+            f"published unchanged with values that nobody else has: {named}{more}; whoever knows such a value"
+            " finds its row",
+            single[worst[0]],
+            "Make these columns quasi-identifiers, round them (digits), or do not publish them.",
         )
 
 

@@ -121,7 +121,7 @@ def _look_at_several(
     dated = DatedColumns.of(columns, survey)
     if dated.names and first_texts is not None:
         columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
-    unchanged = ColumnsBesideKeys.of(columns)
+    unchanged = ColumnsBesideKeys.of({**columns, **without_undecided(columns)})
     if unchanged.names and first_texts is not None:
         columns.update(telling_columns(unchanged, survey, first_texts(unchanged.names)))
     if sum(map(is_undecided, columns.values())) > MOST_UNDECIDED:

@@ -52,8 +52,8 @@ class Telling:
         names = ", ".join(map(short, self.beside[:MOST_NAMED]))
         names += f" and {len(self.beside) - MOST_NAMED} more" if len(self.beside) > MOST_NAMED else ""
         what = f"roughly what {short(self.key)} is" if self.roughly else short(self.key)
-        beside = f"together with {names} " if names else ""
-        return f"{beside}tells {what} in {self.told:,} of {self.rows:,} rows"
+        beside = f" together with {names}" if names else ""
+        return f"tells {what} in {self.told:,} of {self.rows:,} rows{beside}"
 
 
 @dataclass(frozen=True)

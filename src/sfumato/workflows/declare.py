@@ -421,7 +421,9 @@ def policy_of_roles(
     or `t`, is never given up.
     """
     evidence = DraftEvidence.of(data, memory=memory, progress=progress)
-    drafted, kept = evidence.draft(), [n for n, role in names.roles.items() if role is Role.SENSITIVE]
+    preset = changes.get("preset")
+    changes = {key: value for key, value in changes.items() if key != "preset"}
+    drafted, kept = evidence.draft(preset), [n for n, role in names.roles.items() if role is Role.SENSITIVE]
     if {"l", "t"} & set(changes):
         kept = list(drafted.columns)
     if "t" in changes and "l" not in changes:
