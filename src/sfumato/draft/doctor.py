@@ -828,7 +828,7 @@ def _single_values(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]
         if column is None or rule.role is not Role.INSENSITIVE or rule.digits is not None:
             continue
         count = int((column.counts == 1).sum()) if column.complete else column.distinct
-        if count >= max(2, SINGLE_SHARE * survey.rows) and not nearly_unique(column, survey.rows):
+        if count > 1 and count >= SINGLE_SHARE * survey.rows and not nearly_unique(column, survey.rows):
             single[name] = count
     if single:
         worst = sorted(single, key=lambda name: -single[name])

@@ -139,14 +139,12 @@ def release(
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     _check_place(place, ledger, dry_run=dry_run)
-    named = with_confirmed(load_policy(policy), confirm)
-    rules, source = _opened_table(data, named, memory, dry_run=dry_run)
+    rules, source = _opened_table(data, with_confirmed(load_policy(policy), confirm), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     read = _checked_on_the_way(source, rules, noted := NotedWarnings.of(warn), show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, reuse_plan, *overrides]))
-    opened = _opened(ledger, key, dry_run=dry_run)
-    baseline = baseline_check(overrides, rules, opened, chain)
+    baseline = baseline_check(overrides, rules, opened := _opened(ledger, key, dry_run=dry_run), chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
     if _goes_by_groups(rules, opened, chain, plainly=not (names or taken), rows=read[0]):
         from sfumato.workflows.chain_release import ChainDelivery  # noqa: PLC0415  # for groups alone
