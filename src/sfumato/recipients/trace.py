@@ -102,6 +102,14 @@ class Trace(Printable):
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @property
+    def reading(self) -> str:
+        """A digest of the leak and of how it was read: another chain, other names of columns, another error
+        or other reports make another trace of it."""
+        columns = self.columns.ours, sorted(self.columns.renamed.items()), self.columns.unknown
+        how = self.digest, self.by, self.chain, columns, self.error, self.groups, self.reported
+        return blake2b(repr(how).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    @property
     def ours(self) -> bool:
         """Whether any row fits what was published."""
         return self.rows["ours"] > 0
@@ -210,7 +218,7 @@ class Trace(Printable):
             )
         if self.traces is not None:
             notes.append(
-                f"{pluralize(self.traces, 'leak has', 'leaks have')} been traced with this ledger: the error"
+                f"{pluralize(self.traces, 'trace has', 'traces have')} been made with this ledger: the error"
                 " counts anew for each of them."
             )
         return notes

@@ -42,8 +42,8 @@ def trace(
     """Find out whose copy leaked: an innocent recipient is charged in at most a stated share of traces.
 
     A leak may be a part of what was handed out, in any order, with columns gone or renamed, generalized
-    further, mixed from several versions, with rows of others. A file beside the ledger counts leaks; nothing
-    else is written.
+    further, mixed from several versions, with rows of others. A file beside the ledger counts traces;
+    nothing else is written.
 
     Args:
         leak: a table (a dataframe, the path of a CSV, Parquet or JSON file), a record (a mapping of column
@@ -131,15 +131,16 @@ def _received(records: Sequence[ReleaseRecord], chain: str) -> dict[str, int]:
 
 
 def _counted(ledger: Ledger, found: Trace) -> int | None:
-    """Notes beside the ledger that a leak was traced, and returns how many have been; `None` if it cannot."""
+    """Notes beside the ledger that a leak was traced, and returns how many traces were made; `None` if it
+    cannot. The same leak that is read in another way is another trace."""
     path = ledger.database.path or ledger.key_path
     if path is None:
         return None
     file = path.with_name(f"{path.name}.traces")
     try:
         digests = file.read_text(encoding="ascii").split() if file.exists() else []
-        if found.digest not in digests:
-            digests.append(found.digest)
+        if found.reading not in digests:
+            digests.append(found.reading)
             replace_file(file, "\n".join([*digests, ""]).encode("ascii"), mode=0o600)
     except (OSError, UnicodeDecodeError):
         return None
