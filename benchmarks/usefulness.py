@@ -1,4 +1,4 @@
-"""Tables about people, protected as they come: `declare`, `policy confirm --all`, `protect`, nothing else.
+"""Tables about people, protected as they come: `declare`, `policy confirm COLUMN…`, `protect`, nothing else.
 
     python -m benchmarks.usefulness [--packages FOLDER] [--json FILE] [--seconds N] [TABLE …]
 
@@ -116,9 +116,10 @@ def protect_as_it_comes(story: Story, data: Path, seconds: int) -> None:
     worked = cpu_seconds()
     if not called(story, "declare", seconds, "declare", data, "-o", policy):
         return
-    if confirms():
-        called(story, "confirm", seconds, "policy", "confirm", policy, "--all")
-    judge_roles(story, Policy.load(policy))
+    drafted = Policy.load(policy)
+    if drafted.waiting:
+        called(story, "confirm", seconds, "policy", "confirm", policy, *drafted.waiting)
+    judge_roles(story, drafted)
     if not called(story, "protect", seconds, "protect", data, "-p", policy, "-o", safe):
         return
     story.figures["seconds"] = round(time.monotonic() - begin, 1)
@@ -192,14 +193,6 @@ def cpu_seconds() -> float:
     """The seconds that processors worked for the programs that were run: what others do at the time aside."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def confirms() -> bool:
-    """Whether this version asks for drafts to be confirmed."""
-    asked = subprocess.run(
-        [sys.executable, "-m", "sfumato", "policy", "confirm", "--help"], capture_output=True, check=False
-    )
-    return asked.returncode == 0
 
 
 def job(seconds: int, *arguments: object) -> Words | None:

@@ -24,7 +24,6 @@ SMALL = {
     "columns": {"a": {"role": "quasi"}, "d": {"role": "sensitive"}},
     "promises": [{"k-anonymity": {"k": 2}}],
     "protect": {"search": "top-down", "suppress": 0},
-    "confirm": {"d": True},
 }
 
 HEAD = "# a policy\ncolumns:\n  age: {role: quasi}\n  ill: {role: sensitive}\n"

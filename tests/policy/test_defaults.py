@@ -16,7 +16,6 @@ from sfumato.table.microdata import Role
 PLAIN = {
     "columns": {"q": {"role": "quasi"}, "s": {"role": "sensitive"}},
     "promises": [{"k-anonymity": {"k": 5}}],
-    "confirm": {"s": True},
 }
 CONTINUOUS = {**PLAIN, "promises": [{"k-anonymity": {"k": 5}}, {"continuous": {"k": 5}}]}
 

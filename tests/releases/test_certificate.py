@@ -227,8 +227,9 @@ def test_a_refusal_is_counted_and_the_certificate_says_how_often(tmp_path):
     people = frame("xxxxxxxy")
     with pytest.raises(Infeasible):
         released(tmp_path, people, policy(K, {"l-diversity": {"of": "s", "l": 3}}, columns=COLUMNS | SECRET))
+    many = policy({"k-anonymity": {"k": 20}}, columns=COLUMNS | SECRET, confirm={"s": True})
     with pytest.raises(Infeasible):
-        released(tmp_path, people, policy({"k-anonymity": {"k": 20}}, columns=COLUMNS | SECRET))
+        released(tmp_path, people, many)
     receipt = released(tmp_path, people, VALUES)
     told = sentences(receipt)
     assert "A release of this table was refused 1 time before this one" in told

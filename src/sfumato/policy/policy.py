@@ -69,7 +69,7 @@ ROLES = {
 def policy_card(policy: PolicyContent) -> Card:
     """Returns the policy in a few lines; of its hierarchies only the kind, since they may hold values."""
     stated = policy.promises.stated
-    lines = not_protected_lines(policy.protected_counts)
+    lines = [*not_protected_lines(policy.protected_counts), ()]
     lines += [(str(promise), promise.in_words()) for promise in stated]
     columns = [(name, ROLES[rule.role], _published(rule)) for name, rule in policy.columns.items()]
     search = f"searched by {policy.protect.search}, at most {float(policy.protect.suppress):.1%} of the rows"

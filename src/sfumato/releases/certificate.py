@@ -216,7 +216,7 @@ class Examination:
         if not self.pinned:
             title = "the files are as the certificate says; whose certificate it is, is NOT known"
             source = "by its own word: name the publisher's public key with --key"
-        lines = not_protected_lines(entry["body"].get("not_protected", {}))
+        lines = [*not_protected_lines(entry["body"].get("not_protected", {})), ()]
         lines += [
             (v["promise"], "holds" if v["holds"] else "does not hold") for v in entry["body"]["verdicts"]
         ]

@@ -96,7 +96,7 @@ class Receipt(Printable):
         title = (
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
         )
-        lines = not_protected_lines(record.not_protected)
+        lines = [*not_protected_lines(record.not_protected), ()]
         lines += [_verdict_line(verdict) for verdict in record.verdicts]
         notes = [figures_line(record.figures), *beside_lines(record.figures)]
         notes += chain_lines(record.figures)

@@ -637,7 +637,7 @@ class Plan(Printable):
             self.outlook.line,
         )
         unprotected = not_protected_lines(self.policy.protected_counts, self.not_protected)
-        lines = [*unprotected, *verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
+        lines = [*unprotected, (), *verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self._searched}", lines, notes)
 
     def comparison(self) -> Card:
