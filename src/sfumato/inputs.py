@@ -346,12 +346,12 @@ def warn_in_python(diagnosis: Diagnosis) -> None:
 
 
 class NotedWarnings:
-    """Passes every warning on once, and remembers their names."""
+    """Passes every warning on once, and remembers those about identifiers that repeat."""
 
     def __init__(self, warn: Warn) -> None:
         self._warn = warn
         self._told: set[str] = set()
-        self.names: set[str] = set()
+        self._repeated: list[Diagnosis] = []
 
     @classmethod
     def of(cls, warn: Warn | None) -> NotedWarnings | None:
@@ -362,7 +362,10 @@ class NotedWarnings:
         return None if warn is unheard else cls(warn or warn_in_python)
 
     def __call__(self, diagnosis: Diagnosis) -> None:
-        self.names.add(diagnosis.name)
+        from sfumato.draft.doctor import SEVERAL_ROWS
+
+        if diagnosis.name == SEVERAL_ROWS:
+            self._repeated.append(diagnosis)
         if str(diagnosis) not in self._told:
             self._told.add(str(diagnosis))
             self._warn(diagnosis)
@@ -370,9 +373,21 @@ class NotedWarnings:
     @property
     def rows_only(self) -> bool:
         """Whether an identifier repeats and nothing says whose rows are whose: rows are counted."""
-        from sfumato.draft.doctor import SEVERAL_ROWS
+        return bool(self._repeated)
 
-        return SEVERAL_ROWS in self.names
+    def ask_whose_rows(self) -> None:
+        """Raises where a number repeats that may be that of a person, and the policy does not say whose rows
+        they are.
+        """
+        from sfumato.draft.doctor import NO_NUMBER
+
+        for diagnosis in self._repeated:
+            if diagnosis.remedy != NO_NUMBER:
+                raise BadPolicy(
+                    f"nothing says whose rows these are: {diagnosis.what}",
+                    where=f"policy, person, and {diagnosis.where}",
+                    remedy=diagnosis.remedy,
+                )
 
 
 def warn_of_policy(policy: Policy, warn: Warn | None) -> None:

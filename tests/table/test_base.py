@@ -71,15 +71,15 @@ def test_what_is_counted(base):
 
 def test_boxes_are_those_of_groups_with_values(base):
     boxes = base.boxes()
-    assert boxes.groups.tolist() == [0, 1]
+    assert boxes.classes.tolist() == [0, 1]
     assert list(boxes.texts["town"]) == ["Ahus", "*"]
-    assert base.boxes(new=True).groups.tolist() == []
+    assert base.boxes(new=True).classes.tolist() == []
 
 
 def test_a_group_that_is_withheld_takes_the_bare_rows_of_its_people_and_their_class_along(base):
     without = base.after_release(base.rows.slice(0, 0), policy=POLICY, batches={}, leaving=[0])
     assert shown(without) == [{"town": "*", "nights": 3}, {"town": "*", "nights": 4}]
-    assert without.boxes().groups.tolist() == [1]
+    assert without.boxes().classes.tolist() == [1]
 
 
 def test_a_bare_row_goes_with_the_group_whose_box_it_shows(base):
@@ -89,10 +89,20 @@ def test_a_bare_row_goes_with_the_group_whose_box_it_shows(base):
     assert shown(placed) == [{"town": "Ahus", "nights": 1}, {"town": "Ahus", "nights": 2}]
 
 
+def test_a_class_of_bare_rows_goes_with_a_row_of_it_that_is_taken_out(base):
+    words = {PERSON: hashes([2, 4]), ROW: hashes([202, 204]), KEYS: hashes([2, 4])}
+    placed = base.with_bare_rows(words, np.array([1, 3]), {"town": ["*", "south"]})
+    left, _ = placed.without(hashes([2]))  # whose bare row stood beside values of others
+    assert left.withheld == (0,)
+    gone, _ = placed.without(hashes([3]))
+    assert gone.withheld == (1, 2)
+    assert shown(gone) == [{"town": "Ahus", "nights": 1}, {"town": "Ahus", "nights": 2}]
+
+
 def test_people_are_taken_out_with_all_their_rows(base):
     left, people = base.without(hashes([1, 77]))
     assert people.tolist() == [True, False]
-    assert left.withheld == (0,)
+    assert left.withheld == (0, 2)
     assert not {bytes([1]) * 16} & set(left.rows.column(PERSON).to_pylist())
     assert bytes([2]) * 16 in left.rows.column(PERSON).to_pylist(), "whoever shared a group is known for good"
     same, nobody = base.without(hashes([88]))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.system.errors import RefusedByHistory
+from sfumato.system.errors import BadPolicy, RefusedByHistory
 from workflows.groups_chain import last_base, release, rows
 from workflows.visitors import FIRST, RETURNED, SECOND, policy, table
 
@@ -44,6 +44,24 @@ def test_a_release_without_a_word_goes_on_by_a_column_that_is_named_then(release
     third = release(numbered(FIRST, SECOND, RETURNED), plain(person={"column": "person", "by": "day"}))
     assert third.record.figures["newcomers"] == 0
     assert third.record.figures["bare rows"] + third.record.figures.get("rows not shown", 0) == len(RETURNED)
+
+
+@pytest.mark.parametrize("options", [{}, {"dry_run": True}])
+def test_whose_rows_they_are_is_asked_where_a_number_repeats(release, options):
+    with pytest.raises(BadPolicy, match="nothing says whose rows these are: 40 different") as refused:
+        release(numbered(FIRST, RETURNED), plain(), **options)
+    assert "person: person" in refused.value.remedy
+    assert "person: each-row" in refused.value.remedy
+    stated = release(numbered(FIRST, RETURNED), plain(person="each-row"), **options)
+    assert "48 people are new" in str(stated)
+    assert release(numbered(FIRST, RETURNED), plain(chain={"since": "day"}), into="since", **options)
+
+
+def test_rows_are_not_called_people_where_names_repeat(release):
+    names = pl.Series("person", ["Anna Weber", "Ben Fischer"] * 20)
+    said = str(release(table(FIRST).with_columns(names), policy(person=None)))
+    assert "40 rows are new" in said
+    assert "people" not in said
 
 
 def test_people_may_be_told_apart_by_another_column_that_tells_the_same_people(release):

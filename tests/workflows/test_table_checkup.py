@@ -132,3 +132,11 @@ def test_a_first_line_that_may_be_a_row_is_not_shown(sfumato):
     Path("bare.csv").write_text("".join(f"{CANARY}{i},8{i}331\n" for i in range(30)))
     said = sfumato("doctor", "bare.csv")
     assert said.code == 3 and CANARY not in said.out + said.err
+
+
+def test_a_chain_may_have_recipients_and_people_with_several_rows():
+    Path("visits.csv").write_text(Path(table()).read_text().replace(f"{CANARY}1;", f"{CANARY}2;"))
+    chain = {"person": "name", "chain": {}, "recipients": {}, "missing": "own-value"}
+    checkup = checkup_table("visits.csv", policy(protect={"search": "best", "suppress": 0}, **chain))
+    assert checkup.sound, checkup
+    assert "1 person has several rows" not in str(checkup)

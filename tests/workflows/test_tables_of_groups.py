@@ -165,7 +165,7 @@ def test_newcomers_who_cannot_be_put_into_groups_are_said_so(release):
 
 
 def test_a_column_that_is_called_as_ours_is_refused(release):
-    with pytest.raises(BadPolicy, match="tells bare rows from others"):
+    with pytest.raises(BadPolicy, match="tells bare rows of people from others"):
         release(table(FIRST), policy(columns={"bare_row": {"role": "insensitive"}}, by="day"))
 
 

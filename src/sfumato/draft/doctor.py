@@ -677,14 +677,16 @@ NO_NUMBER = "Add a column with a number for each person, and name it under perso
 def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     """Yields a warning for every identifier that repeats, where the policy names no person column.
 
-    None, where a column whose name says that it tells people apart is different in every row, and none for
-    columns of batches, of free text or of people who look after others.
+    None, where a column whose name says that it tells people apart is different in every row, or where it is
+    stated that nobody has two; and none for columns of batches, of free text or of people who look after
+    others.
     """
-    stated = policy.person is not None or policy.people.each_row
+    since = None if policy.chain is None else policy.chain.since
+    stated = policy.person is not None or policy.people.each_row or since is not None
     if stated or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
     batches = {p.batch_column for p in policy.promises.cross_release if not p.tells_people}
-    batches |= {None if policy.chain is None else policy.chain.since}
+    least = max((2, *(promise.least_people for promise in policy.promises)))  # fewer values name nobody
     for name, rule in policy.columns.items():
         column = survey.columns.get(name)
         if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
@@ -702,7 +704,7 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             rows - column.distinct,
             f"Say person: {short(name)}, if equal values mean the same person, who then shows values once."
             " If every row is another person, say person: each-row."
-            if may_be_number_of_people(name, column)
+            if column.distinct >= least and may_be_number_of_people(name, column)
             else NO_NUMBER,
         )
 

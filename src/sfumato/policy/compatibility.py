@@ -783,7 +783,7 @@ def _bare_rows(policy: PolicyContent) -> Iterator[Problem]:
 
 def against_several_rows(policy: PolicyContent) -> str | None:
     """Returns why nobody may have several rows under a policy; `None` where somebody may."""
-    if policy.recipients is not None:
+    if policy.recipients is not None and policy.chain is None:
         return "versions for recipients are made of whole columns"
     for promise in policy.promises:
         if isinstance(promise, TablePromise | CrossReleasePromise):

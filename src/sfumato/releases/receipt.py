@@ -142,7 +142,10 @@ def figures_line(figures: JsonMapping) -> str:
 
 UNMARKED = "without marks"
 """The figure of a release that nobody is named for, where the policy speaks of recipients."""
+ROWS_ONLY = "rows only"
+"""The figure of a release of rows of which nothing says whose they are."""
 CHAIN_FIGURES = (
+    ROWS_ONLY,
     "loss of the base",
     "marked groups",
     "marked rows",
@@ -186,10 +189,12 @@ def chain_lines(figures: JsonMapping) -> list[str]:
         "informed": ", in groups for which sensitive values were looked at",
     }.get(str(figures.get("grouping")), "")
     new, left, bare = counts["newcomers"], counts["left"], counts["bare rows"]
-    lines = [f"{pluralize(new, 'person is', 'people are')} new{how}" if new else "nobody is new"]
+    who = ("row is", "rows are") if counts[ROWS_ONLY] else ("person is", "people are")
+    lines = [f"{pluralize(new, *who)} new{how}" if new else "nobody is new"]
     lines += marks
     if waiting := counts["waiting"]:
-        lines.append(f"{pluralize(waiting, 'person waits', 'people wait')} for more newcomers")
+        who = ("row waits", "rows wait") if counts[ROWS_ONLY] else ("person waits", "people wait")
+        lines.append(f"{pluralize(waiting, *who)} for more newcomers")
     if withheld := counts["groups withheld"]:
         lines.append(f"{pluralize(withheld, 'group is', 'groups are')} shown no more, with everybody in them")
     if left and "groups withheld" not in figures:

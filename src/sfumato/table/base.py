@@ -198,6 +198,7 @@ class Base:
     ) -> tuple[Base, Truth]:
         """Returns the base without any row of these people, their groups withheld; and whom of them it had.
 
+        A class of bare rows alone goes with a row of it.
         Unless it is to `forget` them, a keyed hash stays by which they are known again, and stay out.
         """
         of_rows, column = self.people_by(column), column or self.person
@@ -205,7 +206,8 @@ class Base:
             return self, np.zeros(len(people), dtype=bool)
         theirs = pc.is_in(of_rows, people)
         gone = self.rows.filter(theirs)
-        groups = {*self.withheld, *pc.unique(gone.column(HOME)).to_pylist()}
+        of_bare_rows = np.setdiff1d(gone.column(GROUP).to_numpy(), self.numbers(GROUP)[~self.is_bare])
+        groups = {*self.withheld, *pc.unique(gone.column(HOME)).to_pylist(), *of_bare_rows.tolist()}
         left = replace(self, withheld=tuple(sorted(groups)), rows=self.rows.filter(pc.invert(theirs)))
         found = pc.unique(of_rows.filter(theirs))
         if len(found) and not forget:

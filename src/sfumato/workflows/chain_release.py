@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.inputs import Warn, view_policy
-from sfumato.models.registry import make
+from sfumato.inputs import NotedWarnings, view_policy
 from sfumato.policy.chain import ChainRule, Leavers, Shows
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
@@ -28,7 +27,7 @@ from sfumato.releases.issue import PlannedRelease
 from sfumato.releases.ledger.ledger import Ledger, ledger_coins
 from sfumato.releases.ledger.notices import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, ReleaseRecord, memory_bytes
-from sfumato.releases.receipt import UNMARKED
+from sfumato.releases.receipt import ROWS_ONLY, UNMARKED
 from sfumato.system.errors import (
     BadLedger,
     Infeasible,
@@ -51,7 +50,13 @@ from sfumato.verify.file import recheck
 from sfumato.verify.groups import check_growth, check_version
 from sfumato.workflows.baseline_policy import BaselineCheck
 from sfumato.workflows.grown_base import GrownBase, grow
-from sfumato.workflows.judgement import agreed, class_rules, judged_view, view_rules
+from sfumato.workflows.judgement import (
+    agreed,
+    class_rules,
+    judged_view,
+    rules_of_generations,
+    view_rules,
+)
 from sfumato.workflows.protect import plan_table
 
 Truth = NDArray[np.bool_]
@@ -74,7 +79,7 @@ class ChainDelivery:
         baseline: BaselineCheck,
         ledger: Ledger | None,
         ignore_chains: Sequence[str] = (),
-        warn: Warn | None = None,
+        noted: NotedWarnings | None = None,
         progress: Progress,
     ) -> None:
         if not isinstance(source, RowSource):
@@ -91,7 +96,7 @@ class ChainDelivery:
         self._rule = ChainRule() if policy.chain is None else policy.chain
         self._fingerprint, self._baseline = fingerprint, baseline
         self._ledger, self._ignore_chains, self._progress = ledger, tuple(ignore_chains), progress
-        self._form, self._warn = form_of(source), warn
+        self._form, self._noted = form_of(source), noted
 
     def __enter__(self) -> ChainDelivery:
         return self
@@ -124,7 +129,7 @@ class ChainDelivery:
             ledger_coins(self._ledger, f"coins of chain {self.chain}, release {len(history) + 1}"),
             marks=ledger_coins(self._ledger, f"marks of chain {self.chain}"),
             plan_rows=plan_table,
-            warn=self._warn,
+            warn=self._noted,
             progress=self._progress,
         )
         shown = grown.shown
@@ -145,7 +150,7 @@ class ChainDelivery:
             adversaries=stated_adversaries(self._circumstances(grown, history)),
             not_protected=self.policy.protected_counts,
             table=self._fingerprint.digest,
-            figures=_figures(grown, shown, before, self._rule),
+            figures=_figures(grown, shown, before, self._rule) | self._rows_only,
             memory=memory_bytes(sealed.notes),
             people=mark_bytes(self._fingerprint.people),
             marks=_commitment(grown.base, history),
@@ -163,6 +168,10 @@ class ChainDelivery:
         """Nothing more: what was written was judged beside the base."""
         del history, record
         return None
+
+    @property
+    def _rows_only(self) -> JsonObject:
+        return {ROWS_ONLY: True} if self._noted is not None and self._noted.rows_only else {}
 
     def _circumstances(self, grown: GrownBase, history: Sequence[ReleaseRecord]) -> Circumstances:
         """Returns what decides which adversaries the certificate names."""
@@ -324,7 +333,7 @@ class _FileJudge:
         """Returns the verdicts on a view; none where several policies made groups: each is judged alone."""
         rules = view_rules(self.delivery.policy, marked=marked)
         if len(base.policies) > 1:
-            rules = {**rules, "promises": [make("k-anonymity", {"k": 1}).judge_data()]}
+            rules = rules_of_generations(rules, base.policies)
         memory, form = self.delivery.source.memory, self.delivery._form
         progress = self.delivery._progress
         verdicts = judged_view(path, rules, numbered, form=form, memory=memory, progress=progress)

@@ -252,7 +252,7 @@ def _diagnosed(doubts: Doubts, who: WhoIsWho) -> Iterator[Diagnosis]:
             "renamed",
             Severity.WARNING,
             f"column {name}",
-            "a frequent value of earlier releases is gone, and another one is new: was a code renamed?",
+            "a frequent value of earlier releases is gone, and another is new: a code may have been renamed",
             1,
             "Earlier rows keep the code they were published with: write it as before, or tell who reads the"
             " table.",

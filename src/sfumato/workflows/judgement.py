@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.inputs import view_policy
+from sfumato.models.registry import make
 from sfumato.policy.content import ColumnRule
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import judge_column, judge_data
+from sfumato.policy.reference import judge_column, judge_data, judge_data_of
 from sfumato.system.errors import BadData, BrokenPromise
+from sfumato.system.json_object import JsonObject
 from sfumato.system.memory import Memory
 from sfumato.system.presentation.cards import pluralize
 from sfumato.system.progress import Progress
@@ -146,6 +148,23 @@ def class_rules(rules: Mapping[str, Any]) -> Mapping[str, Any]:
     told = {name: {**unchanged, "ranges": False} for name in NUMBERS}
     columns = {**rules["columns"], **told, CLASS_NUMBER: {**key, "ranges": False}}
     return {**rules, "columns": columns, "numbers": NUMBERS}
+
+
+def rules_of_generations(rules: Mapping[str, Any], policies: Sequence[JsonObject]) -> Mapping[str, Any]:
+    """Returns what the judge is told of a file whose groups were made by several policies: which columns it
+    has, and the smallest k.
+
+    Boxes have the texts of the tree that they were made with: each policy's groups are judged by it alone.
+    """
+    least = min(
+        max((promise["least_people"] for promise in judge_data_of(words)["promises"]), default=1)
+        for words in policies
+    )
+    key = judge_column(ColumnRule(Role.QUASI))
+    columns = {
+        name: key if Role(column["role"]).is_key else column for name, column in rules["columns"].items()
+    }
+    return {**rules, "columns": columns, "promises": [make("k-anonymity", {"k": least}).judge_data()]}
 
 
 NUMBERS = (PERSON_NUMBER, GROUP_NUMBER)

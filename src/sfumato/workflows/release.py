@@ -17,6 +17,7 @@ from sfumato.inputs import (
     load_transformation,
     needed_files,
     open_table,
+    warn_in_python,
     with_name_check,
     with_preset_check,
     with_warnings,
@@ -142,7 +143,8 @@ def release(
     rules, source = _opened_table(data, with_confirmed(load_policy(policy), confirm), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    read = _checked_on_the_way(source, rules, noted := NotedWarnings.of(warn), show)
+    noted = NotedWarnings(warn or warn_in_python)
+    read = _checked_on_the_way(source, rules, noted, show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, reuse_plan, *overrides]))
     baseline = baseline_check(overrides, rules, opened := _opened(ledger, key, dry_run=dry_run), chain)
     apart, taken = _chains_apart(opened, ignore_chains), load_transformation(reuse_plan, rules)
@@ -161,7 +163,7 @@ def release(
             baseline=baseline,
             ledger=opened,
             ignore_chains=apart,
-            warn=noted,
+            noted=noted,
             progress=show,
         )
     else:
@@ -178,11 +180,12 @@ def release(
     with new_delivery as delivery:
         every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
-            return _rehearsed(opened, delivery, chain, every)
+            return _rehearsed(opened, delivery, chain, every, noted)
         with kept_on_success(reference_path(place)) as delivery.keep, one_database():
             begun = begin(opened, into=place, chain=chain, aside=aside, progress=show)
             with _noted_refusal(opened, rules, read[1]):
                 versions = delivery.plan(begun.history)
+            noted.ask_whose_rows()
             with judge_folders(begun, versions, name=name, checks=every) as folders:
                 receipts = issue(folders)
     return receipts[0] if len(names) < 2 else Event(receipts)
@@ -218,14 +221,20 @@ def _goes_by_groups(
 
 
 def _rehearsed(
-    ledger: Ledger | None, delivery: Delivery | ChainDelivery, chain: str, checks: Sequence[HistoryCheck]
+    ledger: Ledger | None,
+    delivery: Delivery | ChainDelivery,
+    chain: str,
+    checks: Sequence[HistoryCheck],
+    noted: NotedWarnings,
 ) -> Receipt | Event:
     """What would be published; of several versions also how many recipients can be served, and how many
     leaked rows identify each."""
     if ledger is not None:
         ledger.check_open(chain)
     history = () if ledger is None else ledger.history(chain)
-    receipts = rehearse(ledger, history, delivery.plan(history), checks=checks)
+    versions = delivery.plan(history)
+    noted.ask_whose_rows()
+    receipts = rehearse(ledger, history, versions, checks=checks)
     receipts = tuple(with_identifying_rows(receipt, delivery.identifying_rows) for receipt in receipts)
     capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
