@@ -28,11 +28,11 @@ from sfumato.policy.policy import Names, Policy, with_confirmed
 from sfumato.policy.recipients import By
 from sfumato.policy.reference import reference_path
 from sfumato.releases.files import check_not_needed, kept_on_success
-from sfumato.releases.issue import begin, issue, judge_folders, rehearse
+from sfumato.releases.issue import PlannedRelease, begin, issue, judge_folders, rehearse
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import HistoryCheck
+from sfumato.releases.ledger.record import HistoryCheck, ReleaseRecord
 from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.overrides import WeakerOverride, folders_of, recipients_of
 from sfumato.releases.receipt import Event, Receipt, with_identifying_rows
@@ -138,12 +138,12 @@ def release(
     ['certificate.json', 'data.csv', 'dictionary.html', 'dictionary.json', 'manifest.json']
     """
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
-    places, place = folders_of(names), _place_of(into, dry_run=dry_run)
+    noted, places = NotedWarnings(warn or warn_in_python), folders_of(names)
+    place = _place_of(into, dry_run=dry_run)
     _check_place(place, ledger, dry_run=dry_run)
     rules, source = _opened_table(data, with_confirmed(load_policy(policy), confirm), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    noted = NotedWarnings(warn or warn_in_python)
     read = _checked_on_the_way(source, rules, noted, show)
     _check_reference(place, needed_files(policy, rules, ledger, [data, reuse_plan, *overrides]))
     baseline = baseline_check(overrides, rules, opened := _opened(ledger, key, dry_run=dry_run), chain)
@@ -184,8 +184,7 @@ def release(
         with kept_on_success(reference_path(place)) as delivery.keep, one_database():
             begun = begin(opened, into=place, chain=chain, aside=aside, progress=show)
             with _noted_refusal(opened, rules, read[1]):
-                versions = delivery.plan(begun.history)
-            noted.ask_whose_rows()
+                versions = _planned(delivery, begun.history, noted)
             with judge_folders(begun, versions, name=name, checks=every) as folders:
                 receipts = issue(folders)
     return receipts[0] if len(names) < 2 else Event(receipts)
@@ -200,6 +199,15 @@ def _noted_refusal(ledger: Ledger, policy: Policy, fingerprint: TableFingerprint
         if any(not promise.by_size for promise in policy.promises):
             ledger.note_refusal(fingerprint.digest)
         raise
+
+
+def _planned(
+    delivery: Delivery | ChainDelivery, history: Sequence[ReleaseRecord], noted: NotedWarnings
+) -> list[PlannedRelease]:
+    """Returns what is to be released; raises where nothing says whose rows are whose."""
+    planned = delivery.plan(history)
+    noted.ask_whose_rows()
+    return planned
 
 
 def _goes_by_groups(
@@ -232,9 +240,7 @@ def _rehearsed(
     if ledger is not None:
         ledger.check_open(chain)
     history = () if ledger is None else ledger.history(chain)
-    versions = delivery.plan(history)
-    noted.ask_whose_rows()
-    receipts = rehearse(ledger, history, versions, checks=checks)
+    receipts = rehearse(ledger, history, _planned(delivery, history, noted), checks=checks)
     receipts = tuple(with_identifying_rows(receipt, delivery.identifying_rows) for receipt in receipts)
     capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
