@@ -5,11 +5,12 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from attacks.test_correspondence import EXAMPLE
+from attacks.test_correspondence import EXAMPLE, SEVEN
 from oracles.generators import crack_sizes, figures, generators
-from oracles.tiny_chains import chains, releases
+from oracles.tiny_chains import CUBE, chains, releases, two
 from sfumato.attacks.correspondence import correspondence
 from sfumato.cli.attack import power_of_ten
+from sfumato.table.cut import Cut
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +87,31 @@ def test_a_generator_shows_all_that_is_left_of_a_class(chain):
 def _groups(release):
     found = zip(release.owner.tolist(), release.values.tolist(), release.counts.tolist(), strict=True)
     return Counter({(owner + 1, value): count for owner, value, count in found})
+
+
+@pytest.mark.parametrize("scope", ["literal", "feasible"])
+@pytest.mark.parametrize("method", ["exact", "paper"])
+def test_crack_sizes_are_told_in_every_scope_and_of_three_releases(scope, method):
+    """Also where nobody can be, all rows are ruled out; a bound never rules out more than the truth."""
+    for chain in (SEVEN, CUBE):
+        joint = correspondence(releases(*chain), scope=scope, method=method)
+        told = joint.as_dict()["cracked"]["by_class"]
+        assert len(told) == len(joint.cracked.classes)
+        for line, cracked in zip(told, joint.cracked.classes, strict=True):
+            assert sum(group["rows"] for group in line["groups"]) == cracked.rows
+            if method == "exact":
+                assert sum(group["cracked"] for group in line["groups"]) <= cracked.cracked
+    x, y = two("x", "y"), two("u", "v")
+    apart = (
+        [x, y],
+        [("x", "u", 0, 1), ("y", "v", 1, 1)],
+        [[Cut.leaves(x), Cut.root(y)], [Cut.root(x), Cut.leaves(y)]],
+    )
+    literal = correspondence(releases(*apart), scope="literal")
+    assert literal.FA == 0 and {g.cracked for c in literal.cracked.classes for g in literal.groups(c)} <= {
+        0,
+        1,
+    }
 
 
 def test_examples_3_1_to_3_4():

@@ -142,11 +142,11 @@ class Correspondence:
             self._class_of[came, release] = index.classes(self._overlap.by_time[came - 1].table)
         return self._class_of[came, release]
 
-    def _worst(self, cracked: CrackedClass) -> int:
-        """The cell of the class in which the fewest candidates are left."""
+    def _worst(self, cracked: CrackedClass) -> int | None:
+        """The cell of the class in which the fewest candidates are left; `None` if nobody can be there."""
         at, cells = self._classes(cracked.came, cracked.release), self._overlap.by_time[cracked.came - 1]
         here = np.flatnonzero((at == cracked.number - 1) & (cells.candidates > 0))
-        return int(here[np.argmin(cells.candidates[here])])
+        return int(here[np.argmin(cells.candidates[here])]) if len(here) else None
 
     def groups(self, cracked: CrackedClass) -> tuple[CrackedGroup, ...]:
         """The crack size of every group of a class, for whoever keeps the fewest candidates there.
@@ -159,7 +159,8 @@ class Correspondence:
         except UsageError:
             return ()
         release = self.chain.releases[cracked.release - 1]
-        own, mine = cells.owner == self._worst(cracked), release.owner == cracked.number - 1
+        mine, worst = release.owner == cracked.number - 1, self._worst(cracked)
+        own = cells.owner == (-1 if worst is None else worst)
         left = dict(zip(cells.values[own].tolist(), cells.counts[own].tolist(), strict=True))
         groups = zip(release.values[mine].tolist(), release.counts[mine].tolist(), strict=True)
         return tuple(CrackedGroup(value, rows, rows - left.get(value, 0)) for value, rows in groups)
@@ -187,6 +188,8 @@ class Correspondence:
         """
         earlier, later = self.chain.releases
         blocks, worst = match_blocks(self.chain.trees, earlier, later), self._worst(cracked)
+        if worst is None:
+            raise UsageError("nobody can be in this class", remedy="Look at the scope `feasible`.")
         is_new = later.owner == self._classes(cracked.came, 2)[worst]
         old_order, new_order = np.argsort(blocks.one, kind="stable"), np.lexsort((is_new, blocks.other))
         if cracked.came == 1:

@@ -233,8 +233,10 @@ def say_inferences(
 def say_cracked(joint: Correspondence) -> None:
     """Print in which classes and groups rows are ruled out, those with the fewest candidates first."""
     for cracked in joint.cracked.classes[:MOST_PRINTED]:
-        sizes = ", ".join(map(str, joint.groups(cracked)))
-        print_result(f"{cracked}{f'; crack sizes {sizes}' if sizes else ''}")
+        groups = joint.groups(cracked)
+        bound = "at least " if sum(group.cracked for group in groups) < cracked.cracked else ""
+        sizes = f"; crack sizes {bound}{', '.join(map(str, groups))}" if groups else ""
+        print_result(f"{cracked}{sizes}")
     if len(joint.cracked.classes) > MOST_PRINTED:
         print_result(f"and {len(joint.cracked.classes) - MOST_PRINTED} more classes: --json lists them")
     if len(joint.chain) == 2 and joint.chain.releases[-1].counts.sum() <= MOST_TOLD_APART:
