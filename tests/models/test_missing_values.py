@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,9 @@ from sfumato.models.attack_contract import PublishedTable
 from sfumato.models.beta_likeness.promise import BasicBetaLikeness
 from sfumato.models.confidence.promise import AlphaKAnonymity, ConfidenceBounding
 from sfumato.models.l_diversity.attack import Homogeneity
+from sfumato.models.parameters import ReferenceDistribution
+from sfumato.models.t_closeness.attack import Skewness
+from sfumato.models.t_closeness.promise import TCloseness
 from sfumato.system.verdict import AttackLimits
 from sfumato.table.classes import Classes, histogram
 from sfumato.table.microdata import Role
@@ -30,6 +34,11 @@ LABELS = ["HIV", "flu", "cold", None]
 CONFIDENCE = {"confidence-bounding": {"of": "dx", "confidence": "1/2"}}
 ALPHA = {"alpha-k-anonymity": {"of": "dx", "alpha": "1/2", "k": 2}}
 GAIN = {"beta-likeness": {"of": "dx", "beta": "1/2", "kind": "basic"}}
+CLOSE = {"t-closeness": {"of": "dx", "t": "1/3", "distance": "equal"}}
+ORDERED = {"t-closeness": {"of": "dx", "t": "1/4", "distance": "ordered"}}
+NESTED = {"t-closeness": {"of": "dx", "t": "1/4", "distance": "hierarchical"}}
+ALL = (CONFIDENCE, ALPHA, GAIN, CLOSE, ORDERED, NESTED)
+CLAIMING = [ConfidenceBounding("s", HALF), BasicBetaLikeness("s", 2), TCloseness("s", HALF)]
 counts = st.lists(st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any), min_size=1, max_size=4)
 
 
@@ -64,6 +73,49 @@ def test_a_share_is_one_of_those_who_have_a_value(promise, grid):
     assert promise.verdict(classes).measured == max(map(guesses, grid))
 
 
+def furthest(grid, distance):
+    """The largest distance of each class from all, among everybody and among those who have a value."""
+    furthest = [Fraction(0)] * len(grid)
+    for rows in (grid, [row[:-1] for row in grid]):
+        whole = [sum(column) for column in zip(*rows, strict=True)]
+        occurs = [place for place, count in enumerate(whole) if count]
+        for place, row in enumerate(rows):
+            if sum(row):
+                excess = [Fraction(row[v], sum(row)) - Fraction(whole[v], sum(whole)) for v in occurs]
+                carried = list(accumulate(excess))
+                apart = sum(map(abs, carried)) / max(1, len(occurs) - 1)
+                equal = sum(each for each in excess if each > 0)
+                furthest[place] = max(furthest[place], apart if distance == "ordered" else equal)
+    return furthest
+
+
+@pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
+@given(grid=counts)
+def test_a_distance_is_also_one_among_those_who_have_a_value(distance, grid):
+    promise, expected = TCloseness("dx", Fraction(1, 3), distance), furthest(grid, distance)
+    classes = classes_of(grid)
+    assert promise.holds_on(classes).tolist() == [each <= promise.t for each in expected]
+    assert promise.verdict(classes).measured == max(expected)
+
+
+def test_values_beside_a_reference_are_compared_among_those_who_have_one():
+    promise = TCloseness("dx", HALF, "equal", ReferenceDistribution.of({"HIV": 1, "flu": 1, None: 2}))
+    classes = classes_of([[2, 0, 0, 2], [1, 1, 0, 2]])
+    assert promise.verdict(classes).measured == HALF, "all of two have HIV, and half are expected to"
+    assert promise.holds_on(classes_of([[4, 0, 0, 4], [0, 0, 1, 7]])).tolist() == [True, False]
+
+
+def test_a_skewed_class_is_found_among_those_who_have_a_value():
+    rows = [("a", "HIV")] * 2 + [("a", None)] * 8 + [("b", "flu")] * 2 + [("b", None)] * 8
+    roles = {"zip": Role.QUASI, "dx": Role.SENSITIVE}
+    (found,) = Skewness().strike(PublishedTable.read(open_source(table(rows)), roles), AttackLimits.of([]))
+    assert (found.breach, found.details["largest distance"], found.people) == (False, HALF, 0)
+    bounds = [bound for promise in policy(CLOSE).promises for bound in promise.limits()]
+    published = PublishedTable.read(open_source(table(rows)), roles)
+    (found,) = Skewness().strike(published, AttackLimits.of(bounds))
+    assert (found.breach, found.people) == (True, 20)
+
+
 def test_empty_cells_do_not_make_a_guess_less_sure():
     two_of_four = classes_of([[2, 0, 0, 2], [1, 1, 0, 2], [0, 0, 0, 4]])
     found = ConfidenceBounding("dx", HALF).verdict(two_of_four)
@@ -71,7 +123,7 @@ def test_empty_cells_do_not_make_a_guess_less_sure():
     assert ConfidenceBounding("dx", HALF).holds_on(two_of_four).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("promise", [ConfidenceBounding("s", HALF), BasicBetaLikeness("s", 2)], ids=str)
+@pytest.mark.parametrize("promise", CLAIMING, ids=str)
 def test_what_they_claim_is_true_where_cells_are_missing(promise):
     check_promise(promise, tables=200, seed=5)
 
@@ -80,7 +132,10 @@ def test_what_they_claim_is_true_where_cells_are_missing(promise):
 def test_both_judges_agree(tmp_path_factory, grid, words):
     texts = ["HIV", "flu", "cold", words]
     rows = [(f"z{z}", texts[v]) for z, row in enumerate(grid) for v, n in enumerate(row) for _ in range(n)]
-    path, rule = tmp_path_factory.mktemp("judged") / "published.csv", policy(CONFIDENCE, ALPHA, GAIN)
+    path, rule = (
+        tmp_path_factory.mktemp("judged") / "published.csv",
+        policy(CONFIDENCE, ALPHA, GAIN, CLOSE, ORDERED, NESTED),
+    )
     table(rows).to_csv(path, index=False)
     for one, other in zip(first_verdicts(path, rule), recheck(path, rule), strict=True):
         assert replace(one, worst=None) == replace(other, worst=None)
@@ -134,7 +189,8 @@ def test_what_is_protected_shows_nobody_who_has_a_value():
             " and allows a share of 1/2 without one",
         ),
         (GAIN, "it is empty in 75% of rows: `beta-likeness` counts among the rows that have a value"),
-        ({"t-closeness": {"of": "dx", "t": "1/2"}}, None),
+        (CLOSE, "it is empty in 75% of rows: `t-closeness` counts among the rows that have a value"),
+        ({"k-anonymity": {"k": 2}}, None),
     ],
 )
 def test_the_price_of_a_sparse_column_is_told(promise, said):

@@ -70,12 +70,9 @@ class Histogram:
             meant = np.where(meant < 0, np.int32(np.argmax(meant < 0)), meant)
             if np.array_equal(meant, np.arange(len(meant))):
                 return self
-        is_known = meant[self.values] >= 0
         if tree.spelled_once and not missing:
-            places = np.concatenate(([0], np.cumsum(is_known)))
-            counted = np.where(meant < 0, 0, self.overall)
-            known_values, known_counts = self.values[is_known], self.counts[is_known]
-            return Histogram(tree, places[self.start], known_values, known_counts, counted, self.outside)
+            return self.without_missing()
+        is_known = meant[self.values] >= 0
         cell = self.owner[is_known] * len(meant) + meant[self.values[is_known]]
         cells, place = np.unique(cell, return_inverse=True)
         counts = np.zeros(len(cells), dtype=self.counts.dtype)
@@ -85,6 +82,16 @@ class Histogram:
         overall = np.zeros_like(self.overall)
         np.add.at(overall, meant[meant >= 0], self.overall[meant >= 0])
         return Histogram(tree, start, values.astype(np.int32), counts, overall, self.outside)
+
+    def without_missing(self) -> Histogram:
+        """The histogram of those who have a value, spellings apart; a class may have no entry."""
+        meant = self.taxonomy.meanings
+        is_known = meant[self.values] >= 0
+        start = np.concatenate(([0], np.cumsum(is_known)))[self.start]
+        counted = np.where(meant < 0, 0, self.overall)
+        return Histogram(
+            self.taxonomy, start, self.values[is_known], self.counts[is_known], counted, self.outside
+        )
 
     def of_values(self, values: tuple[str, ...]) -> Histogram:
         """The histogram of some values alone, in any spelling; a class may have no entry.

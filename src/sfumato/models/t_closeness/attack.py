@@ -48,9 +48,11 @@ class Skewness:
     def _seek(self, published: PublishedTable, column: str, limits: AttackLimits) -> Finding:
         h = published.classes.histograms[column]
         limit, source = limits.limit(SHIFT, column)
-        above, below = shifts(h)
-        _, distance = largest(above, below)
-        far = exceeding(above, below, limit)
+        readings = [shifts(h)]
+        if h.overall[h.taxonomy.meanings < 0].any():  # of somebody who is known to have a value
+            readings.append(shifts(h.without_missing()))
+        distance = max(largest(above, below)[1] for above, below in readings)
+        far = np.any([exceeding(above, below, limit) for above, below in readings], axis=0)
         if (named := limits.of_values(SHIFT, column)) and source != PROMISED:
             far, distance, source = np.zeros(len(far), dtype=bool), Fraction(0), PROMISED
             limit = min(bound.value for bound in named)
@@ -97,10 +99,10 @@ def shifts(h: Histogram) -> tuple[Integers, Integers]:
     Half the sum of absolute differences is the sum of the positive ones, so absent values need no look.
     """
     totals, everyone = h.totals, int(h.overall.sum())
-    if not len(totals):
-        return totals, totals
-    surplus = h.counts * everyone - h.overall[h.values] * np.repeat(totals, np.diff(h.start))
-    return np.add.reduceat(np.maximum(surplus, 0), h.start[:-1]), totals * everyone
+    surplus = h.counts * everyone - h.overall[h.values] * totals[h.owner]
+    above = np.zeros_like(totals)
+    np.add.at(above, h.owner, np.maximum(surplus, 0))
+    return above, np.maximum(totals * everyone, 1)
 
 
 def _excesses(classes: Classes, column: str, values: tuple[str, ...]) -> tuple[Integers, Integers, Integers]:

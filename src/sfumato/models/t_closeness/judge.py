@@ -7,7 +7,7 @@ hierarchical   the mean, over the levels below the root, of the equal distance b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -48,20 +48,34 @@ def t_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     spread = tally.spreads[promise.of]
     if promise.get("values"):
         return _of_values(tally, promise)
-    heap = _heap(tally, promise)
+    heaps = [_heap(tally, promise, having=False)]
+    if tally.whole(promise.of)[spread.meant < 0].any():
+        heaps.append(_heap(tally, promise, having=True))
+    ratios = [_distances(heap, tally, promise) for heap in heaps]
+    above, below = (np.concatenate(parts) for parts in zip(*ratios, strict=True))
+    broken = np.any(over(above, below, promise.t).reshape(len(heaps), -1), axis=0)
+    worst, measured = greatest(above, below)
+    if worst is not None:
+        worst %= len(tally.people)
+    return verdict(
+        promise, tally, np.asarray(broken), measured=measured, limit=Fraction(promise.t), worst=worst
+    )
+
+
+def _distances(heap: Heap, tally: Tally, promise: PromiseData) -> tuple[Numbers, Numbers]:
+    """Returns how far each class is from the target, as numerators and denominators."""
     if promise.distance == "equal":
         above, scale = _surplus(heap), 1
     elif promise.distance == "ordered":
         _one_spelling_each(tally, promise.of)
         above, scale = _in_order(heap)
     elif promise.distance == "hierarchical":
-        above, scale = _by_level(heap, spread.tree)
+        above, scale = _by_level(heap, tally.spreads[promise.of].tree)
     else:
         raise BrokenPromise(f"no second judge for the distance {promise.distance}")
     below = heap.sizes * (scale * heap.total)
-    broken = over(above, below, promise.t)
-    worst, measured = greatest(above, below)
-    return verdict(promise, tally, broken, measured=measured, limit=Fraction(promise.t), worst=worst)
+    below[below == 0] = 1  # nobody of the class has a value
+    return above, below
 
 
 def _of_values(tally: Tally, promise: PromiseData) -> Verdict:
@@ -87,8 +101,14 @@ def _of_values(tally: Tally, promise: PromiseData) -> Verdict:
     return verdict(promise, tally, broken, measured=measured, limit=limit, worst=worst)
 
 
-def _heap(tally: Tally, promise: PromiseData) -> Heap:
+def _heap(tally: Tally, promise: PromiseData, *, having: bool) -> Heap:
+    """Returns what is compared: everybody, or `having` a value alone."""
     spread = tally.spreads[promise.of]
+    if having:
+        known = spread.meant[spread.value] >= 0
+        spread = replace(
+            spread, owner=spread.owner[known], value=spread.value[known], count=spread.count[known]
+        )
     sizes = np.zeros(len(tally.people), dtype=np.int64)
     np.add.at(sizes, spread.owner, spread.count)
     target, outside = np.zeros(len(spread.tree.values), dtype=np.int64), 0
@@ -101,6 +121,12 @@ def _heap(tally: Tally, promise: PromiseData) -> Heap:
                 outside += count
             else:
                 target[place] += count
+        if having:
+            meant = spread.numbers_of([label for label, _ in promise.reference])
+            for value, (label, count) in zip(meant, promise.reference, strict=True):
+                outside -= count if value < 0 and spread.tree.place(label) is None else 0
+    if having:
+        target = np.where(spread.meant < 0, 0, target)
     if outside and promise.distance != "equal":
         raise BadData(f"the reference of {promise.of} holds values without a place in its taxonomy")
     total = int(target.sum()) + outside

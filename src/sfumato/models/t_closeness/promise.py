@@ -226,6 +226,8 @@ class TCloseness(ValuePromise, RelativePromise):
     tree). The whole table is what is published; with a `reference` it is that population, in which
     values that it does not list have probability 0. With `values`, none of these may exceed its share of the
     whole table by more than t in a class, among those who have a value; it may well be rarer there.
+    An empty cell is a value like any other; where there are some, those who have a value are also compared
+    by themselves, since an adversary may know that somebody has one.
     Source: Li, Li and Venkatasubramanian, *t-closeness: privacy beyond k-anonymity and l-diversity*, 2007.
     Monotone: yes (the distance to a fixed distribution is convex). Hereditary: no. Evidence: the published
     table, or the published table and the reference.
@@ -265,6 +267,7 @@ class TCloseness(ValuePromise, RelativePromise):
     name: ClassVar[str] = "t-closeness"
     monotone: ClassVar[bool] = True
     cone: ClassVar[bool] = True
+    known_alone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("skewness",)
     keys: ClassVar[tuple[Parameter, ...]] = (
         ColumnParam("of", meaning="The sensitive column that is protected."),
@@ -317,10 +320,6 @@ class TCloseness(ValuePromise, RelativePromise):
     def protects(self) -> bool:
         return self.t < 1
 
-    @property
-    def known_alone(self) -> bool:  # type: ignore[override]  # shares of some values are of those who have one
-        return self.values is not None
-
     def limits(self) -> tuple[Bound, ...]:
         """It limits the skewness attack where both measure the same: value by value, from the table."""
         measured = self.distance == "equal" and self.relative
@@ -337,30 +336,38 @@ class TCloseness(ValuePromise, RelativePromise):
         if self.values is not None:
             shares, expected = self._shares(classes, self.values)
             return shares.within(lambda leaf: self.t + expected(leaf))
-        full, compared = self._compared_classes(classes)
+        everybody, *having = self._readings(classes)
         truth = np.zeros(len(classes), dtype=bool)
-        if not len(full):
-            return truth
+        truth[everybody[0]] = self._near(everybody[1])
+        for full, compared in having:
+            truth[full] &= self._near(compared)
+        return truth
+
+    def _near(self, compared: ComparedClasses) -> Truth:
+        """Whether each of these classes is within t, exactly."""
+        if not len(compared.histogram.totals):
+            return np.ones(0, dtype=bool)
         if self._fits(compared):
-            truth[full] = self._within(compared, self._cost(compared, np.int64))
-            return truth
+            return self._within(compared, self._cost(compared, np.int64))
         rough, error = self._rough(compared)
-        truth[full] = rough <= float(self.t)
+        truth: Truth = rough <= float(self.t)
         near = np.flatnonzero(abs(rough - float(self.t)) <= error)
         if len(near):
             doubtful = compared.pick(near)
-            truth[full[near]] = self._within(doubtful, self._cost(doubtful, object))
+            truth[near] = self._within(doubtful, self._cost(doubtful, object))
         return truth
 
     def margins(self, classes: Classes) -> NDArray[np.float64] | None:
         """Returns the distance of every class from t, `None` for the ordered distance.
 
         No ground distance exceeds 1, so a class comes no nearer to t than the table moves. The ordered one
-        changes with the values that occur.
+        changes with the values that occur, and fewer people than all have a value where cells are missing.
         """
         if self.distance == "ordered" or self.values is not None:
             return None
-        full, compared = self._compared_classes(classes)
+        (full, compared), *having = self._readings(classes)
+        if having:
+            return None
         margins = np.full(len(classes), np.inf)  # a class without a value never holds
         if len(full):
             rough, error = self._rough(compared)
@@ -375,7 +382,7 @@ class TCloseness(ValuePromise, RelativePromise):
         """
         if self.distance == "ordered" or self.values is not None:
             return None
-        full, compared = self._compared_classes(classes)
+        full, compared = self._readings(classes)[0]
         most = np.zeros(len(classes), dtype=np.int64)
         if len(full):
             missing = spare if self.relative else 0
@@ -388,12 +395,15 @@ class TCloseness(ValuePromise, RelativePromise):
             shares, expected = self._shares(classes, self.values)
             place, excess = shares.worst(expected)
             return verdict(self, classes, truth, limit=self.t, worst=place, measured=excess)
-        full, compared = self._compared_classes(classes)
-        worst, measured = None, None
+        readings, worst, measured = self._readings(classes), None, None
+        full, _ = readings[0]
         if len(full) < len(classes):
             worst = int(np.flatnonzero(~np.isin(np.arange(len(classes)), full))[0])
-        elif len(classes):
-            worst, measured = self._worst(compared)
+        for among, compared in readings if worst is None else ():
+            if len(among):
+                place, distance = self._worst(compared)
+                if measured is None or distance > measured:
+                    worst, measured = int(among[place]), distance
         return verdict(self, classes, truth, limit=self.t, worst=worst, measured=measured)
 
     def _worst(self, compared: ComparedClasses) -> tuple[int, Fraction]:
@@ -423,16 +433,29 @@ class TCloseness(ValuePromise, RelativePromise):
         everyone = max(1, self.reference.total - counts.pop(None, 0))
         return shares, lambda leaf: Fraction(counts.get(meaning_under(labels[leaf], spelling), 0), everyone)
 
-    def _compared_classes(self, classes: Classes) -> tuple[NDArray[np.int64], ComparedClasses]:
-        """The classes that hold anybody, and what they are compared with."""
+    def _readings(self, classes: Classes) -> list[tuple[NDArray[np.int64], ComparedClasses]]:
+        """The classes that hold anybody, and what they are compared with.
+
+        Where cells are missing, the same once more of those who have a value.
+        """
         h = histogram_of(classes, self.of)
         if self.distance == "ordered":
             _refuse_spellings(h, self.of)
-        full = np.flatnonzero(np.diff(h.start))
-        return full, self._compare(h, h if len(full) == len(classes) else h.pick(full))
+        lacking = h.overall[h.taxonomy.meanings < 0].any()
+        readings = []
+        for reading in (h, h.without_missing()) if lacking else (h,):
+            full = np.flatnonzero(np.diff(reading.start))
+            judged = reading if len(full) == len(classes) else reading.pick(full)
+            compared = self._compare(reading, judged, having=reading is not h)
+            if reading is h or compared.total:
+                readings.append((full, compared))
+        return readings
 
-    def _compare(self, h: Histogram, judged: Histogram) -> ComparedClasses:
-        """The classes of `judged`, none empty, beside the whole table of `h`, or beside the reference."""
+    def _compare(self, h: Histogram, judged: Histogram, *, having: bool) -> ComparedClasses:
+        """The classes of `judged`, none empty, beside the whole table of `h`, or beside the reference.
+
+        `having` says that only those who have a value are compared.
+        """
         if self.reference is None:
             return ComparedClasses(judged, h.overall, int(h.overall.sum()))
         target, lacking = self.reference.on(h.taxonomy)
@@ -443,7 +466,13 @@ class TCloseness(ValuePromise, RelativePromise):
                 remedy=f"Add them there: without a place in it they have no {self.distance} distance.",
                 values=[str(label) for label in lacking],
             )
-        return ComparedClasses(judged, target, self.reference.total)
+        if not having:
+            return ComparedClasses(judged, target, self.reference.total)
+        spelling = h.taxonomy.spelling
+        void = sum(n for label, n in self.reference.counts if meaning_under(label, spelling) is None)
+        return ComparedClasses(
+            judged, np.where(h.taxonomy.meanings < 0, 0, target), self.reference.total - void
+        )
 
     def _cost(self, compared: ComparedClasses, number: type) -> Numbers:
         return DISTANCES[self.distance](compared, number)
