@@ -139,8 +139,7 @@ def release(
     """
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     noted, places = NotedWarnings(warn or warn_in_python), folders_of(names)
-    place = _place_of(into, dry_run=dry_run)
-    _check_place(place, ledger, dry_run=dry_run)
+    _check_place(place := _place_of(into, dry_run=dry_run), ledger, dry_run=dry_run)
     rules, source = _opened_table(data, with_confirmed(load_policy(policy), confirm), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
