@@ -101,7 +101,13 @@ def _scan(folder: Path) -> dict[str, Any]:
 def _protect(folder: Path) -> dict[str, Any]:
     from sfumato.workflows.protect_file import protect_file
 
-    plan, _ = protect_file(folder / "people.csv", folder / "policy.yaml", folder / "safe.csv", overwrite=True)
+    plan, _ = protect_file(
+        folder / "people.csv",
+        folder / "policy.yaml",
+        folder / "safe.csv",
+        confirm=("disease",),
+        overwrite=True,
+    )
     return {"loss": plan.loss, "where": {each.search: round(each.seconds, 1) for each in plan.compared}}
 
 

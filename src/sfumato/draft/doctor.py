@@ -681,16 +681,19 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     stated that nobody has two; and none for columns of batches, of free text or of people who look after
     others.
     """
+    batches = {p.batch_column for p in policy.promises.cross_release if not p.tells_people}
+    repeating = [
+        (name, survey.columns[name])
+        for name, rule in policy.columns.items()
+        if rule.role is Role.IDENTIFIER and name in survey.columns and name not in batches
+    ]
+    repeating = [(name, column) for name, column in repeating if column.repeats]
     since = None if policy.chain is None else policy.chain.since
     stated = policy.person is not None or policy.people.each_row or since is not None
-    if stated or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
+    if stated or not repeating or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
-    batches = {p.batch_column for p in policy.promises.cross_release if not p.tells_people}
     least = max((2, *(promise.least_people for promise in policy.promises)))  # fewer values name nobody
-    for name, rule in policy.columns.items():
-        column = survey.columns.get(name)
-        if column is None or rule.role is not Role.IDENTIFIER or not column.repeats or name in batches:
-            continue
+    for name, column in repeating:
         if _holds_free_text(name, column) or lexicon().read(name).kinds & NOBODY:
             continue
         rows, sign = survey.rows - column.missing, "values repeat"
