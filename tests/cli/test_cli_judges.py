@@ -42,8 +42,10 @@ def test_the_raw_file_does_not(sfumato, safe):
 
 
 def test_what_cannot_be_decided_is_no_failure_unless_strict(sfumato, clinic):
-    rows = "".join(f"P{i},01{i // 6},flu\n" for i in range(12))
-    folder = clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
+    rows = "".join(f"P{i % 12},01{i % 12 // 6},flu\n" for i in range(24))
+    person, found = {"column": "name", "rows": "all"}, {"search": "mondrian"}
+    made = [{"k-anonymity": {"k": 3}}]
+    folder = clinic("name,zip,disease\n" + rows, person=person, promises=made, protect=found)
     call = ("audit", folder / "safe.csv", "-p", folder / "policy.yaml")
     assert (
         sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv").code

@@ -21,7 +21,7 @@ from sfumato.search.counted_lattice import count_lattice
 from sfumato.search.lattice import lattice
 from sfumato.search.loss import MEASURES
 from sfumato.search.plan import aim_of
-from sfumato.system.errors import Infeasible, UsageError
+from sfumato.system.errors import BadData, Infeasible, UsageError
 from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 from strategies import cases, tables
@@ -93,8 +93,13 @@ def test_every_answer_is_that_of_the_search(table, promises, loss, dropped):
 
 @cases(10)
 @given(tables(rows=12, keys=2, leaves=4, min_rows=1, people=True))
-def test_people_are_counted_where_the_table_has_them(table):
-    agree(table, policy_of(table, KAnonymity(2), search="lattice"))
+def test_rows_are_counted_where_each_is_of_another_person(table):
+    policy = policy_of(table, KAnonymity(2), search="lattice")
+    if table.people_with_several_rows:
+        with pytest.raises(BadData, match="several rows"):
+            count_lattice(table, policy)
+    else:
+        agree(table, policy)
 
 
 def ages(count=40):

@@ -421,12 +421,20 @@ def whole_array(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
 
 
-def write_rows(rows: pa.Table, path: Path, like: Reader, memory: Memory, progress: Progress = silent) -> None:
+def write_rows(
+    rows: pa.Table,
+    path: Path,
+    like: Reader,
+    memory: Memory,
+    progress: Progress = silent,
+    *,
+    private: bool = False,
+) -> None:
     """Writes rows that are to be published as they are, in an order that their own cells give.
 
-    CSV files have the form of the file that `like` reads.
+    CSV files have the form of the file that `like` reads. A `private` file can be read by its owner alone.
     """
-    write = writer(path, form=text_form(like))
+    write = writer(path, form=text_form(like), private=private)
     with _in_own_order(rows, memory, progress) as published:
         write(published, progress)
 

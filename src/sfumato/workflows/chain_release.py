@@ -200,8 +200,9 @@ class ChainDelivery:
             self._sealed = sealed
             BaseStore.of(self._ledger).keep(sealed)
 
-    def _write(self, rows: Any, path: Path) -> None:
-        write_rows(rows, path, self.source.reader, self.source.memory, self._progress)
+    def _write(self, rows: Any, path: Path, *, private: bool = False) -> None:
+        source = self.source
+        write_rows(rows, path, source.reader, source.memory, self._progress, private=private)
 
 
 @dataclass
@@ -303,7 +304,7 @@ class _FileJudge:
         if not rows.any():
             return None
         path = self.private / f"{name}{self.suffix}"
-        self.delivery._write(base.view(rows, marked=marked, numbered=numbered), path)
+        self.delivery._write(base.view(rows, marked=marked, numbered=numbered), path, private=True)
         return path
 
     def policies(self, base: Base, rows: Truth) -> list[Verdict]:

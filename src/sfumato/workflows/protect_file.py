@@ -168,7 +168,7 @@ def _rows_of_people(
     def judge(staged: Path) -> tuple[Verdict, ...]:
         numbered = private / f"numbered{staged.suffix}"
         rows = base.view(shown, marked=marked, numbered=True)
-        write_rows(rows, numbered, source.reader, source.memory, progress)
+        write_rows(rows, numbered, source.reader, source.memory, progress, private=True)
         told = view_rules(rules, marked=marked)
         return judged_view(staged, told, numbered, form=form, memory=source.memory, progress=progress)
 

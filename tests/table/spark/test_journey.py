@@ -102,7 +102,7 @@ POLICY = {
 }
 PEOPLE = pa.table(
     {
-        "who": [f"canary-{i // 2}" for i in range(24)],
+        "who": [f"canary-{i}" for i in range(24)],
         "zip": [f"0{i // 2 % 2}" for i in range(24)],
         "disease": ["flu" if i // 2 % 4 < 2 else "cold" for i in range(24)],
     }
