@@ -71,7 +71,7 @@ def faults(call: str) -> list[str]:
     return [f"{name} {word}" for word in wrong]
 
 
-VALUES = {"help": {*guide_pages(), *GROUPS, *COMMANDS}, "attack": {*known(), "term-removal"}}
+VALUES = {"help": {*guide_pages(), *GROUPS, *COMMANDS}, "attack": {*known(), "definetti", "term-removal"}}
 """What the first word behind a command may be, where the program knows all of them."""
 
 

@@ -13,7 +13,7 @@ from oracles.program_chains import Waits, differences, told_of_biographies
 from sfumato.search import blind_groups
 from sfumato.search.blind_groups import Values
 from sfumato.table import known_rows
-from sfumato.table.base import Base
+from sfumato.table.base import PERSON, Base
 from sfumato.workflows import grown_base
 
 TABLES = int(os.environ.get("SFUMATO_GROUP_TABLES", "300"))
@@ -79,7 +79,7 @@ def bare_rows_show_a_column(patch):
         grown = bare(base, people, *args)
         place = grown.rows.column_names.index("nights")
         cells = grown.rows.column(place).to_pylist()
-        cells[len(base.rows) :] = [nights[person] for person in people.to_pylist()]
+        cells[len(base.rows) :] = [nights[person] for person in people[PERSON].to_pylist()]
         field = grown.rows.schema.field(place)
         return replace(grown, rows=grown.rows.set_column(place, field, pa.array(cells, field.type)))
 

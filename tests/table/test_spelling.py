@@ -144,7 +144,8 @@ def test_likeness_is_kept_by_texts_and_by_values(grid, beta, kind):
     """Against itself on a table in which every text is a value, once as it is and once with one spelling, and
     on those who have a value."""
     folded = [[hiv + small, flu, unknown + empty] for hiv, small, flu, unknown, empty in grid]
-    apart, joined = (_one_column(LABELS, grid), _one_column(["hiv", "flu", "-"], folded))
+    apart = _one_column([*LABELS[:-1], "nothing said"], grid)
+    joined = _one_column(["hiv", "flu", "-"], folded)
     meant = _one_column(LABELS, grid, Spelling.FOLDED)
     promise = kind("d", beta)
     expected = promise.holds_on(apart) & promise.holds_on(joined)
