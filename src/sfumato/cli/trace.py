@@ -137,7 +137,7 @@ def erase(
     people, numbers = [*(person or []), *_lines_in(person_file, "--person-file")], _numbers_in(rows)
     if not yes:
         raise UsageError(
-            "an erasure cannot be undone: marks are deleted, and who was erased is not known again",
+            "an erasure cannot be undone: marks of people are deleted",
             remedy="Say --yes to do it.",
         )
     erasure = erase_(
