@@ -22,8 +22,8 @@ def policy(**changes):
         },
         "promises": [{"k-anonymity": {"k": 3}}],
         "protect": {"suppress": 0, "search": "top-down"},
+        "confirm": {} if "columns" in changes else {"disease": True},
         **changes,
-        "confirm": {"disease": True},
     }
     Path("policy.yaml").write_text(sf.Policy.from_dict(words).to_yaml())
     return "policy.yaml"
