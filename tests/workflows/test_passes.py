@@ -190,6 +190,7 @@ def test_an_audit_reads_once_for_the_attacks_and_the_judge(reader, tmp_path):
         **EACH_ROW,
         "promises": [{"continuous": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"disease": True},
     }
     ledger = f"sqlite:///{tmp_path}/l.db"
     sf.release(table(), chained, ledger=ledger, into=tmp_path / "one")
