@@ -104,6 +104,9 @@ def test_all_leaves_sensitive_columns_out(folder):
     assert Policy.from_dict(again.to_dict()).confirmed == ("dx",)
     plan, verdicts = protect_file(folder / "data.csv", policy, folder / "safe.csv")
     assert plan.not_protected == {"dx": 2} and all(verdict.holds for verdict in verdicts)
+    audit = sf.audit(folder / "safe.csv", policy)
+    assert audit.as_dict()["not_protected"] == {"dx": 0}
+    assert str(audit.card()).splitlines()[1].split() == ["not", "protected:", "dx", "every", "value"]
 
 
 @pytest.mark.parametrize(

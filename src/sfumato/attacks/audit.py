@@ -39,6 +39,7 @@ from sfumato.system.presentation.cards import (
     Printable,
     decimals,
     json_ready,
+    not_protected_lines,
     pluralize,
     verdict_document,
     verdict_lines,
@@ -331,6 +332,8 @@ class Audit(Printable):
     failed: tuple[str, ...] = ()
     beside: HistoryPlace | None = None
     not_tried: Mapping[str, str] = field(default_factory=dict)
+    not_protected: Mapping[str, int] = field(default_factory=dict)
+    """Sensitive columns of which promises protect no value (0), or so many alone."""
 
     @property
     def holds(self) -> bool | None:
@@ -359,6 +362,7 @@ class Audit(Printable):
             "objections": [json_ready(o) for o in self.objections],
             "failed": list(self.failed),
             "not_tried": dict(self.not_tried),
+            "not_protected": dict(self.not_protected),
             "beside": None if self.beside is None else self.beside.as_dict(),
         }
 
@@ -366,6 +370,7 @@ class Audit(Printable):
         """The headline, then one line per promise and per attack, worst first."""
         head = self.headline
         lines = [*head.lines, (), *verdict_lines(self.verdicts), (), *attack_card(self.findings).lines]
+        lines = [*not_protected_lines(self.not_protected), (), *lines]
         notes = [str(o) for o in self.objections if o.holds is not False]
         notes += [f"an attack failed and found nothing: {what}" for what in self.failed]
         notes += _not_tried(self.not_tried)
@@ -426,6 +431,7 @@ def audit(
         published.columns,
         failed,
         not_tried=attacks_without_target(adversaries, findings, failed),
+        not_protected={n: c for n, c in policy.protected_counts.items() if n in published.columns},
     )
 
 
