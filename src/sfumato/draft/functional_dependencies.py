@@ -275,7 +275,7 @@ class _Pairs:
         rows = len(numbers[columns[0]])
         self._rows = np.unique(np.linspace(0, rows - 1, min(rows, SAMPLED_ROWS)).astype(np.int64))
         few = {name: np.unique(numbers[name][self._rows], return_inverse=True)[1] for name in columns}
-        self._few = {name: cells for name, cells in few.items() if 1 <= cells.max() < len(cells) // 4}
+        self._few = {name: cells for name, cells in few.items() if 0 < cells.max(initial=0) < len(cells) // 4}
         self._pairs = {
             pair: self._joined(*(self._few[n] for n in pair)) for pair in combinations(self._few, 2)
         }
