@@ -169,11 +169,11 @@ def test_an_undecided_verdict_measured_nothing():
 
 def test_an_audit_prints_its_card_and_has_a_short_repr():
     found = audit(frame(TABLE), policy(MADE))
-    title, promised, attacked, fails, first, *_ = str(found).splitlines()
-    assert title == "what is promised holds; no attack beyond it succeeds"
-    assert promised == "  promised          7 promises: 7 hold"
-    assert attacked == "  attacked          5 attacks: none succeeds"
-    assert fails == "  fails this audit  nothing"
+    title, result, promised, attacked, first, *_ = str(found).splitlines()
+    assert title == "All promises hold. No attack succeeds."
+    assert result == "  Result: passed."
+    assert promised == "  promised  7 promises: 7 hold"
+    assert attacked == "  attacked  5 attacks: none succeeds"
     assert first.startswith("  k-anonymity, k = 2")
     assert repr(found) == "Audit(5 rows, holds=True, 0 of 5 attacks succeeded)"
 

@@ -128,7 +128,7 @@ def test_nothing_published_is_nothing_judged():
     found = audit(OLD / "no_rows.csv", RULE)
     assert (found.rows, found.holds) == (0, None)
     assert {v.reason for v in found.verdicts} == {"there are no rows to judge"}
-    assert str(found).startswith("what is promised is not decided\n")
+    assert str(found).startswith("Not every promise is decided. ")
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,9 @@ def test_the_headline_never_comforts_above_a_breach():
         : len(found.breaches)
     ]
     lines = str(found).splitlines()
-    assert lines[0] == "what is promised holds; beyond it, 1 attack succeeds"
-    assert lines[3] == "  fails this audit  nothing; attacks beyond what is promised do not"
+    assert lines[0] == "All promises hold. 1 attack that no promise covers succeeds."
+    assert lines[1] == "  Result: failed. Certain for 4 people, and confirmed by nobody: disease."
     document = found.as_dict()
     assert document["promised"] == {"hold": 1, "broken": 0, "undecided": 0}
     assert document["attacked"]["succeeded"] == 1
-    assert document["fails"] is None
+    assert (document["fails"], document["certain"]) == ("certain", {"disease": 4})

@@ -127,8 +127,10 @@ def test_what_the_policy_says_nothing_of_cannot_be_struck(sfumato, name, words):
 
 @pytest.mark.usefixtures("pair")
 def test_an_audit_says_who_had_nothing_to_strike_and_why(sfumato):
-    said = sfumato("audit", "two.csv", "-p", "plain.yaml")
-    last = said.out[said.out.index("not tried: ") :].replace("\n", " ")
+    said = sfumato("audit", "two.csv", "-p", "plain.yaml", "--not-tried")
+    assert "attacks not tried, as they do not apply here" in said.out
+    last = said.err[said.err.index("not tried: ") :].replace("\n", " ")
+    assert "not tried: " not in sfumato("audit", "two.csv", "-p", "plain.yaml").out
     for word in ("correspondence", "differencing", "two or more releases", "freeform: it needs the promise"):
         assert word in " ".join(last.split())
     together = "not tried: composition, correspondence, differencing: they need two or more releases"

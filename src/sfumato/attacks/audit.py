@@ -25,9 +25,11 @@ from sfumato.models.attack_contract import (
     Attack,
     PublishedTable,
     attacks_without_target,
+    format_people,
     make,
     make_all,
     strike_all,
+    worst_first,
 )
 from sfumato.policy.columns import forms_of
 from sfumato.policy.policy import Policy
@@ -44,6 +46,7 @@ from sfumato.system.presentation.cards import (
     verdict_document,
     verdict_lines,
 )
+from sfumato.system.presentation.sentences import Sentences
 from sfumato.system.progress import Progress, silent
 from sfumato.system.verdict import Finding, Verdict
 from sfumato.table.arrow_rows import HandingReader, arrow_rows, file_of, form_of
@@ -58,16 +61,19 @@ from sfumato.verify.file import JudgedRows, judge_file
 from sfumato.verify.file_bytes import Surplus, csv_surplus, parquet_surplus
 from sfumato.verify.tables import FileForm
 
-# The headline of an audit: what was promised, what was attacked beyond it, and what fails the call.
+# The headline of an audit: what was promised, what attacks came to, and whether the audit is passed.
+
+SAYS = Sentences("claims")
 
 
 @dataclass(frozen=True)
 class Headline:
     """Counts of verdicts and of attacks.
 
-    `holds` is the audit's own answer: a broken promise fails it, and what is not decided fails it where a
-    caller is strict. An attack that succeeds although every promise holds goes beyond what was promised: it
-    fails who asks for that attack, not who asks whether the promises are kept.
+    `holds` is the audit's own answer: a broken promise fails it, what is not decided fails it where a caller
+    is strict, and so does a sensitive value that is `certain` for somebody and that nobody confirmed: column
+    -> people. Any other attack that succeeds although every promise holds fails who asks for that attack, not
+    who asks whether the promises are kept.
     """
 
     holds: bool | None
@@ -78,33 +84,45 @@ class Headline:
     succeeded: int
     partly_tried: int = 0
     """Attacks that were withstood as far as they were tried, and were not tried in full."""
+    certain: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, holds: bool | None, verdicts: Sequence[Verdict], findings: Sequence[Finding]) -> Headline:
+    def of(
+        cls,
+        holds: bool | None,
+        verdicts: Sequence[Verdict],
+        findings: Sequence[Finding],
+        certain: Mapping[str, int] | None = None,
+    ) -> Headline:
         answers = [verdict.holds for verdict in verdicts]
         won = sum(finding.breach for finding in findings)
         partly = sum(bool(finding.not_tried) and not finding.breach for finding in findings)
-        return cls(
-            holds, answers.count(True), answers.count(False), answers.count(None), len(findings), won, partly
-        )
+        counts = answers.count(True), answers.count(False), answers.count(None), len(findings), won, partly
+        return cls(holds, *counts, certain or {})
 
     @property
     def title(self) -> str:
         """The answer in one line; it never says that all is well above an attack that succeeded."""
-        promised = {
-            True: "what is promised holds",
-            False: "what is promised is BROKEN",
-            None: "what is promised is not decided",
-        }[self.holds]
+        return f"{self._promises} {self._attacks}"
+
+    @property
+    def _promises(self) -> str:
+        if self.holds is False:
+            return SAYS.ONE_BROKEN if self.broken == 1 else SAYS.BROKEN.format(count=self.broken)
+        return SAYS.ALL_HOLD if self.holds else SAYS.UNDECIDED
+
+    @property
+    def _attacks(self) -> str:
+        if not self.attacks:
+            return SAYS.NONE_TRIED
         if not self.succeeded:
-            tried = ", as far as attacks were tried" if self.partly_tried else ""
-            return promised + (f"; no attack beyond it succeeds{tried}" if self.holds else "")
-        joint = "; beyond it, " if self.holds else "; "
-        return f"{promised}{joint}{pluralize(self.succeeded, 'attack succeeds', 'attacks succeed')}"
+            return SAYS.WITHSTOOD_IN_PART if self.partly_tried else SAYS.NONE_SUCCEEDS
+        one, several = (SAYS.ONE_BEYOND, SAYS.BEYOND) if self.holds else (SAYS.ONE_SUCCEEDS, SAYS.SUCCEED)
+        return one if self.succeeded == 1 else several.format(count=self.succeeded)
 
     @property
     def lines(self) -> list[tuple[str, ...]]:
-        """What was promised, what was attacked, and what fails the call."""
+        """The result, what was promised, and what was attacked."""
         holding = "holds" if self.hold == 1 else "hold"
         parts = ((self.hold, holding), (self.undecided, "not decidable"), (self.broken, "BROKEN"))
         promised = ", ".join(f"{count} {words}" for count, words in parts if count)
@@ -115,22 +133,28 @@ class Headline:
         if self.partly_tried:
             won += f"; {self.partly_tried} not tried in full"
         return [
+            (self.result,),
+            (),
             ("promised", f"{pluralize(promises, 'promise')}: {promised or 'none'}"),
             ("attacked", f"{pluralize(self.attacks, 'attack')}: {won}"),
-            ("fails this audit", self._failing),
         ]
 
     @property
     def fails(self) -> str | None:
-        """What fails the audit: `promises`, `undecided` (where the caller is strict), or nothing."""
+        """What fails the audit: `promises`, `certain` values, what is `undecided` (if strict), or nothing."""
+        if self.holds is not False and self.certain:
+            return "certain"
         return {True: None, False: "promises", None: "undecided"}[self.holds]
 
     @property
-    def _failing(self) -> str:
-        if self.holds is False:
-            return "a broken promise"
-        spared = "; attacks beyond what is promised do not" if self.succeeded else ""
-        return ("nothing" if self.holds else "only with --strict: not all is decided") + spared
+    def result(self) -> str:
+        """Whether the audit is passed, in a sentence."""
+        if self.fails == "certain":
+            people = format_people(max(self.certain.values()))
+            return SAYS.FAILED_CERTAIN.format(people=people, columns=", ".join(self.certain))
+        if self.fails == "promises":
+            return SAYS.FAILED
+        return SAYS.OPEN if self.fails else SAYS.PASSED_BEYOND if self.succeeded else SAYS.PASSED
 
     def as_dict(self) -> dict[str, object]:
         """The same as JSON."""
@@ -142,6 +166,7 @@ class Headline:
                 "partly_tried": self.partly_tried,
             },
             "fails": self.fails,
+            "certain": dict(self.certain),
         }
 
 
@@ -150,7 +175,7 @@ class Headline:
 
 def attack_card(findings: Sequence[Finding]) -> Card:
     """One line per finding, worst first."""
-    order = sorted(findings, key=lambda f: (not f.breach, -f.confidence))
+    order = worst_first(findings)
     won = sum(f.breach for f in order)
     partly = "" if won or not any(f.not_tried for f in order) else ", as far as they were tried"
     title = f"{pluralize(won, 'attack')} of {len(order)} succeeded{partly}"
@@ -313,8 +338,8 @@ class Audit(Printable):
     `holds` is `False` if a promise is broken or something is published that must not be, `None` if something
     cannot be decided from the table, as where it has no rows, else `True`. Findings say what each adversary
     achieves; an adversary may succeed although every promise holds, where no promise speaks of it. `failed`
-    says which attacks broke down and found nothing, `not_tried` which had nothing to strike, and why.
-    `beside` says which releases the table was held against, if any.
+    says which attacks broke down and found nothing, `not_tried` which do not apply, and why. `beside` says
+    which releases the table was held against, if any, `confirmed` which columns a person's word covers.
 
     >>> import polars as pl, sfumato as sf
     >>> people = pl.DataFrame({"age": ["21", "24", "37", "39"], "disease": ["flu", "cold", "flu", "asthma"]})
@@ -334,6 +359,7 @@ class Audit(Printable):
     not_tried: Mapping[str, str] = field(default_factory=dict)
     not_protected: Mapping[str, int] = field(default_factory=dict)
     """Sensitive columns of which promises protect no value (0), or so many alone."""
+    confirmed: frozenset[str] = frozenset()
 
     @property
     def holds(self) -> bool | None:
@@ -342,8 +368,20 @@ class Audit(Printable):
 
     @property
     def headline(self) -> Headline:
-        """What was promised, what was attacked beyond it, and which of the two fails the call."""
-        return Headline.of(self.holds, self.verdicts, self.findings)
+        """What was promised, what attacks came to, and whether the audit is passed."""
+        return Headline.of(self.holds, self.verdicts, self.findings, self.certain)
+
+    @property
+    def certain(self) -> dict[str, int]:
+        """The sensitive columns of which a value is certain for somebody: for how many people.
+
+        Without those that somebody confirmed may be told.
+        """
+        columns: dict[str, int] = {}
+        for finding in self.findings:
+            if finding.certain and finding.columns[-1] not in self.confirmed:
+                columns[finding.columns[-1]] = max(finding.certain, columns.get(finding.columns[-1], 0))
+        return columns
 
     @property
     def breaches(self) -> tuple[Finding, ...]:
@@ -373,8 +411,13 @@ class Audit(Printable):
         lines = [*not_protected_lines(self.not_protected), (), *lines]
         notes = [str(o) for o in self.objections if o.holds is not False]
         notes += [f"an attack failed and found nothing: {what}" for what in self.failed]
-        notes += _not_tried(self.not_tried)
+        if self.not_tried:
+            notes.append(SAYS.NOT_TRIED.format(attacks=pluralize(len(self.not_tried), "attack")))
         return Card(head.title, lines, [*notes, *([str(self.beside)] if self.beside else [])])
+
+    def reasons(self) -> list[str]:
+        """Why attacks were not tried: a line for every reason."""
+        return _not_tried(self.not_tried)
 
     def __repr__(self) -> str:
         won = len(self.breaches)

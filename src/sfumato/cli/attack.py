@@ -49,6 +49,8 @@ Later = Annotated[
     list[str] | None, argument("[LATER]...", "Later files of the same chain, to be judged with the first.")
 ]
 
+NotTried = Annotated[bool, option("--not-tried", "Also list the attacks that were not tried, and why.")]
+
 MOST_PRINTED = 10
 """So many classes are printed in which rows are ruled out."""
 TRILLION = 10**12
@@ -360,6 +362,7 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
     engine: Engine = None,
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
+    not_tried: NotTried = False,
     show_values: ShowValues = False,
     form: SourceForm = NO_FORM,
 ) -> None:
@@ -368,7 +371,7 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
     DATA may be the address of a release in a store, such as s3://bucket/2026-11.
     With several files, oldest first, they are judged as a chain of groups: rows once published stay, and what
     is new keeps every promise by itself.
-    Exits 1 if a promise is broken, 70 if an attack broke down.
+    Exits 1 if a promise is broken or a sensitive value is certain for somebody, 70 if an attack broke down.
 
     Example:  sfumato audit safe.csv --policy policy.yaml --against sqlite:///ledger.db
     """
@@ -390,9 +393,11 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
             progress=progress,
         )
     print_or_json(result, as_json=as_json)
+    if not_tried:
+        print_note("\n".join(result.reasons()))
     if show_values:
         from sfumato.reports.report import values_of
 
         print_note("\n".join(values_of(result.findings)))
-    broken = result.holds is False or (strict and result.holds is None)
+    broken = result.headline.fails in ("promises", "certain", *(["undecided"] if strict else []))
     raise typer.Exit(1 if broken else FAILED if result.failed else 0)

@@ -255,7 +255,7 @@ def strike_all(
     *,
     progress: Progress = silent,
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """The findings of several attacks, breaches first, then by how sure the adversary is; and what failed.
+    """The findings of several attacks, the most harmful first; and what failed.
 
     An attack that fails keeps no other from being tried. What it says may quote cells, so only the kind of
     its error and the place in its code are told.
@@ -293,8 +293,9 @@ def attacks_without_target(
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Breaches, then what the adversary is surest of."""
-    return tuple(sorted(findings, key=lambda f: (not f.breach, -f.confidence, f.attack, f.columns)))
+    """The most harmful first, see `Finding.harm`."""
+    named = sorted(findings, key=lambda finding: (finding.attack, finding.columns))
+    return tuple(sorted(named, key=lambda finding: finding.harm, reverse=True))
 
 
 def _told(wrong: Exception) -> str:

@@ -71,6 +71,7 @@ class Finding:
     `confidence` is the adversary's best chance; `breach` says that it is more than the policy allows.
     `details` holds counts and column names for reports; `values` what only `--show-values` prints.
     `not_tried` says which part of what such an adversary may know or do was left out, and how to try it.
+    `certain` people's value of the last of the columns, a sensitive one, is learned beyond doubt.
     """
 
     attack: str
@@ -83,6 +84,12 @@ class Finding:
     details: Mapping[str, int | Fraction | str] = field(default_factory=dict)
     values: Mapping[str, str | None] = field(default_factory=dict, repr=False)
     not_tried: str = ""
+    certain: int = 0
+
+    @property
+    def harm(self) -> tuple[bool, int, Fraction, Fraction]:
+        """How bad it is: a breach, for how many people certain, how many a guess hits, how sure it is."""
+        return self.breach, self.certain, self.people * self.confidence, self.confidence
 
     @property
     def word(self) -> str:

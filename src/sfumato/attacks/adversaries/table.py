@@ -52,14 +52,14 @@ class ExactEnds:
         ends = int(exact.sum())
         classes = np.minimum(exact[codes[name]], published.classes.people)
         people = int(classes.sum())
-        sentence = "no range ends at a value"
+        sentence = f"no published {name} range starts or ends at a real value"
         if ends:
-            hold = pluralize(int((classes > 0).sum()), "class tells", "classes tell")
-            sentence = f"{hold} the exact value of at least {format_people(people)}"
+            hold = pluralize(int((classes > 0).sum()), "group tells", "groups tell")
+            sentence = f"{name}: {hold} the exact value of at least {format_people(people)}"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=f"{name}: {sentence}",
+            sentence=sentence,
             confidence=Fraction(int(ends > 0)),
             people=people,
             breach=ends > 0,

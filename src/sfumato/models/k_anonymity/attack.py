@@ -104,7 +104,8 @@ def _best_guess(
     if anything is not None and len(sizes):
         other = {"highest risk if * matches anything": Fraction(1, int(np.maximum(anything, sizes).min()))}
         (again,) = other.values()
-        told = f" with * taken for a value, 1 in {again.denominator:,} if * matches anything"
+        if again != highest:
+            told = f" with * taken for a value, 1 in {again.denominator:,} if * matches anything"
     bound = " at most" if who == "journalist" and details.get("population") != "given" else ""
     return Finding(
         attack=Linkage.name,
@@ -147,7 +148,8 @@ def _matches(
     told = ""
     if anything is not None:
         again = _mean_risk(published.classes.people, np.maximum(anything, sizes))
-        told = f" with * taken for a value, {float(again):.3%} if * matches anything"
+        if again != rate:
+            told = f" with * taken for a value, {float(again):.3%} if * matches anything"
         details = {**details, "success rate if * matches anything": again}
     return Finding(
         attack=Linkage.name,

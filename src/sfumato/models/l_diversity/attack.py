@@ -97,6 +97,7 @@ class Homogeneity:
             people=people,
             breach=bool(broken.any()),
             columns=(*published.keys, column),
+            certain=exposed,
             details={
                 "best guess": confidence,
                 "fewest values": int(values.min()) if len(values) else 0,
@@ -140,8 +141,6 @@ def without_value(classes: Classes, column: str) -> Integers:
 def _sentence(published: PublishedTable, column: str, confidence: Fraction, exposed: int, people: int) -> str:
     if not published.rows:
         return f"nothing is published, so {column} stays unknown"
-    often = "every time in some groups" if confidence == 1 else f"{confidence} of the time at best"
-    return (
-        f"{column} guessed right {often}; certain for {format_people(exposed)}, "
-        f"easier than allowed for {format_people(people)}"
-    )
+    certain = f"certain for {format_people(exposed)}" if exposed else "nobody is certain"
+    over = f"above the limit for {format_people(people)}" if people else "no limit is exceeded"
+    return f"{column}: in the worst group a guess is right with probability {confidence}; {certain}, {over}"

@@ -27,9 +27,11 @@ class Skewness:
     """Before: the value's share in the whole table. After finding the class: its share there.
 
     The gain is the quotient of the two beliefs; the distance of a class is half the sum of the absolute
-    differences over all values. A class further from the table than the promises allow is a breach; without
-    a promise about that distance, one further than a stated default. Of values that a promise names, what
-    their shares of a class, among those who have a value, exceed those of the table by is compared instead.
+    differences over all values. A class further from the table than the promises allow is a breach. Without
+    a promise about that distance, a class is one where a value gains more than a stated default: among five
+    people with five rare values each of them becomes many times likelier, and none is likely. Of values that
+    a promise names, what their shares of a class, among those who have a value, exceed those of the table by
+    is compared instead.
 
     Source: Li, Li, Venkatasubramanian, t-closeness, 2007 (skewness attack).
     Silent on: values that differ in name and mean nearly the same.
@@ -48,17 +50,24 @@ class Skewness:
     def _seek(self, published: PublishedTable, column: str, limits: AttackLimits) -> Finding:
         h = published.classes.histograms[column]
         limit, source = limits.limit(SHIFT, column)
-        readings = [shifts(h)]
+        named, sought = limits.of_values(SHIFT, column), limits.sought(column)
+        from_table = source == PROMISED
+        measure = shifts if from_table else rises
+        readings = [measure(h)]
         if h.overall[h.taxonomy.meanings < 0].any():  # of somebody who is known to have a value
-            readings.append(shifts(h.without_missing()))
+            readings.append(measure(h.without_missing()))
         distance = max(largest(above, below)[1] for above, below in readings)
         far = np.any([exceeding(above, below, limit) for above, below in readings], axis=0)
-        if (named := limits.of_values(SHIFT, column)) and source != PROMISED:
-            far, distance, source = np.zeros(len(far), dtype=bool), Fraction(0), PROMISED
-            limit = min(bound.value for bound in named)
-        for bound in named:
-            holding, above, below = _excesses(published.classes, column, bound.values)
-            far[holding[exceeding(above, below, bound.value)]] = True
+        bounds = [(bound.values, bound.value) for bound in named]
+        if (named or sought is not None) and not from_table:
+            far, distance = np.zeros(len(far), dtype=bool), Fraction(0)
+            if named:
+                limit, source = min(bound.value for bound in named), PROMISED
+            elif sought is not None:
+                bounds = [(sought, limit)]
+        for values_of_bound, most in bounds:
+            holding, above, below = _excesses(published.classes, column, values_of_bound)
+            far[holding[exceeding(above, below, most)]] = True
             distance = max(distance, largest(above, below)[1])
         people = published.people_in(far)
         entry, gain = largest(*gains(h))
@@ -69,9 +78,13 @@ class Skewness:
             values = {**published.labels_of(owner), column: h.taxonomy.leaf_labels[int(h.values[entry])]}
         sentence = f"nothing is published, so no belief about {column} changes"
         if published.rows:
+            where = f"farther than {limit} from the table"
+            if not from_table:
+                where = f"where the chance of a value is more than {limit} above its share of the table"
+            who = f"{format_people(people)} {'is in a group' if people < 2 else 'are in groups'}"
             sentence = (
-                f"belief in a value of {column} grows up to {float(gain):.3g} times; classes are up to "
-                f"{float(distance):.3g} from the table, {format_people(people)} above {limit} ({source})"
+                f"knowing the group makes a value of {column} up to {float(gain):.3g} times likelier;"
+                f" {who} {where} ({source})"
             )
         return Finding(
             attack=self.name,
@@ -102,6 +115,15 @@ def shifts(h: Histogram) -> tuple[Integers, Integers]:
     surplus = h.counts * everyone - h.overall[h.values] * totals[h.owner]
     above = np.zeros_like(totals)
     np.add.at(above, h.owner, np.maximum(surplus, 0))
+    return above, np.maximum(totals * everyone, 1)
+
+
+def rises(h: Histogram) -> tuple[Integers, Integers]:
+    """How much some value of every class exceeds its share of the table at most, as two integers."""
+    totals, everyone = h.totals, int(h.overall.sum())
+    surplus = h.counts * everyone - h.overall[h.values] * totals[h.owner]
+    above = np.zeros_like(totals)
+    np.maximum.at(above, h.owner, surplus)
     return above, np.maximum(totals * everyone, 1)
 
 
