@@ -116,8 +116,10 @@ class Headline:
         if not self.attacks:
             return SAYS.NONE_TRIED
         if not self.succeeded:
-            return SAYS.WITHSTOOD_IN_PART if self.partly_tried else SAYS.NONE_SUCCEEDS
-        one, several = (SAYS.ONE_BEYOND, SAYS.BEYOND) if self.holds else (SAYS.ONE_SUCCEEDS, SAYS.SUCCEED)
+            return SAYS.WITHSTOOD_AS_TRIED if self.partly_tried else SAYS.NONE_SUCCEEDS
+        one, several = (
+            (SAYS.ONE_BEYOND, SAYS.SEVERAL_BEYOND) if self.holds else (SAYS.ONE_SUCCEEDS, SAYS.SUCCEED)
+        )
         return one if self.succeeded == 1 else several.format(count=self.succeeded)
 
     @property

@@ -10,8 +10,7 @@ from sfumato.models.attack_contract import make_all
 from sfumato.policy.policy import ROLES, Policy
 from sfumato.policy.published_forms import example_of
 from sfumato.reports import report as parts
-from sfumato.reports.report import InternalEvidence
-from sfumato.reports.report import ReportWords as W
+from sfumato.reports.report import InternalEvidence, W
 from sfumato.reports.usefulness import Usefulness
 from sfumato.system.presentation.article import (
     Article,
@@ -57,14 +56,20 @@ def internal_article(
 ) -> Article:
     """Returns the internal report as data."""
     holds = _holds(evidence)
-    assessed = parts.criterion_sections(evidence.promises, evidence.after) if by_criteria else []
+    assessed = (
+        parts.criterion_sections(evidence.promises, evidence.after, _keys(evidence)) if by_criteria else []
+    )
     beyond = evidence.after is not None and bool(evidence.after.breaches)
     return Article(
         W.NAME,
         Phrase(W.TITLE, {"subject": evidence.subject}),
         "open" if holds and beyond else parts.MOOD[holds],
         parts.headline(holds, evidence.after),
-        (*parts.summary(evidence.promises, evidence.after), *_before(evidence.before), *evidence.remarks),
+        (
+            *parts.summary(evidence.promises, evidence.after, _keys(evidence)),
+            *_before(evidence.before, _keys(evidence)),
+            *evidence.remarks,
+        ),
         (
             _context(evidence),
             _data(evidence),
@@ -78,10 +83,17 @@ def internal_article(
     )
 
 
-def _before(audit: Audit | None) -> tuple[Phrase, ...]:
+def _keys(evidence: InternalEvidence) -> tuple[str, ...]:
+    """Returns the key columns, which attacks are not named by."""
+    columns = {} if evidence.policy is None else evidence.policy.columns
+    return tuple(name for name, rule in columns.items() if rule.role.is_key)
+
+
+def _before(audit: Audit | None, keys: Sequence[str]) -> tuple[Phrase, ...]:
     if audit is None:
         return ()
-    counts = {"attacks": str(len(audit.findings)), "won": str(len(audit.breaches))}
+    struck = parts.by_name(audit, keys).values()
+    counts = {"attacks": str(len(struck)), "won": str(sum(finding.breach for finding in struck))}
     return (Phrase(W.BEFORE_SUMMARY, counts),)
 
 
@@ -111,9 +123,7 @@ def _data(evidence: InternalEvidence) -> Section:
         (Phrase(word), evidence.figures[name]) for name, word in FIGURES.items() if name in evidence.figures
     ]
     if policy is not None:
-        pairs.append(
-            (Phrase(W.ROWS_ARE), Phrase(W.IN_WORDS_ROW if policy.person is None else W.IN_WORDS_ROWS))
-        )
+        pairs.append((Phrase(W.ROWS_ARE), parts.row_is(policy)))
     blocks: list[Block] = [parts.facts(pairs)]
     if policy is not None:
         blocks += [Heading(Phrase(W.COLUMNS_HEAD)), _columns(policy, dict(evidence.columns))]
@@ -139,9 +149,8 @@ def _columns(policy: Policy, became: dict[str, str]) -> Listing:
 def _identifiability(evidence: InternalEvidence) -> Section:
     blocks: list[Block] = [Heading(Phrase(W.OUTCOME)), parts.verdicts(evidence.promises)]
     if evidence.after is not None or evidence.before is not None:
-        secrets = () if evidence.policy is None else _unchanged(evidence.policy)
         blocks.append(Heading(Phrase(W.STRUCK if evidence.before is None else W.BEFORE_AND_AFTER)))
-        blocks.append(before_and_after(evidence.before, evidence.after, named=secrets))
+        blocks.append(before_and_after(evidence.before, evidence.after, _keys(evidence)))
     if evidence.before is None:
         blocks.append(Paragraph(Phrase(W.NO_ORIGINAL), small=True))
     if evidence.after is not None:
@@ -149,41 +158,19 @@ def _identifiability(evidence: InternalEvidence) -> Section:
     return Section(Phrase(W.IDENTIFIABILITY), blocks, Phrase(W.IDENTIFIABILITY_LEAD))
 
 
-def _unchanged(policy: Policy) -> tuple[str, ...]:
-    """Returns the columns that are published as they are: attacks on several are told apart by them."""
-    return tuple(name for name in policy.published if not policy.columns[name].role.is_key)
-
-
-def before_and_after(before: Audit | None, after: Audit | None, *, named: Sequence[str] = ()) -> Listing:
-    """Returns every attack with what it gets from the original, and from the published table.
-
-    Of the columns that an attack is about, those in `named` are told.
-    """
-    findings: dict[str, tuple[list[Finding], list[Finding]]] = {}
-    for side, audit in enumerate((before, after)):
-        for finding in audit.findings if audit else ():
-            about = [name for name in finding.columns if name in named]
-            key = ", ".join([parts.attack_name(finding), *about])
-            findings.setdefault(key, ([], []))[side].append(finding)
+def before_and_after(before: Audit | None, after: Audit | None, keys: Sequence[str] = ()) -> Listing:
+    """Returns every attack with what it gets from the original, and from the published table."""
+    first, second = parts.by_name(before, keys), parts.by_name(after, keys)
     lines = []
-    for name, (first, second) in sorted(findings.items(), key=lambda pair: (_severity(pair[1][1]), pair[0])):
-        worst_before, worst_after = _worst(first), _worst(second)
+    for name in (*second, *(name for name in first if name not in second)):
+        worst_before, worst_after = first.get(name), second.get(name)
         result = Cell("–") if worst_after is None else parts.result_cell(worst_after)
         lines.append((Cell(name), Cell(_told(worst_before)), Cell(_told(worst_after)), result))
     return Listing(parts.heads(W.WHO, W.BEFORE, W.AFTER, W.RESULT), lines)
 
 
-def _severity(findings: Sequence[Finding]) -> tuple[bool, float]:
-    return not any(f.breach for f in findings), -max((float(f.confidence) for f in findings), default=0.0)
-
-
 def _told(finding: Finding | None) -> str:
     return "–" if finding is None else finding.told
-
-
-def _worst(findings: Sequence[Finding]) -> Finding | None:
-    """Returns the finding that an adversary gets most by."""
-    return max(findings, key=lambda f: (f.breach, f.confidence), default=None)
 
 
 def _losses(evidence: InternalEvidence) -> list[Section]:

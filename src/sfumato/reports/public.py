@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from sfumato.models.attack_contract import Attack, make_all
 from sfumato.policy.published_forms import READINGS, PublishedForms
 from sfumato.reports import report as parts
-from sfumato.reports.report import ColumnUse, PublishedEvidence, ReportWords, chance
-from sfumato.reports.report import ReportWords as W
+from sfumato.reports.report import ColumnUse, PublishedEvidence, W, chance
 from sfumato.system.errors import BadData, BrokenPromise
 from sfumato.system.presentation.article import (
     Article,
@@ -43,7 +42,7 @@ def public_allow_list(evidence: PublishedEvidence, *, written_at: str, fingerpri
     texts |= {*_of_promises(evidence), *_of_attacks(evidence), *_of_the_table(evidence)}
     texts |= {*_of_the_certificate(evidence)}
     shares = dict(_shares(evidence))
-    return AllowList({*fragments(list(ReportWords)), ", "}, texts | {*shares}, {*shares.values()})
+    return AllowList({*fragments(list(W)), ", "}, texts | {*shares}, {*shares.values()})
 
 
 def _of_promises(evidence: PublishedEvidence) -> Iterator[str]:
@@ -62,14 +61,17 @@ def _of_promises(evidence: PublishedEvidence) -> Iterator[str]:
 
 def _of_attacks(evidence: PublishedEvidence) -> Iterator[str]:
     findings = evidence.audit.findings
-    yield from (str(count) for count in (len(findings), len(evidence.audit.breaches)))
+    yield from (str(count) for count in range(len(findings) + 1))
+    for name, why in evidence.audit.not_tried.items():
+        yield from (name, why)
     struck = {finding.attack for finding in findings}
     for attack in make_all()[0]:
         if attack.name in struck:
             yield from (attack.name, attack.knows, attack.seeks)
     for finding in findings:
         who, colon, _ = finding.adversary.partition(":")
-        yield f"{finding.attack}, {who}" if colon else finding.attack
+        name = f"{finding.attack}, {who}" if colon else finding.attack
+        yield from (name, *(f"{name}, {column}" for column in finding.columns))
         yield chance(finding)
 
 
@@ -95,6 +97,8 @@ def _shares(evidence: PublishedEvidence) -> Iterator[tuple[str, int]]:
         if column.texts is not None and evidence.shown.rows:
             telling = sum(rows for text, rows in column.texts if set(text) != {"*"}) + column.empty
             share = telling / evidence.shown.rows
+            if len(column.texts) == 1 and not column.empty:
+                yield "0.0%", 0
             yield f"{share:.1%}", round(100 * share)
 
 
@@ -148,7 +152,7 @@ def public_article(
     """Returns the public report as data."""
     attacks = attacks_of(evidence)
     assessed = (
-        parts.criterion_sections(evidence.promises, evidence.audit)
+        parts.criterion_sections(evidence.promises, evidence.audit, _keys(evidence))
         if by_criteria
         else [_identifiability(evidence)]
     )
@@ -157,7 +161,7 @@ def public_article(
         Phrase(W.TITLE, {"subject": evidence.file}),
         "open" if evidence.audit.breaches else "good",
         parts.headline(True, evidence.audit),
-        parts.summary(evidence.promises, evidence.audit),
+        parts.summary(evidence.promises, evidence.audit, _keys(evidence)),
         (
             _context(evidence, attacks),
             _data(evidence),
@@ -176,6 +180,10 @@ def attacks_of(evidence: PublishedEvidence) -> list[Attack]:
     return [by_name[name] for name in names if name in by_name]
 
 
+def _keys(evidence: PublishedEvidence) -> tuple[str, ...]:
+    return tuple(name for name, rule in evidence.policy.columns.items() if rule.role.is_key)
+
+
 def _context(evidence: PublishedEvidence, attacks: list[Attack]) -> Section:
     blocks: list[Block] = [Heading(Phrase(W.PROMISED)), parts.promised(evidence.promises)]
     if attacks:
@@ -185,13 +193,12 @@ def _context(evidence: PublishedEvidence, attacks: list[Attack]) -> Section:
 
 
 def _data(evidence: PublishedEvidence) -> Section:
-    person = W.IN_WORDS_ROW if evidence.policy.person is None else W.IN_WORDS_ROWS
     facts = parts.facts(
         [
             (Phrase(W.FILE), evidence.file),
             (Phrase(W.ROWS), f"{evidence.shown.rows:,}"),
             (Phrase(W.COLUMNS), str(len(evidence.shown.columns))),
-            (Phrase(W.ROWS_ARE), Phrase(person)),
+            (Phrase(W.ROWS_ARE), parts.row_is(evidence.policy)),
         ]
     )
     blocks: list[Block] = [facts, Heading(Phrase(W.COLUMNS_HEAD)), columns_listing(evidence.columns)]
@@ -237,7 +244,7 @@ def _identifiability(evidence: PublishedEvidence) -> Section:
     chart = parts.kept_chart(evidence.columns)
     blocks: list[Block] = [Heading(Phrase(W.OUTCOME)), parts.verdicts(evidence.promises)]
     if evidence.audit.findings:
-        blocks += [Heading(Phrase(W.STRUCK)), parts.struck(evidence.audit)]
+        blocks += [Heading(Phrase(W.STRUCK)), parts.struck(evidence.audit, _keys(evidence))]
     if chart is not None:
         blocks += [chart, Paragraph(Phrase(W.KEPT_NOTE), small=True)]
     return Section(Phrase(W.IDENTIFIABILITY), blocks, Phrase(W.IDENTIFIABILITY_LEAD))

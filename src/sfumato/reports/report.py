@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from fractions import Fraction
 from html import escape
 from itertools import zip_longest
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from sfumato.attacks.audit import Audit
-from sfumato.models.attack_contract import Attack, Criterion, criterion_of
+from sfumato.models.attack_contract import Attack, Criterion, criterion_of, worst_first
+from sfumato.models.contract import Promise
 from sfumato.policy.policy import Policy
 from sfumato.policy.published_forms import PublishedForm, PublishedForms, ValueForm
 from sfumato.reports.usefulness import Usefulness
@@ -38,7 +38,8 @@ from sfumato.system.presentation.article import (
 from sfumato.system.presentation.cards import Lines, aligned, format_number
 from sfumato.system.presentation.charts import Chart
 from sfumato.system.presentation.pages import check_pdf, pdf_of
-from sfumato.system.verdict import Finding, Verdict
+from sfumato.system.presentation.sentences import Sentences
+from sfumato.system.verdict import CANDIDATES, RECOGNITION, Bound, Finding, Verdict
 from sfumato.verify.file import FileTexts
 
 Audience = Literal["internal", "public"]
@@ -118,7 +119,7 @@ class PromiseLine:
     holds: bool | None
     measured: str = ""
     asked: str = ""
-    threats: tuple[str, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -235,10 +236,29 @@ def promise_lines(
                 holds,
                 measured,
                 format_number(verdict.limit) if promise is not None else "",
-                () if promise is None else promise.threats,
+                () if promise is None else criteria_of(promise),
             )
         )
     return tuple(sorted(lines, key=lambda line: {False: 0, None: 1, True: 2}[line.holds]))
+
+
+def criteria_of(promise: Promise) -> tuple[Criterion, ...]:
+    """Returns what a promise bounds: recognizing a person, putting their records together, or concluding.
+
+    That is what its limits measure; one without such a number is taken to bound what its first attack does.
+    """
+    bounds = {
+        CRITERION_OF_MEASURE.get(limit.measure, Criterion.INFERENCE)
+        if isinstance(limit, Bound)
+        else Criterion.INFERENCE
+        for limit in promise.limits()
+    }
+    if not bounds and promise.threats:
+        bounds = {criterion_of(promise.threats[0])}
+    return tuple(criterion for criterion in Criterion if criterion in bounds)
+
+
+CRITERION_OF_MEASURE = {RECOGNITION: Criterion.SINGLING_OUT, CANDIDATES: Criterion.LINKABILITY}
 
 
 def column_uses(file: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
@@ -258,6 +278,8 @@ def column_uses(file: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
         texts = [text for text, _ in column.texts or () if text.strip("*")]
         silent = sum(count for text, count in column.texts or () if not text.strip("*"))
         telling = None if column.texts is None or not file.rows else 1 - Fraction(silent, file.rows)
+        if len(ranked) == 1 and len(texts) == 1 and ranked[0][0].form is not ValueForm.VALUE and not silent:
+            telling = Fraction(0)  # every row reads the same group
         uses.append(ColumnUse(column.name, True, ranked, texts[0] if texts else "", telling, rule.rewritten))
     return tuple(uses)
 
@@ -273,174 +295,22 @@ def chance(finding: Finding) -> str:
     return f"{float(finding.confidence):.1%}"
 
 
-# The fixed words of reports. A public report consists of these, and of what its allow-list holds.
-
-
-class ReportWords(StrEnum):
-    """Sentences and headings; places in braces are filled in."""
-
-    NAME = "Report on a table about people"
-    INTERNAL = "Internal report · holds figures of the original table · not for publication"
-    PUBLIC = "Public report · holds nothing that the published table does not show"
-    TITLE = "Report on {subject}"
-
-    HOLDS = "Every promise holds"
-    HOLDS_BEYOND = "Every promise holds; some attacks get further than was promised against"
-    BROKEN = "A promise is broken: this table must not be published"
-    UNDECIDED = "Not every promise can be decided from what is at hand"
-    KEPT = "{kept} of {promises} promises hold."
-    ATTACKED = "{attacks} attacks were tried on the published table; {won} got more than is allowed."
-    ATTACKED_NONE = "{attacks} attacks were tried on the published table; none got more than is allowed."
-    NOT_ATTACKED = "The published table was not at hand, so no attack was tried on it."
-
-    CONTEXT = "Context: what was asked, and who could attack"
-    CONTEXT_LEAD = "In the order of ISO/IEC 27559:2022: context assessment (clause 6)"
-    DATA = "Data: what is in the table"
-    DATA_LEAD = "Data assessment (clause 7)"
-    IDENTIFIABILITY = "Identifiability: what attackers get, and what was done about it"
-    IDENTIFIABILITY_LEAD = "Identifiability assessment and mitigation (clause 8)"
-    GOVERNANCE = "Governance: what was decided, by which rules, and what to watch"
-    GOVERNANCE_LEAD = "De-identification governance (clause 9)"
-    SINGLING_OUT = "Singling out: can a person's record be picked out?"
-    LINKABILITY = "Linkability: can records about one person be put together?"
-    INFERENCE = "Inference: can something secret be concluded about a person?"
-    CRITERION_LEAD = "One of the three criteria of the Article 29 Working Party, Opinion 05/2014 (WP216)"
-    CRITERION_HELD = (
-        "Promises and attacks that concern this criterion: all promises hold, no attack gets further."
-    )
-    CRITERION_OPEN = (
-        "An attack gets further here, or something is not decided: see below, and assess that risk."
-    )
-    CRITERION_NONE = "No promise of the policy speaks of this, and no attack on it had anything to strike."
-
-    PROMISE = "Promise"
-    IN_WORDS = "In plain words"
-    LEFT_OPEN = "What it leaves open"
-    VERDICT = "Verdict"
-    MEASURED = "Measured"
-    ASKED = "Asked"
-    WHO = "Attack"
-    KNOWS = "Knows"
-    SEEKS = "Seeks"
-    BEFORE = "On the original"
-    AFTER = "On the published table"
-    RESULT = "Result"
-    CHANCE = "Best chance"
-    HOLDS_WORD = "holds"
-    BROKEN_WORD = "BROKEN"
-    OPEN_WORD = "not decidable"
-    WITHSTOOD = "withstood"
-    WITHSTOOD_IN_PART = "withstood as far as tried"
-    BREACH = "gets further"
-    PROMISED = "What was promised"
-    ADVERSARIES = "Who could attack, and what they know"
-    NO_ORIGINAL = (
-        "What the same attackers would get from the original table is left out: it was not handed in."
-    )
-    OUTCOME = "What the promises came to"
-    STRUCK = "What attackers get from the published table"
-    BEFORE_AND_AFTER = "What attackers get, before and after"
-    COLUMNS_HEAD = "What became of every column"
-    BEFORE_SUMMARY = "From the original, {won} of {attacks} attacks would get more than is allowed."
-    ADVERSARY_NOTE = "Nothing but the published table was given to these attackers, with what each knows."
-
-    COLUMN = "Column"
-    ROLE = "Role"
-    PUBLISHED = "Published"
-    FORM = "Published as"
-    EXAMPLE = "Example"
-    EXAMPLE_NOTE = "Examples are made up, or come from the policy's hierarchies; none is taken from a row."
-    PUBLIC_EXAMPLE_NOTE = "Examples stand in the published table."
-    READING = "How to read it"
-    CHANGE = "What became of it"
-    FILE = "File"
-    ROWS = "Rows published"
-    COLUMNS = "Columns published"
-    CLASSES = "Groups of rows that look alike"
-    SMALLEST = "The smallest of these groups"
-    SOURCE_ROWS = "Rows of the original"
-    SUPPRESSED = "Rows left out"
-    LOSS = "Loss, as the policy measures it"
-    SEARCH = "Found by"
-    ROWS_ARE = "A row is"
-    KEPT_CHART = "Share of rows whose value still tells something, by column"
-    KEPT_NOTE = "A cell tells nothing where it reads *."
-    LOST = "What was lost"
-    CELLS_LOST = "Key cells that tell nothing"
-    QUERIES = "Counting queries: median error, and what a tenth of them exceeds"
-    MODEL = "A model trained on the published table"
-    NOT_COMPARED = (
-        "The original was not handed in, so losses are told as far as the published table shows them."
-    )
-
-    POLICY_DIGEST = "Digest of the policy (SHA-256)"
-    FILE_DIGEST = "Digest of the table (SHA-256)"
-    MANIFEST_DIGEST = "Digest of the manifest (SHA-256)"
-    ENTRY = "Entry of the ledger"
-    ENTRY_HASH = "Hash of the entry"
-    SIGNER = "Signed with the key"
-    RELEASED = "Released"
-    RELEASE = "Release"
-    RELEASE_OF = "{sequence} of chain {chain}"
-    RECIPIENT = "For"
-    MADE = "Report made"
-    VERSIONS = "Software"
-    FINGERPRINT = "Fingerprint of this report (SHA-256 of its findings)"
-    POLICY_TEXT = "The policy, word for word"
-    UNSIGNED = "There is no certificate: who published this table is not attested."
-    CERTIFIED = (
-        "The files are those of the certificate; compare the key with the publisher's before trusting it."
-    )
-    BEYOND = "Adversaries whom no promise stops"
-    SOMEBODY_WHO = "Somebody who"
-    STATE = "state"
-    WHAT_HOLDS = "what holds"
-    LIMITS = "Limits of this report"
-    LIMIT_KNOWLEDGE = (
-        "It speaks of attackers who know what is named here. Whoever knows more may get further."
-    )
-    LIMIT_OTHERS = "It does not count tables that others publish about the same people, now or later."
-    LIMIT_POLICY = (
-        "It takes roles and hierarchies of columns as the policy declares them. A column that was taken "
-        "to be harmless and is not, is not noticed here."
-    )
-    LIMIT_LAW = (
-        "It is evidence for an assessment and no legal opinion: whether data are anonymous in the sense "
-        "of a law depends on means that no table shows."
-    )
-    LIMIT_AGAIN = (
-        "Assess again when the table is released anew, when more is known to others, or when attacks get "
-        "better."
-    )
-    SIGN_OFFICER = "Data protection officer: name, date, signature"
-    SIGN_OWNER = "Owner of the data: name, date, signature"
-    PUBLIC_NOTE = (
-        "Figures of the original table, rows that were left out and columns that were dropped are not "
-        "part of a public report. Every number and text of it was looked up in what is published before "
-        "it was written."
-    )
-    FOOTER = "Made by Sfumato. A self-contained page: nothing is loaded from anywhere."
-    IN_WORDS_ROW = "about another person each"
-    IN_WORDS_ROWS = "about another person each; bare rows are further rows of these people, without values"
-    NONE = "–"
-    UNCHANGED = "as it is"
-    GENERALIZED = "made less exact"
-    GENERALIZED_SO = "made less exact; {how}"
-    DROPPED = "not published"
+W = Sentences("report", "claims")
+"""The fixed words of reports. A public report consists of these, and of what its allow-list holds."""
 
 
 # Parts that internal and public reports share: listings of promises, attacks and columns, and limits.
 
 MOOD: Mapping[bool | None, Mood] = {True: "good", False: "bad", None: "open"}
-WORD = {True: ReportWords.HOLDS_WORD, False: ReportWords.BROKEN_WORD, None: ReportWords.OPEN_WORD}
+WORD = {True: W.HOLDS_WORD, False: W.BROKEN_WORD, None: W.OPEN_WORD}
 CRITERIA = {
-    Criterion.SINGLING_OUT: ReportWords.SINGLING_OUT,
-    Criterion.LINKABILITY: ReportWords.LINKABILITY,
-    Criterion.INFERENCE: ReportWords.INFERENCE,
+    Criterion.SINGLING_OUT: W.SINGLING_OUT,
+    Criterion.LINKABILITY: W.LINKABILITY,
+    Criterion.INFERENCE: W.INFERENCE,
 }
 
 
-def heads(*words: ReportWords) -> list[Text]:
+def heads(*words: str) -> list[Text]:
     """Returns fixed words as the heads of a listing."""
     return [Phrase(word) for word in words]
 
@@ -448,7 +318,7 @@ def heads(*words: ReportWords) -> list[Text]:
 def promised(promises: Sequence[PromiseLine]) -> Listing:
     """Returns what was promised, in plain words, and what that leaves open."""
     lines = [(Cell(p.promise), Cell(p.in_words), Cell(p.leaves_open)) for p in promises]
-    return Listing(heads(ReportWords.PROMISE, ReportWords.IN_WORDS, ReportWords.LEFT_OPEN), lines)
+    return Listing(heads(W.PROMISE, W.IN_WORDS, W.LEFT_OPEN), lines)
 
 
 def verdicts(promises: Sequence[PromiseLine]) -> Listing:
@@ -457,30 +327,26 @@ def verdicts(promises: Sequence[PromiseLine]) -> Listing:
         (
             Cell(p.promise),
             Cell(Phrase(WORD[p.holds]), MOOD[p.holds]),
-            Cell(p.measured or Phrase(ReportWords.NONE)),
-            Cell(p.asked or Phrase(ReportWords.NONE)),
+            Cell(p.measured or Phrase(W.NONE)),
+            Cell(p.asked or Phrase(W.NONE)),
         )
         for p in promises
     ]
-    return Listing(
-        heads(ReportWords.PROMISE, ReportWords.VERDICT, ReportWords.MEASURED, ReportWords.ASKED), lines
-    )
+    return Listing(heads(W.PROMISE, W.VERDICT, W.MEASURED, W.ASKED), lines)
 
 
 def adversaries(attacks: Iterable[Attack]) -> Listing:
     """Returns who could attack: what each knows, and what they seek."""
     lines = [(Cell(a.name), Cell(a.knows), Cell(a.seeks)) for a in attacks]
-    return Listing(heads(ReportWords.WHO, ReportWords.KNOWS, ReportWords.SEEKS), lines)
+    return Listing(heads(W.WHO, W.KNOWS, W.SEEKS), lines)
 
 
 def result_cell(finding: Finding) -> Cell:
     """Returns whether an attack got more than is allowed."""
     if finding.breach:
-        return Cell(Phrase(ReportWords.BREACH), "bad")
+        return Cell(Phrase(W.BREACH), "bad")
     return (
-        Cell(Phrase(ReportWords.WITHSTOOD_IN_PART), "open")
-        if finding.not_tried
-        else Cell(Phrase(ReportWords.WITHSTOOD), "good")
+        Cell(Phrase(W.WITHSTOOD_IN_PART), "open") if finding.not_tried else Cell(Phrase(W.WITHSTOOD), "good")
     )
 
 
@@ -490,17 +356,30 @@ def attack_name(finding: Finding) -> str:
     return f"{finding.attack}, {who}" if colon else finding.attack
 
 
-def struck(audit: Audit, among: Criterion | None = None) -> Listing:
-    """Returns what every attack on the published table came to, without a count of people.
+def named(finding: Finding, keys: Sequence[str]) -> str:
+    """Returns an attack with its adversary and, where it is about one column, that column."""
+    others = [name for name in finding.columns if name not in keys]
+    if not others and set(finding.columns) < set(keys):
+        others = list(finding.columns)
+    return ", ".join([attack_name(finding), *others[-1:]])
 
-    Where one strikes several columns with the same result, it stands there once.
-    """
+
+def by_name(audit: Audit | None, keys: Sequence[str]) -> dict[str, Finding]:
+    """Returns what every attack got at most, by what it is called; the most harmful first."""
+    worst: dict[str, Finding] = {}
+    for finding in () if audit is None else worst_first(audit.findings):
+        worst.setdefault(named(finding, keys), finding)
+    return worst
+
+
+def struck(audit: Audit, keys: Sequence[str], among: Criterion | None = None) -> Listing:
+    """Returns what every attack on the published table came to, without a count of people."""
     lines = [
-        (Cell(attack_name(f)), Cell(chance(f)), result_cell(f))
-        for f in audit.findings
+        (Cell(name), Cell(chance(f)), result_cell(f))
+        for name, f in by_name(audit, keys).items()
         if among is None or criterion_of(f.attack) is among
     ]
-    return Listing(heads(ReportWords.WHO, ReportWords.CHANCE, ReportWords.RESULT), list(dict.fromkeys(lines)))
+    return Listing(heads(W.WHO, W.CHANCE, W.RESULT), lines)
 
 
 def kept_chart(columns: Sequence[ColumnUse]) -> BarFigure | None:
@@ -509,7 +388,7 @@ def kept_chart(columns: Sequence[ColumnUse]) -> BarFigure | None:
     if not points:
         return None
     chart = Chart("kept", "", "bars", ("column", "share"), points, percent=True)
-    return BarFigure(chart, Phrase(ReportWords.KEPT_CHART))
+    return BarFigure(chart, Phrase(W.KEPT_CHART))
 
 
 def certificate_facts(certified: Certified | None) -> list[tuple[Text, Text]]:
@@ -518,70 +397,99 @@ def certificate_facts(certified: Certified | None) -> list[tuple[Text, Text]]:
         return []
     place = {"sequence": f"{certified.sequence:,}", "chain": certified.chain}
     pairs: list[tuple[Text, Text]] = [
-        (Phrase(ReportWords.RELEASE), Phrase(ReportWords.RELEASE_OF, place)),
-        (Phrase(ReportWords.RELEASED), certified.released),
-        (Phrase(ReportWords.ENTRY), f"{certified.number:,}"),
-        (Phrase(ReportWords.ENTRY_HASH), certified.hash),
-        (Phrase(ReportWords.MANIFEST_DIGEST), certified.manifest),
-        (Phrase(ReportWords.SIGNER), certified.signer),
+        (Phrase(W.RELEASE), Phrase(W.RELEASE_OF, place)),
+        (Phrase(W.RELEASED), certified.released),
+        (Phrase(W.ENTRY), f"{certified.number:,}"),
+        (Phrase(W.ENTRY_HASH), certified.hash),
+        (Phrase(W.MANIFEST_DIGEST), certified.manifest),
+        (Phrase(W.SIGNER), certified.signer),
     ]
-    return pairs + ([(Phrase(ReportWords.RECIPIENT), certified.recipient)] if certified.recipient else [])
+    return pairs + ([(Phrase(W.RECIPIENT), certified.recipient)] if certified.recipient else [])
 
 
 def limits(certified: Certified | None) -> list[Block]:
     """Returns what a report does not say, and whom the certificate names whom no promise stops."""
     words = (
-        ReportWords.LIMIT_KNOWLEDGE,
-        ReportWords.LIMIT_OTHERS,
-        ReportWords.LIMIT_POLICY,
-        ReportWords.LIMIT_LAW,
-        ReportWords.LIMIT_AGAIN,
+        W.LIMIT_KNOWLEDGE,
+        W.LIMIT_OTHERS,
+        W.LIMIT_POLICY,
+        W.LIMIT_LAW,
+        W.LIMIT_AGAIN,
     )
-    blocks: list[Block] = [Heading(Phrase(ReportWords.LIMITS)), *(Paragraph(Phrase(word)) for word in words)]
+    blocks: list[Block] = [Heading(Phrase(W.LIMITS)), *(Paragraph(Phrase(word)) for word in words)]
     stated = () if certified is None else certified.adversaries
     if stated:
-        names = (ReportWords.SOMEBODY_WHO, ReportWords.STATE, ReportWords.WHAT_HOLDS)
+        names = (W.SOMEBODY_WHO, W.STATE, W.WHAT_HOLDS)
         lines = [[Cell(str(told[key])) for key in ("who", "state", "sentence")] for told in stated]
-        blocks += [Heading(Phrase(ReportWords.BEYOND)), Listing(heads(*names), lines)]
+        blocks += [Heading(Phrase(W.BEYOND)), Listing(heads(*names), lines)]
     return blocks
 
 
-def criterion_sections(promises: Sequence[PromiseLine], audit: Audit | None) -> list[Section]:
-    """Returns a section for each of the three criteria: which promises and attacks concern it."""
+def criterion_sections(
+    promises: Sequence[PromiseLine], audit: Audit | None, keys: Sequence[str]
+) -> list[Section]:
+    """Returns a section per criterion: what was promised, what was tried, and what is left open."""
     sections = []
     for criterion, title in CRITERIA.items():
-        mine = [p for p in promises if any(criterion_of(attack) is criterion for attack in p.threats)]
-        findings = [f for f in audit.findings if criterion_of(f.attack) is criterion] if audit else []
-        calm = all(p.holds for p in mine) and not any(f.breach for f in findings)
-        word = ReportWords.CRITERION_HELD if calm else ReportWords.CRITERION_OPEN
+        mine = [p for p in promises if criterion in p.criteria]
+        findings = [f for f in by_name(audit, keys).values() if criterion_of(f.attack) is criterion]
+        word = _criterion_word(mine, findings)
+        calm = word in (W.CRITERION_HELD, W.CRITERION_WITHSTOOD)
         blocks: list[Block] = [Callout(Phrase(word), "good" if calm else "open")]
-        if not mine and not findings:
-            blocks = [Callout(Phrase(ReportWords.CRITERION_NONE), "open")]
         if mine:
-            blocks.append(verdicts(mine))
+            blocks += [Heading(Phrase(W.PROMISED)), verdicts(mine)]
         if findings and audit is not None:
-            blocks.append(struck(audit, criterion))
-        sections.append(Section(Phrase(title), blocks, Phrase(ReportWords.CRITERION_LEAD)))
+            blocks += [Heading(Phrase(W.TRIED)), struck(audit, keys, criterion)]
+        untried = {} if audit is None else audit.not_tried
+        left: list[tuple[Text, Text]] = [(p.promise, p.leaves_open) for p in mine if p.leaves_open]
+        left += [
+            (Phrase(W.NOT_TRIED_BECAUSE, {"attack": name}), why)
+            for name, why in untried.items()
+            if criterion_of(name) is criterion
+        ]
+        if left:
+            blocks += [Heading(Phrase(W.OPEN_HEAD)), facts(left)]
+        sections.append(Section(Phrase(title), blocks, Phrase(W.CRITERION_LEAD)))
     return sections
 
 
+def _criterion_word(promises: Sequence[PromiseLine], findings: Sequence[Finding]) -> str:
+    """Returns what promises and attacks about a criterion came to, in a sentence."""
+    if any(f.breach for f in findings) or not all(p.holds for p in promises):
+        return W.CRITERION_OPEN
+    if promises:
+        return W.CRITERION_HELD if findings else W.CRITERION_PROMISED
+    return W.CRITERION_WITHSTOOD if findings else W.CRITERION_NONE
+
+
 def headline(holds: bool | None, audit: Audit | None) -> Phrase:
-    """Returns the verdict in one line; it never says that all is well above an attack that got further."""
-    if holds is False:
-        return Phrase(ReportWords.BROKEN)
-    if holds is None:
-        return Phrase(ReportWords.UNDECIDED)
-    return Phrase(ReportWords.HOLDS_BEYOND if audit is not None and audit.breaches else ReportWords.HOLDS)
+    """Returns the verdict in one line; it never says that all is well above an attack that succeeded."""
+    if holds is not True:
+        return Phrase(W.REPORT_BROKEN if holds is False else W.REPORT_UNDECIDED)
+    if audit is not None and audit.certain:
+        return Phrase(W.REPORT_CERTAIN)
+    return Phrase(W.REPORT_BEYOND if audit is not None and audit.breaches else W.REPORT_HOLDS)
 
 
-def summary(promises: Sequence[PromiseLine], audit: Audit | None) -> tuple[Phrase, Phrase]:
-    """Returns how many promises hold, and how many attacks got further."""
+def summary(
+    promises: Sequence[PromiseLine], audit: Audit | None, keys: Sequence[str]
+) -> tuple[Phrase, Phrase]:
+    """Returns how many promises hold, and how many attacks succeeded."""
     holding = sum(p.holds is True for p in promises)
-    first = Phrase(ReportWords.KEPT, {"kept": str(holding), "promises": str(len(promises))})
+    first = Phrase(W.KEPT, {"kept": str(holding), "promises": str(len(promises))})
     if audit is None:
-        return first, Phrase(ReportWords.NOT_ATTACKED)
-    counts = {"attacks": str(len(audit.findings)), "won": str(len(audit.breaches))}
-    return first, Phrase(ReportWords.ATTACKED if audit.breaches else ReportWords.ATTACKED_NONE, counts)
+        return first, Phrase(W.NOT_ATTACKED)
+    struck_by = by_name(audit, keys).values()
+    won = sum(finding.breach for finding in struck_by)
+    counts = {"attacks": str(len(struck_by)), "won": str(won)}
+    return first, Phrase(W.ATTACKED_ALL if won else W.ATTACKED_NONE, counts)
+
+
+def row_is(policy: Policy) -> Phrase:
+    """Returns what a row of a table is, as far as its policy says so."""
+    if policy.person is None:
+        return Phrase(W.ROW_IS_PERSON if policy.people.each_row else W.ROW_ASSUMED)
+    return Phrase(W.ROW_OR_BARE if policy.people.rows == 1 else W.ROW_OF_PERSON)
 
 
 def facts(pairs: Iterable[tuple[Text, Text]]) -> ValuePairs:

@@ -489,7 +489,7 @@ def charts_of(
         "How far the distribution of each column moved",
         "bars",
         ("column", "total variation"),
-        [(figures.name, figures.distance) for figures in columns[:MOST_BARS]],
+        [(figures.name, figures.distance) for figures in columns if not figures.lost][:MOST_BARS],
         percent=True,
     )
     worst = sorted(pairs, key=lambda pair: -pair.distance)[:MOST_BARS]
@@ -671,6 +671,8 @@ def _column_line(column: ColumnFigures) -> tuple[str, ...]:
         if column.mean is None
         else f"mean {format_number(column.mean[0])} → {format_number(column.mean[1])}"
     )
+    if column.lost:  # * is not near to what it hides, however evenly that is spread
+        return column.name, f"{before} → *", "nothing is left"
     return column.name, f"{before} → {after}", f"moved {format_number(column.distance)}", mean
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.attacks.audit import Audit
+from sfumato.draft.doctor import Severity
 from sfumato.inputs import AnyMemory, AnyPolicy, load_policy, open_original, open_table, unheard, view_policy
 from sfumato.policy.policy import Policy
 from sfumato.releases import certificate as manifest
@@ -36,6 +37,7 @@ from sfumato.reports.report import (
     PromiseLine,
     PublishedEvidence,
     Report,
+    criteria_of,
     promise_lines,
 )
 from sfumato.reports.usefulness import ModelFigures, model_figures
@@ -52,6 +54,7 @@ from sfumato.table.source import AnyTable
 from sfumato.verify.file import file_texts
 from sfumato.workflows.audit import audit
 from sfumato.workflows.compare import compare
+from sfumato.workflows.confirm import check_policy
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -146,9 +149,22 @@ def of_published(
         columns=tuple((use.name, _became(use)) for use in published.columns),
         figures={"rows": f"{published.shown.rows:,}", "versions": software()},
         certified=certified,
-        remarks=() if certified is None else _by_certificate(certified, published.promises),
+        remarks=(
+            *(() if certified is None else _by_certificate(certified, published.promises)),
+            *_unresolved(policy, original, progress),
+        ),
     )
     return evidence if original is None else with_original(evidence, original, file, progress)
+
+
+def _unresolved(policy: Policy, original: AnyTable | None, progress: Progress) -> tuple[str, ...]:
+    """Returns the warnings about a policy that stand open, and the columns that wait for a person's word."""
+    try:
+        diagnoses = check_policy(policy, original, progress=progress)
+    except SfumatoError:  # an original that a policy check cannot read is told of where it is attacked
+        diagnoses = check_policy(policy)
+    warnings = [str(diagnosis) for diagnosis in diagnoses if diagnosis.gravity is not Severity.NOTE]
+    return (*warnings, *(f"{name} waits for confirmation: {why}" for name, why in policy.confirm.items()))
 
 
 def _by_certificate(certified: Certified, promises: Sequence[PromiseLine]) -> tuple[str, ...]:
@@ -292,7 +308,7 @@ def _line(verdict: JsonMapping, policy: Policy | None) -> PromiseLine:
         {True: True, False: False}.get(verdict["holds"]),
         "" if verdict["measured"] is None else str(verdict["measured"]),
         str(verdict["limit"]),
-        () if promise is None else promise.threats,
+        () if promise is None else criteria_of(promise),
     )
 
 
