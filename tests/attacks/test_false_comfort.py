@@ -249,3 +249,5 @@ def test_the_headline_never_comforts_above_a_breach():
     assert document["promised"] == {"hold": 1, "broken": 0, "undecided": 0}
     assert document["attacked"]["succeeded"] == 1
     assert (document["fails"], document["certain"]) == ("certain", {"disease": 4})
+    confirmed = audit(pd.DataFrame(rows), Policy.from_dict({**words, "confirm": {"disease": True}}))
+    assert confirmed.headline.fails is None and confirmed.headline.result.startswith("Result: passed.")

@@ -477,6 +477,7 @@ def audit(
         failed,
         not_tried=attacks_without_target(adversaries, findings, failed),
         not_protected={n: c for n, c in policy.protected_counts.items() if n in published.columns},
+        confirmed=frozenset(policy.confirmed),
     )
 
 
